@@ -1,0 +1,41 @@
+# Two commands on a fresh machine: `make report` and `make test`. Each does all of the set-up.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: setup report test browser lint lock performance clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "formlab needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+report: setup  ## build the reports of the project's own samples into reports/
+	$(BIN)/formlab report --out reports
+
+test: setup browser lint  ## everything that must hold
+	$(BIN)/python -m pytest
+
+browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
+	$(BIN)/python -m formlab.browser
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+performance: setup  ## speed and memory beside the libraries a user would pick instead
+	$(BIN)/python performance/text_metrics.py
+	$(BIN)/python performance/summarise.py
+
+lock: setup  ## pin what pyproject.toml lists
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
+
+clean:
+	rm -rf .venv reports figures runs evals .pytest_cache .ruff_cache

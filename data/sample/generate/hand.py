@@ -1,0 +1,60 @@
+"""What a hand adds to a page beside words: rings, crosses, strikes, signatures."""
+
+from __future__ import annotations
+
+import math
+
+from data.sample.generate.paper import Box, Paper, Word, around
+
+
+def ring(paper: Paper, box: Box) -> Box:
+    """A hand-drawn ring around `box`, its ends not quite meeting."""
+    x0, y0, x1, y1 = box
+    cx, cy, start = (x0 + x1) / 2, (y0 + y1) / 2, paper.random.uniform(3.6, 4.6)
+    rx, ry = (x1 - x0) / 2 + 6, (y1 - y0) / 2 + 5
+    points = []
+    for step in range(15):
+        angle, grow = start + step * 0.48, 0.95 + step * 0.012 + paper.random.gauss(0, 0.02)
+        points.append((cx + rx * grow * math.cos(angle), cy + ry * grow * math.sin(angle)))
+    return paper.stroke(points)
+
+
+def cross(paper: Paper, x: float, y: float, size: float) -> Word:
+    """An x by hand, centred on (x, y)."""
+
+    def jitter() -> float:
+        return size * paper.random.uniform(0.38, 0.62)
+
+    one = paper.stroke([(x - jitter(), y - jitter()), (x, y), (x + jitter(), y + jitter())])
+    two = paper.stroke([(x + jitter(), y - jitter()), (x, y), (x - jitter(), y + jitter())])
+    return Word("x", around([one, two]))
+
+
+def strike(paper: Paper, box: Box) -> None:
+    """Cross out what stands in `box`, twice, as a hand does."""
+    x0, y0, x1, y1 = box
+    for share in (0.42, 0.62):
+        y = y0 + (y1 - y0) * share + paper.random.gauss(0, 0.8)
+        steps = [x0 - 3 + (x1 - x0 + 6) * part / 4 for part in range(5)]
+        paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in steps])
+
+
+def signature(paper: Paper, x: float, y: float, width: float, height: float) -> Box:
+    """A signature of no name: a tall start, loops that shrink along a line, a flourish."""
+    rate, lean, shrink = (paper.random.uniform(*span) for span in ((0.05, 0.13), (-0.4, 1), (0, 1)))
+    points, at = [(x, y - height * 0.2)], x
+    while at < x + width * 0.85:
+        along = (at - x) / width
+        tall = height * (1.3 if at == x else paper.random.uniform(0.15, 0.9) * (1 - shrink * along))
+        step = width * rate * paper.random.uniform(0.6, 1.6)
+        points += [
+            (at + step * 0.5 + tall * lean * 0.4, y - tall),
+            (at + step * paper.random.uniform(0, 0.6), y - tall * 0.4),
+            (at + step * 0.8, y + height * paper.random.uniform(-0.1, 0.15)),
+        ]
+        at += step
+    points.append((x + width, y - height * paper.random.uniform(-0.2, 0.6)))
+    name = paper.stroke(points, width=1.2)
+    low, back = height * paper.random.uniform(0.2, 0.5), paper.random.uniform(0.05, 0.6)
+    under = [(x + width, y), (x + width * 0.6, y + low), (x + width * back, y + low * 1.1)]
+    return around([name, paper.stroke(under, width=1.1)])

@@ -1,0 +1,172 @@
+"""Gold beside prediction: the table of cases."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from formlab import tables, text
+from formlab.analysis.causes import causes
+from formlab.analysis.fields import read_fields
+from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
+
+_PRED = {"value": "pred", "page": "pred_page", "status": "pred_status", "origin": "pred_origin"}
+_PRED |= {side: f"pred_{side}" for side in BOX}
+
+
+def cases(
+    corpus: Corpus, predictions: Predictions, *, threshold: float
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """One row per value that is in the gold, in the prediction or in both, and notes.
+
+    Parameters
+    ----------
+    corpus, predictions
+        What to compare; the predictions are for documents of the corpus.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES. Whole pages are the rows without a path. Every document of the corpus
+        is there; so are predicted values that no gold asks for (`spurious`).
+    dict of str to int
+        Counts of what could not be compared.
+    """
+    notes = {}
+    claims = predictions.records.filter(pl.col("task") != "layout")
+    seen = predictions.records.filter(pl.col("task") == "layout")
+    gold = corpus.records.filter(pl.col("task") != "layout")
+    if claims["path"].null_count() == claims.height and not seen.height:
+        fields = gold.filter(pl.col("path").is_not_null()).height
+        gold = gold.filter(pl.col("path").is_null())
+        notes["gold fields not scored: the predictions give page text only"] = fields
+    joined = _with_status(_join(gold, claims, seen), predictions.records)
+    return judged(joined, system=predictions.system, threshold=threshold), notes
+
+
+def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
+    """Cases of predicted values that there is nothing to compare with."""
+    rows = _from_predictions(predictions.filter(pl.col("task") != "layout"), "unscored")
+    return judged(rows, system=system, threshold=1.0)
+
+
+def _join(gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+    left = gold.rename({"value": "gold", "origin": "gold_origin", "status": "gold_status"})
+    left = left.drop("system", "role", "meta", "confidence")
+    right = claims.select("doc_id", "path", "confidence", *_PRED).rename(_PRED)
+    right = right.with_columns(pl.col("path").alias("pred_path"))
+    joined = left.join(right, on=["doc_id", "path"], how="left", nulls_equal=True)
+    joined = _read_under_boxes(joined, seen)
+    extra = claims.join(left, on=["doc_id", "path"], how="anti", nulls_equal=True)
+    # A document-level row without a value says only what became of the document.
+    extra = extra.filter(pl.col("path").is_not_null() | pl.col("value").is_not_null())
+    return pl.concat([joined, _from_predictions(extra, "spurious")], how="diagonal_relaxed")
+
+
+def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    renamed = claims.rename(_PRED).drop("role", "meta", "accepted", "system")
+    return renamed.with_columns(pl.col("path").alias("pred_path"), pl.lit(outcome).alias("outcome"))
+
+
+def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+    """Fill in what stands under the boxes of the fields that no prediction names."""
+    if not seen.height:
+        return joined
+    unnamed = joined.filter(pl.col("path").is_not_null(), pl.col("pred_status").is_null())
+    read = read_fields(unnamed.drop_nulls(BOX), seen)
+    read = read.with_columns(pl.lit("ok").alias("pred_status"), pl.lit(1).alias("pred_page"))
+    columns = [name for name in read.columns if name not in ("doc_id", "path")]
+    both = joined.join(read, on=["doc_id", "path"], how="left", suffix="_read")
+    both = both.with_columns(pl.coalesce(name, f"{name}_read").alias(name) for name in columns)
+    # A page was read, but where the field stands on it the gold does not say.
+    blind = pl.col("path").is_not_null() & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
+    blind &= pl.col("pred_status").is_null()
+    outcome = pl.when(blind).then(pl.lit("unscored")).alias("outcome")
+    return both.drop(f"{name}_read" for name in columns).with_columns(outcome)
+
+
+def _with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The status of each case: its own, else what became of its document."""
+    whole = records.filter(pl.col("path").is_null()).select("doc_id", doc_status="status")
+    whole = whole.unique("doc_id", keep="first")
+    some = records.select("doc_id").unique().with_columns(pl.lit(True).alias("answered"))
+    joined = joined.join(whole, on="doc_id", how="left").join(some, on="doc_id", how="left")
+    failed = pl.when(~pl.col("doc_status").is_in(USABLE)).then("doc_status")
+    # Of a document that was answered, to name no value for a field left blank is right. Its page
+    # may still be unanswered: fields without a page text.
+    blank = pl.col("gold").str.strip_chars() == ""
+    blank &= pl.col("path").is_not_null() & pl.col("pred_status").is_null()
+    blank &= pl.col("answered").fill_null(False) & pl.col("doc_status").is_in(USABLE).fill_null(
+        True
+    )
+    status = pl.coalesce(
+        "pred_status", failed, pl.when(blank).then(pl.lit("ok")), pl.lit("missing")
+    )
+    return joined.with_columns(
+        pl.when(blank).then(pl.lit("")).otherwise("pred").alias("pred"), status.alias("status")
+    )
+
+
+def judged(joined: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFrame:
+    """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
+
+    Parameters
+    ----------
+    joined
+        Columns of CASES as far as known; an `outcome` that is set is kept. `gold_status`, if
+        there, tells gold that cannot be scored.
+    system
+        The run's name.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES.
+    """
+    texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
+    absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
+    if "accepted" not in joined.columns:
+        absent.append(pl.lit(None, pl.List(pl.String)).alias("accepted"))
+    joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
+    usable = pl.col("status").is_in(USABLE)
+    pred = pl.when(usable).then(pl.col("pred")).otherwise(None)
+    joined = joined.with_columns(pred.alias("used"))
+    unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
+    joined = joined.with_columns(
+        pl.when(unscored.fill_null(False))
+        .then(pl.lit("unscored"))
+        .otherwise("outcome")
+        .alias("outcome")
+    )
+    rungs = text.ladders(
+        joined["gold"].to_list(),
+        joined["used"].to_list(),
+        joined["kind"].to_list(),
+        joined["accepted"].to_list(),
+        threshold=threshold,
+    )
+    joined = joined.with_columns(rungs.select(*LADDER, "similarity"))
+    joined = joined.with_columns(_outcome().alias("outcome"))
+    joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
+    missing = [name for name in tables.CASES if name not in joined.columns]
+    joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
+    return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def _outcome() -> pl.Expr:
+    empty = pl.col("used").fill_null("").str.strip_chars() == ""
+    nothing = pl.col("gold").fill_null("").str.strip_chars() == ""
+    return (
+        pl.when(pl.col("outcome").is_not_null())
+        .then("outcome")
+        .when(pl.col("normalised"))
+        .then(pl.lit("match"))
+        .when(empty)
+        .then(pl.lit("missing"))
+        .when(nothing)
+        .then(pl.lit("spurious"))
+        .otherwise(pl.lit("mismatch"))
+    )

@@ -1,0 +1,97 @@
+"""From a corpus and predictions to an evaluation: cases, and a score per case and metric."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import polars as pl
+
+from formlab import benchmarks
+from formlab.analysis.align import unscored
+from formlab.analysis.tasks import TASKS
+from formlab.errors import DataBroken, UnknownName
+from formlab.tables import Corpus, Evaluation, Predictions
+
+# Similarity from which on the rung `fuzzy` of the ladder holds.
+THRESHOLD = 0.8
+
+
+def evaluate(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str | None = None,
+    threshold: float = THRESHOLD,
+) -> Evaluation:
+    """Score predictions against gold, on every task of the benchmark.
+
+    Parameters
+    ----------
+    corpus
+        As from `formlab.load`.
+    predictions
+        As from `formlab.run` or `formlab.read_predictions`.
+    mode
+        One of the benchmark's modes; its first if left out.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+
+    Returns
+    -------
+    Evaluation
+        `cases`, one row per value of either side, and `scores`, one row per case and metric.
+        A document without a usable prediction is there and counts as nothing found. Predictions
+        for documents that the corpus does not have are cases with the outcome `unscored`.
+
+    Raises
+    ------
+    UnknownName
+        If the benchmark has no such mode.
+    DataBroken
+        If no prediction is for a document of the corpus.
+    """
+    benchmark = benchmarks.get(corpus.benchmark)
+    mode = mode or benchmark.modes[0]
+    if mode not in benchmark.modes:
+        raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    here, strange = predictions.records.filter(known), predictions.records.filter(~known)
+    if not here.height:
+        raise _no_match(corpus, predictions)
+    notes = Counter(predictions.notes)
+    if strange.height:
+        count = strange.select("split", "doc_id").unique().height
+        notes["predicted documents that are not in the corpus"] = count
+    answers = dataclasses.replace(predictions, records=here)
+    scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
+    found = [score(corpus, answers, mode=mode, threshold=threshold) for score in scorers]
+    for scored in found:
+        notes.update(scored.notes)
+    notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
+    left = unscored(strange, system=predictions.system)
+    return Evaluation(
+        documents=corpus.documents,
+        cases=pl.concat([*(scored.cases for scored in found), left]),
+        scores=pl.concat([scored.scores for scored in found]),
+        benchmark=corpus.benchmark,
+        split=corpus.split,
+        system=predictions.system,
+        mode=mode,
+        root=corpus.root,
+        settings={"system": predictions.settings, "threshold": threshold},
+        sources=corpus.sources | predictions.sources,
+        notes={name: count for name, count in notes.items() if count},
+    ).check()
+
+
+def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:
+    given = predictions.records["doc_id"].unique().sort().head(3).to_list()
+    wanted = corpus.documents["doc_id"].head(3).to_list()
+    splits = sorted(predictions.records["split"].unique().to_list())
+    return DataBroken(
+        f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+        f"are for {given} of {splits}, the corpus has {wanted} and so on",
+        remedy="the --split that was predicted, and doc_id as the benchmark spells it",
+    )

@@ -1,0 +1,218 @@
+"""From scores to a summary: pooled scores with intervals, over all and by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics, tables
+from formlab.analysis.bands import BANDS, banded
+from formlab.errors import UnknownName
+from formlab.metrics import Metric, ratio
+from formlab.tables import USABLE, Evaluation
+
+# The most numbers that one block of resampling weights may hold (float32).
+BLOCK = 5_000_000
+
+
+@dataclass
+class _Row:
+    """One row of the summary to be: parts per document, and how summed parts become its value."""
+
+    labels: dict[str, Any]
+    parts: np.ndarray
+    score: Any
+
+
+def summarise(
+    evaluation: Evaluation,
+    *,
+    by: Sequence[str] | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The summary table of an evaluation.
+
+    Each metric gets its pooled value (micro: the score of the summed tallies) and, as
+    ``macro_<metric>``, the mean over documents. The slice is ``all`` for whole documents,
+    ``fields`` for all fields together and ``column=value`` for the rest.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    by
+        Columns of *cases* or *documents* to slice the field scores by; ``kind`` if left out.
+    resamples
+        How often documents are drawn with replacement, all scores of a draw together.
+    level
+        Of the percentile interval, in (0, 1).
+    seed
+        Of the draws.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema SUMMARY. The interval is NaN for fewer than two documents. `n_missing` counts
+        the units (documents or fields) without a usable prediction, `n_undefined` those whose own
+        value is NaN; both are among `n_cases`.
+
+    Raises
+    ------
+    UnknownName
+        If a column of `by` is in neither table.
+    """
+    codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
+    rows = list(_rows(evaluation, ("kind",) if by is None else tuple(by), codes))
+    if not rows:
+        return tables.table("summary", [])
+    values = [float(row.score(row.parts.sum(axis=0))) for row in rows]
+    lows, highs = _intervals(rows, len(codes), resamples=resamples, level=level, seed=seed)
+    note = f"|ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+    summary = [
+        row.labels
+        | {"value": value, "ci_low": low, "ci_high": high}
+        | {"settings": row.labels["settings"] + note}
+        for row, value, low, high in zip(rows, values, lows, highs, strict=True)
+    ]
+    return tables.check("summary", tables.table("summary", summary))
+
+
+def _rows(evaluation: Evaluation, by: tuple[str, ...], codes: dict[str, int]) -> Iterator[_Row]:
+    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
+    loose = evaluation.scores.filter(pl.col("slice").is_null())
+    parts = [(str(key[0]), part) for key, part in ready.group_by("slice", maintain_order=True)]
+    parts.append(("fields", loose))
+    parts += [
+        (name, loose.join(chosen, on=["doc_id", "path"], how="semi"))
+        for name, chosen in _slices(evaluation, by)
+    ]
+    for name, part in parts:
+        for (metric,), group in part.group_by("metric", maintain_order=True):
+            yield from _metric_rows(evaluation, metrics.get(str(metric)), name, group, codes)
+
+
+def _slices(evaluation: Evaluation, by: tuple[str, ...]) -> Iterator[tuple[str, pl.DataFrame]]:
+    cases = evaluation.cases.filter(pl.col("path").is_not_null())
+    for column in by:
+        values = sliced(cases, evaluation.documents, column)
+        named = cases.select("doc_id", "path").with_columns(values.alias("slice"))
+        for (value,), group in sorted(
+            named.group_by("slice"), key=lambda item: _order(values, item[0][0])
+        ):
+            label = "none" if value is None else value
+            yield f"{column}={label}", group.select("doc_id", "path")
+
+
+def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
+    """The value of `column` for each case: of the case, of its document, or of a band.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such column in either table and no such band.
+    """
+    if column in BANDS:
+        return banded(cases, column)
+    if column in cases.columns:
+        return cases[column]
+    if column in documents.columns:
+        return cases.join(documents.select("doc_id", column), on="doc_id", how="left")[column]
+    known = [*cases.columns, *documents.columns, *BANDS]
+    raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
+
+
+def _order(values: pl.Series, value: Any) -> tuple[bool, Any]:
+    # Bands in their own order, all else by value; unknown last.
+    if isinstance(values.dtype, pl.Enum) and value is not None:
+        return (False, values.dtype.categories.to_list().index(value))
+    return (value is None, value)
+
+
+def _metric_rows(
+    evaluation: Evaluation, metric: Metric, name: str, group: pl.DataFrame, codes: dict[str, int]
+) -> Iterator[_Row]:
+    place = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+    parts = _per_document(place, _parts(group), len(codes))
+    values = group["value"].to_numpy()
+    base = {
+        "benchmark": evaluation.benchmark, "split": evaluation.split,
+        "system": evaluation.system, "metric": metric.name, "slice": name,
+        "n_docs": len(np.unique(place)), "n_cases": group.height,
+        "n_missing": int((~group["status"].is_in(USABLE)).sum()),
+        "n_undefined": int(np.isnan(values).sum()),
+        "settings": group["settings"][0],
+    }  # fmt: skip
+    yield _Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
+    # Of several cases a document has the score of their sum; of one, that case's own.
+    alone = len(np.unique(place)) == len(place)
+    each, where = (values, place) if alone else (metric.score(parts), np.arange(len(codes)))
+    mean = _mean_parts(each, where, len(codes))
+    labels = {"metric": f"macro_{metric.name}", "settings": base["settings"] + "|avg=macro"}
+    yield _Row(base | labels, mean, ratio)
+
+
+def _parts(group: pl.DataFrame) -> np.ndarray:
+    if group["stats"].null_count():
+        return group.select("hits", "total").to_numpy()
+    return np.array(group["stats"].to_list(), dtype=float)
+
+
+def _per_document(place: np.ndarray, parts: np.ndarray, count: int) -> np.ndarray:
+    summed = [np.bincount(place, weights=column, minlength=count) for column in parts.T]
+    return np.stack(summed, axis=1)
+
+
+def _mean_parts(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray:
+    defined = ~np.isnan(values)
+    parts = np.stack([np.where(defined, values, 0.0), defined], axis=1).astype(float)
+    return _per_document(place, parts, count)
+
+
+def _intervals(
+    rows: list[_Row], count: int, *, resamples: int, level: float, seed: int
+) -> tuple[list[float], list[float]]:
+    """Percentile intervals of every row under the same draws of documents."""
+    if count < 2 or not resamples:
+        return [float("nan")] * len(rows), [float("nan")] * len(rows)
+    stacked = np.concatenate([row.parts for row in rows], axis=1)
+    summed = np.concatenate(
+        [weights @ stacked for weights in draws(count, resamples=resamples, seed=seed)]
+    )
+    lows, highs, start = [], [], 0
+    for row in rows:
+        end = start + row.parts.shape[1]
+        values = row.score(summed[:, start:end])
+        values = values[~np.isnan(values)]
+        edges = ((1 - level) / 2, (1 + level) / 2)
+        low, high = np.quantile(values, edges) if values.size else (np.nan, np.nan)
+        lows.append(float(low))
+        highs.append(float(high))
+        start = end
+    return lows, highs
+
+
+def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of shape (b, count): how often each document is in each of b draws.
+
+    Examples
+    --------
+    >>> sum(block.shape[0] for block in draws(3, resamples=10, seed=0))
+    10
+    >>> bool((next(draws(3, resamples=10, seed=0)).sum(axis=1) == 3).all())
+    True
+    """
+    generator = np.random.default_rng(seed)
+    step = max(1, min(resamples, BLOCK // count))
+    for begin in range(0, resamples, step):
+        block = min(step, resamples - begin)
+        chosen = generator.integers(0, count, size=(block, count))
+        # One count over all draws of the block: draw r uses the numbers from r * count on.
+        chosen += np.arange(block)[:, None] * count
+        flat = np.bincount(chosen.ravel(), minlength=block * count)
+        yield flat.reshape(block, count).astype(float)

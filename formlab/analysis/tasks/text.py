@@ -1,0 +1,85 @@
+"""Scores of text: whole pages and fields, as error rates and on the strictness ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from formlab import files, metrics, tables, text
+from formlab.analysis.align import cases
+from formlab.analysis.fields import RULES
+from formlab.analysis.tasks._spec import Scored
+from formlab.metrics import Metric
+from formlab.tables import Corpus, Predictions
+
+NORM = ("nfc", "space", "lower")
+
+
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+    """Pages (unit `page`, slice ``all``) and fields (unit `field`) by every text metric.
+
+    Text is compared as NFC, with white space collapsed and trimmed, in lower case. A missing or
+    unusable prediction is the empty text.
+    """
+    table, notes = cases(corpus, predictions, threshold=threshold)
+    read = predictions.records.filter(pl.col("task") == "layout").height > 0
+    scored = table.filter(pl.col("outcome") != "unscored")
+    page = pl.col("path").is_null()
+    scores = [tables.table("scores", [])]
+    for unit, part in (("page", scored.filter(page)), ("field", scored.filter(~page))):
+        how = RULES if read and unit == "field" else None
+        settings = _Settings(corpus, unit=unit, mode=mode, threshold=threshold, read=how)
+        scores += _scores(part, unit, settings) if part.height else []
+    return Scored(table, pl.concat(scores), notes)
+
+
+class _Settings:
+    """Writes the settings string of each metric."""
+
+    def __init__(
+        self, corpus: Corpus, *, unit: str, mode: str, threshold: float, read: str | None
+    ) -> None:
+        self.head = f"{corpus.benchmark}:{corpus.split}"
+        self.unit, self.mode, self.threshold, self.read = unit, mode, threshold, read
+
+    def __call__(self, metric: Metric) -> str:
+        norm = f"norm={','.join(NORM)}"
+        how = norm if metric.view == "text" else f"fuzzy>={self.threshold:g}"
+        parts = [self.head, metric.name, f"unit={self.unit}", how, self.read, f"mode={self.mode}"]
+        return "|".join([*filter(None, parts), f"formlab={files.version()}"])
+
+
+def _scores(part: pl.DataFrame, unit: str, settings: _Settings) -> Iterator[pl.DataFrame]:
+    used = pl.when(pl.col("status").is_in(tables.USABLE)).then("pred").fill_null("")
+    golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
+    preds = [text.normalise(value, NORM) for value in part.select(used).to_series()]
+    for metric in metrics.METRICS.values():
+        if unit not in metric.units:
+            continue
+        if metric.view == "text":
+            tallies = metric.tallies(golds, preds)
+        else:
+            tallies = metric.tallies(part[metric.view].to_list())
+        yield _rows(part, metric, np.asarray(tallies), unit=unit, settings=settings(metric))
+
+
+def _rows(
+    part: pl.DataFrame, metric: Metric, tallies: np.ndarray, *, unit: str, settings: str
+) -> pl.DataFrame:
+    pair = tallies.shape[1] == 2
+    columns = part.select("benchmark", "split", "doc_id", "system", "path", "status")
+    columns = columns.with_columns(
+        pl.lit(unit).alias("unit"),
+        pl.lit("all" if unit == "page" else None, pl.String).alias("slice"),
+        pl.lit(metric.name).alias("metric"),
+        pl.Series("hits", tallies[:, 0] if pair else [None] * part.height, dtype=pl.Float64),
+        pl.Series("total", tallies[:, 1] if pair else [None] * part.height, dtype=pl.Float64),
+        pl.Series(
+            "stats", [None] * part.height if pair else tallies.tolist(), dtype=pl.List(pl.Float64)
+        ),
+        pl.Series("value", metric.values(tallies), dtype=pl.Float64),
+        pl.lit(settings).alias("settings"),
+    )
+    return columns.select(*tables.SCORES)

@@ -1,0 +1,54 @@
+"""The benchmarks that formlab reads: one file each, one registry line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from formlab.benchmarks import funsd, sroie
+from formlab.benchmarks._spec import Benchmark
+from formlab.errors import DataMissing, UnknownName
+from formlab.tables import Corpus
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "funsd": funsd.BENCHMARK,
+    "sroie": sroie.BENCHMARK,
+}
+SAMPLES = Path(__file__).parents[2] / "data" / "sample"
+
+
+def get(name: str) -> Benchmark:
+    """The registered benchmark of that name; `UnknownName` if there is none."""
+    if name not in BENCHMARKS:
+        raise UnknownName.of("benchmark", name, BENCHMARKS)
+    return BENCHMARKS[name]
+
+
+def load(name: str, *, root: str | Path | None = None, split: str | None = None) -> Corpus:
+    """The documents and gold records of one split of a benchmark.
+
+    Parameters
+    ----------
+    name
+        A key of `BENCHMARKS`.
+    root
+        The folder of the official files; without one, the project's own sample.
+    split
+        A split of the benchmark; without one, its first.
+
+    Raises
+    ------
+    UnknownName, DataMissing, DataBroken
+        If the name or split is not known, or files are absent or unreadable.
+
+    Examples
+    --------
+    >>> corpus = load("funsd", split="test")
+    >>> corpus.documents.height
+    8
+    """
+    benchmark = get(name)
+    folder = SAMPLES / name if root is None else Path(root)
+    if not folder.is_dir():
+        remedy = "--root with the folder of the official files"
+        raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
+    return benchmark.load(split or next(iter(benchmark.splits)), folder)

@@ -1,0 +1,148 @@
+"""FUNSD: noisy scanned forms with entities, words, labels and links.
+
+Layout: ``{training_data,testing_data}/{annotations/<id>.json,images/<id>.png}``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.benchmarks._spec import Benchmark
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+FOLDERS = {"train": "training_data", "test": "testing_data"}
+LABELS = ("header", "question", "answer", "other")
+Row = dict[str, Any]
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The forms of one split: a record per entity, word and link, and one for the page's text.
+
+    Entities are at ``/entities/<id>`` (task `text`, kind = label), their words below them and
+    links at ``/links/<from>/<to>`` (task `layout`). The page's text joins the texts of the
+    entities that have one, in id order, by one space; this is the reference of whole-page scores.
+    """
+    folder = files.folder(
+        root / FOLDERS[split] / "annotations",
+        remedy="a folder that holds training_data and testing_data, as FUNSD is published",
+    )
+    flaws: Counter[str] = Counter()
+    documents, records, sources = [], [], {}
+    for file in sorted(folder.glob("*.json")):
+        entities = _entities(file)
+        rows = list(_records(file, entities, flaws))
+        base = {"benchmark": "funsd", "split": split, "doc_id": file.stem}
+        records += [base | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
+        documents.append(base | _document(root, split, file.stem, entities, flaws))
+        sources[str(file.relative_to(root))] = files.sha256(file)
+    if not documents:
+        raise DataBroken("no annotation files", where=folder, remedy="check the download")
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="funsd",
+        split=split,
+        root=root,
+        flaws=dict(sorted(flaws.items())),
+        sources=sources,
+    )
+
+
+def _entities(file: Path) -> list[Row]:
+    form = files.read_json(file)
+    entities = form.get("form") if isinstance(form, dict) else None
+    if not isinstance(entities, list) or not all(isinstance(e, dict) for e in entities):
+        raise DataBroken(
+            "a FUNSD annotation is an object with a list 'form' of entities", where=file
+        )
+    return entities
+
+
+def _document(root: Path, split: str, stem: str, entities: list[Row], flaws: Counter) -> Row:
+    image = Path(FOLDERS[split]) / "images" / f"{stem}.png"
+    kinds = {entity.get("label") for entity in entities}
+    row = {"n_fields": len(entities), "n_kinds": len(kinds)}
+    if not (root / image).is_file():
+        flaws["images missing"] += 1
+        return row
+    try:
+        width, height = files.image_size(root / image)
+    except DataBroken:
+        # The reader of the page gets to say why; the document stays.
+        flaws["images unreadable"] += 1
+        return row | {"image": image.as_posix()}
+    return row | {"image": image.as_posix(), "width": width, "height": height}
+
+
+def _records(file: Path, entities: list[Row], flaws: Counter) -> Iterator[Row]:
+    texts = [str(e.get("text") or "") for e in entities]
+    ids = [entity.get("id", place) for place, entity in enumerate(entities)]
+    if odd := [number for number in ids if not isinstance(number, int)]:
+        raise DataBroken(f"entity id {odd[0]!r} is not a whole number", where=file)
+    ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
+    yield {"task": "text", "kind": "page", "value": " ".join(ordered), "origin": file.name}
+    if len(set(ids)) != len(ids):
+        twice = [str(i) for i, count in Counter(ids).items() if count > 1]
+        raise DataBroken(f"entity ids given twice: {', '.join(twice)}", where=file)
+    for number, entity, text in zip(ids, entities, texts, strict=True):
+        path = f"/entities/{number}"
+        label = entity.get("label")
+        flaws["entities without text"] += not text.strip()
+        flaws["entities with an unknown label"] += label not in LABELS
+        box = _box(entity, flaws)
+        yield {
+            "task": "text", "path": path, "kind": label, "value": text, "modality": "textual",
+            "origin": f"{file.name}#{path}",
+        } | box  # fmt: skip
+        for place, word in enumerate(entity.get("words") or []):
+            flaws["words without text"] += not str(word.get("text") or "").strip()
+            yield {
+                "task": "layout", "path": f"{path}/words/{place}", "kind": "word",
+                "value": str(word.get("text") or ""), "origin": f"{file.name}#{path}",
+            } | _box(word, flaws)  # fmt: skip
+    yield from _links(file, entities, dict(zip(ids, texts, strict=True)), flaws)
+
+
+def _links(file: Path, entities: list[Row], texts: dict[int, str], flaws: Counter) -> Iterator[Row]:
+    # Both ends of a link list it; it is one link.
+    mentions = Counter(tuple(link) for entity in entities for link in entity.get("linking") or [])
+    for link, count in mentions.items():
+        start, end = (*link, None, None)[:2]
+        flaws["links of not two ends"] += len(link) != 2
+        flaws["links to nothing"] += any(place not in texts for place in link)
+        flaws["links to an entity without text"] += any(
+            place in texts and not texts[place].strip() for place in link
+        )
+        flaws["links to itself"] += start == end
+        flaws["links named by one end only"] += count < 2 and start != end
+        yield {
+            "task": "layout", "path": f"/links/{start}/{end}", "kind": "link",
+            "value": " ".join(f"/entities/{place}" for place in link),
+            "origin": f"{file.name}#/linking",
+        }  # fmt: skip
+
+
+def _box(item: Row, flaws: Counter) -> Row:
+    box = item.get("box")
+    if not isinstance(box, list) or len(box) != 4:
+        flaws["boxes missing or malformed"] += 1
+        return {}
+    flaws["boxes without area"] += not (box[2] > box[0] and box[3] > box[1])
+    return dict(zip(tables.BOX, map(float, box), strict=True))
+
+
+BENCHMARK = Benchmark(
+    name="funsd",
+    title="FUNSD: form understanding in noisy scanned documents",
+    licence="for non-commercial, research and educational use",
+    citation="Jaume, Ekenel, Thiran. FUNSD. ICDAR-OST 2019.",
+    source="https://guillaumejaume.github.io/FUNSD/",
+    splits={"test": 50, "train": 149},
+    tasks=("text", "layout"),
+    read=read,
+)

@@ -1,0 +1,171 @@
+"""SROIE: scanned receipts with text lines and four key values.
+
+Layout: ``key/<id>.json`` (company, date, address, total), ``box/<id>.csv`` (a line of text with
+the four corners of its box a row) and ``img/<id>.jpg`` where the image is at hand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from formlab import files, tables
+from formlab.benchmarks._spec import Benchmark
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+KEYS = ("company", "date", "address", "total")
+# A key value is looked for in at most this many lines that follow each other.
+LINES_PER_KEY = 6
+# Below this similarity (0 to 100) the lines do not hold the value.
+SAME = 85.0
+Row = dict[str, Any]
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The receipts: a record per key, one per text line, and one for the page's text.
+
+    Keys are at ``/<name>`` (task `text`), lines at ``/lines/<n>`` (task `text`, kind `line`).
+    The published keys have no box. A key's box is here the box of the lines that hold its value,
+    found by similarity; where no run of lines is similar enough the box stays null and the flaw
+    is counted. The page's text joins the lines by one space.
+    """
+    folder = files.folder(root / "key", remedy="a folder that holds key, box and img")
+    flaws: Counter[str] = Counter()
+    documents, records, sources = [], [], {}
+    for file in sorted(folder.glob("*.json")):
+        base = {"benchmark": "sroie", "split": split, "doc_id": file.stem}
+        lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
+        keys = files.read_json(file)
+        if not isinstance(keys, dict):
+            raise DataBroken("a SROIE key file is an object of four values", where=file)
+        page = " ".join(line["value"].strip() for line in lines if line["value"].strip())
+        rows = [{"task": "text", "kind": "page", "value": page, "origin": f"{file.stem}.csv"}]
+        rows += [
+            _key(name, keys, lines, file.name, flaws) for name in dict.fromkeys((*KEYS, *keys))
+        ]
+        rows += lines
+        records += [base | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
+        documents.append(base | _document(root, file.stem, keys, flaws))
+        sources[f"key/{file.name}"] = files.sha256(file)
+    if not documents:
+        raise DataBroken("no key files", where=folder, remedy="check the download")
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="sroie",
+        split=split,
+        root=root,
+        flaws=dict(sorted(flaws.items())),
+        sources=sources,
+    )
+
+
+def _document(root: Path, stem: str, keys: Row, flaws: Counter) -> Row:
+    row = {"n_fields": len(keys), "n_kinds": len(keys)}
+    image = Path("img") / f"{stem}.jpg"
+    if not (root / image).is_file():
+        flaws["images missing"] += 1
+        return row
+    try:
+        width, height = files.image_size(root / image)
+    except DataBroken:
+        flaws["images unreadable"] += 1
+        return row | {"image": image.as_posix()}
+    return row | {"image": image.as_posix(), "width": width, "height": height}
+
+
+def _lines(file: Path, flaws: Counter) -> list[Row]:
+    """One record per line of text; a line that cannot be read as one keeps its raw text."""
+    if not file.is_file():
+        flaws["box files missing"] += 1
+        return []
+    lines = []
+    for number, line in enumerate(files.read_text(file).split("\n"), start=1):
+        if not line.strip():
+            continue
+        # The text may hold commas; the eight numbers before it may not.
+        *corners, text = line.rstrip("\r").split(",", 8)
+        row = {
+            "task": "text", "kind": "line", "path": f"/lines/{len(lines)}", "modality": "textual",
+            "origin": f"{file.name}:{number}",
+        }  # fmt: skip
+        try:
+            x, y = ([float(c) for c in corners[axis::2]] for axis in (0, 1))
+            if len(x) != 4 or len(y) != 4:
+                raise ValueError
+            box = {"x0": min(x), "y0": min(y), "x1": max(x), "y1": max(y)}
+            lines.append(row | {"value": text} | box)
+        except ValueError:
+            flaws["box lines malformed"] += 1
+            lines.append(row | {"value": line.rstrip("\r")})
+    return lines
+
+
+def _key(name: str, keys: Row, lines: list[Row], file: str, flaws: Counter) -> Row:
+    row = {
+        "task": "text", "path": f"/{name}", "kind": name, "modality": "textual",
+        "origin": f"{file}#/{name}",
+    }  # fmt: skip
+    if name not in keys:
+        flaws[f"keys absent: {name}"] += 1
+        # Not annotated is not the same as annotated as empty: nothing can be scored here.
+        return row | {"status": "unscored"}
+    value = str(keys[name])
+    flaws[f"keys empty: {name}"] += not value.strip()
+    found = _find(value, [line for line in lines if line.get("x0") is not None])
+    flaws["key values not found in the lines"] += found is None and bool(value.strip())
+    return row | {"value": value} | (found or {})
+
+
+def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
+    """The box of the text lines that hold `value`, or None."""
+    wanted = value.casefold().strip()
+    texts = [str(line["value"]).casefold().strip() for line in lines]
+    best, best_box = SAME, None
+    for start, text in enumerate(texts):
+        alignment = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=best)
+        if alignment and len(text) >= len(wanted) and alignment.score > best:
+            before, after = text[: alignment.dest_start], text[alignment.dest_end :]
+            # "9.00" does not stand in "59.00".
+            if not (before[-1:].isalnum() or after[:1].isalnum()):
+                span = (alignment.dest_start, alignment.dest_end, len(text))
+                best, best_box = alignment.score, _part(lines[start], span)
+        for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
+            joined = " ".join(texts[start:end])
+            if len(joined) > 2 * len(wanted) + 8:
+                break
+            score = fuzz.ratio(wanted, joined, score_cutoff=best)
+            if score > best:
+                best, best_box = score, _union(lines[start:end])
+    return best_box
+
+
+def _part(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
+    # Without boxes of single characters, their width is taken as even.
+    start, end, length = span
+    width = (line["x1"] - line["x0"]) / length
+    left = line["x0"] + start * width
+    return {"x0": left, "y0": line["y0"], "x1": line["x0"] + end * width, "y1": line["y1"]}
+
+
+def _union(lines: list[Row]) -> dict[str, float]:
+    return {
+        "x0": min(line["x0"] for line in lines), "y0": min(line["y0"] for line in lines),
+        "x1": max(line["x1"] for line in lines), "y1": max(line["y1"] for line in lines),
+    }  # fmt: skip
+
+
+BENCHMARK = Benchmark(
+    name="sroie",
+    title="SROIE: key values of scanned receipts",
+    licence="not stated by the publisher; for research, as given to the competition",
+    citation="Huang et al. ICDAR2019 competition on scanned receipt OCR. ICDAR 2019.",
+    source="https://rrc.cvc.uab.es/?ch=13",
+    splits={"train": 626},
+    tasks=("text",),
+    read=read,
+)

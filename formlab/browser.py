@@ -1,0 +1,225 @@
+"""Find a Chromium, and open pages in it with everything watched that leaves or breaks the page."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from formlab.errors import NotAvailable
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page, Route
+
+COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# --no-sandbox: containers without user namespaces cannot start Chromium otherwise. The pages
+# formlab opens are its own, and everything a model wrote is inert in them.
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_REMEDY = "make browser, or set FORMLAB_CHROMIUM to a Chromium"
+
+
+def find() -> Path:
+    """The Chromium to use: FORMLAB_CHROMIUM, one on the PATH, or the one Playwright installed.
+
+    Raises
+    ------
+    NotAvailable
+        If there is none, or FORMLAB_CHROMIUM names no executable file.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["FORMLAB_CHROMIUM"] = "/nowhere/chromium"
+    >>> find()
+    Traceback (most recent call last):
+    ...
+    formlab.errors.NotAvailable: FORMLAB_CHROMIUM names no executable file (/nowhere/chromium). \
+Try: make browser, or set FORMLAB_CHROMIUM to a Chromium
+    >>> del os.environ["FORMLAB_CHROMIUM"]
+    """
+    if named := os.environ.get("FORMLAB_CHROMIUM"):
+        if command := shutil.which(named):
+            return Path(command)
+        raise NotAvailable("FORMLAB_CHROMIUM names no executable file", where=named, remedy=_REMEDY)
+    for name in COMMANDS:
+        if command := shutil.which(name):
+            return Path(command)
+    if (own := _playwright_chromium()) and own.is_file():
+        return own
+    raise NotAvailable("no Chromium was found", remedy=_REMEDY)
+
+
+def _playwright_chromium() -> Path | None:
+    # Asked in a process of its own: Playwright's sync API refuses to start inside a running
+    # event loop, which is where a notebook cell lives.
+    code = (
+        "from playwright.sync_api import sync_playwright as s\n"
+        "with s() as p: print(p.chromium.executable_path)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and a constant
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
+
+
+def ensure() -> Path:
+    """`find`; if there is none, install one with Playwright, else with apt-get as root on Debian.
+
+    Raises
+    ------
+    NotAvailable
+        If nothing could be installed; the message ends with what each attempt said.
+    """
+    try:
+        return find()
+    except NotAvailable:
+        if os.environ.get("FORMLAB_CHROMIUM"):
+            raise
+    attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        attempts.append(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
+    said = []
+    for command in attempts:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        said.append(f"{' '.join(command[-3:])}: {lines[-1] if lines else done.returncode}")
+        try:
+            return find()
+        except NotAvailable:
+            continue
+    raise NotAvailable(
+        f"Chromium could not be installed: {'; '.join(said)}",
+        remedy="install Chromium with the system's package manager",
+    )
+
+
+@dataclasses.dataclass
+class Visit:
+    """A page, and what happened in it since it opened.
+
+    `requests` holds every address asked for that was not allowed (each was aborted), `console`
+    the console's errors (its warnings are of the graphics driver), `errors` uncaught exceptions,
+    `dialogs` alerts and prompts (each was dismissed).
+    """
+
+    page: Page
+    requests: list[str] = dataclasses.field(default_factory=list)
+    console: list[str] = dataclasses.field(default_factory=list)
+    errors: list[str] = dataclasses.field(default_factory=list)
+    dialogs: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def trouble(self) -> list[str]:
+        """All that an honest offline page never does, as lines to read."""
+        return [
+            *(f"request: {line[:300]}" for line in self.requests),
+            *(f"console: {line}" for line in self.console),
+            *(f"error: {line}" for line in self.errors),
+            *(f"dialog: {line}" for line in self.dialogs),
+        ]
+
+
+@contextmanager
+def page(
+    address: str | Path | None = None,
+    *,
+    size: tuple[int, int] = (1280, 800),
+    scheme: Literal["light", "dark"] = "light",
+    allow: Sequence[str] = ("file:", "data:", "blob:", "about:"),
+    init_script: str | None = None,
+) -> Iterator[Visit]:
+    """A page in a fresh profile; each request that does not start as `allow` says is aborted.
+
+    Parameters
+    ----------
+    address
+        A file or an URL to open and wait for; None leaves the page blank.
+    size
+        Width and height of the window in CSS pixels.
+    scheme
+        What the page is told of the user's preferred colours.
+    allow
+        Prefixes of the addresses that may be requested.
+    init_script
+        JavaScript run before any script of the page, a hook for tests.
+
+    Raises
+    ------
+    NotAvailable
+        If Playwright or a Chromium is absent.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise NotAvailable(
+            "Playwright is not installed", remedy="pip install 'formlab[dev]'"
+        ) from error
+    executable = find()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
+        try:
+            context = browser.new_context(
+                viewport={"width": size[0], "height": size[1]}, color_scheme=scheme
+            )
+            if init_script:
+                context.add_init_script(init_script)
+            visit = _watched(context, tuple(allow))
+            if address is not None:
+                url = address.resolve().as_uri() if isinstance(address, Path) else address
+                visit.page.goto(url, wait_until="load")
+            yield visit
+        finally:
+            browser.close()
+
+
+def _watched(context: BrowserContext, allow: tuple[str, ...]) -> Visit:
+    visit = Visit(context.new_page())
+
+    def gate(route: Route) -> None:
+        if route.request.url.startswith(allow):
+            route.continue_()
+        else:
+            visit.requests.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", gate)
+    # What opens in another tab has left the page as well.
+    context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
+    visit.page.on(
+        "console",
+        lambda message: (
+            visit.console.append(f"{message.type}: {message.text}")
+            if message.type == "error"
+            else None
+        ),
+    )
+    visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
+
+    def dismiss(dialog: object) -> None:
+        visit.dialogs.append(dialog.message)  # type: ignore[attr-defined]
+        dialog.dismiss()  # type: ignore[attr-defined]
+
+    visit.page.on("dialog", dismiss)
+    return visit
+
+
+if __name__ == "__main__":
+    try:
+        print(ensure())
+    except NotAvailable as problem:
+        sys.exit(f"formlab: {problem}")

@@ -1,0 +1,165 @@
+"""A polars frame as a table for readers."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import polars as pl
+
+from formlab.charts._output import MISSING, bundle, clean, number
+from formlab.errors import UnknownName
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """How one column is shown: its title, its side, its decimals (None for text)."""
+
+    name: str
+    title: str
+    align: Literal["left", "right"]
+    digits: int | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """A table for readers: titled columns, numbers right-aligned in fixed digits, ``–`` for none.
+
+    Parameters
+    ----------
+    frame
+        Rows and columns as shown, in order.
+    titles
+        Column name to heading; a column that is left out keeps its name, ``_`` read as a space.
+    digits
+        Decimals of float columns, or column name to decimals; 3 by default. Integers have none.
+    best
+        Column name to ``max`` or ``min``: its best values are printed bold. Say so in `note`.
+    note
+        A line under the table.
+    rows
+        At most so many rows are shown; the note then says how many there are.
+
+    Raises
+    ------
+    UnknownName
+        If `titles`, `digits` or `best` names a column that `frame` does not have.
+
+    Examples
+    --------
+    >>> table = Table(pl.DataFrame({"system": ["a"], "value": [0.25]}), titles={"value": "CER"})
+    >>> print(table)
+    system    CER
+    a       0.250
+    """
+
+    frame: pl.DataFrame
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    digits: int | Mapping[str, int] = 3
+    best: Mapping[str, Literal["max", "min"]] = dataclasses.field(default_factory=dict)
+    note: str | None = None
+    rows: int = 500
+
+    def __post_init__(self) -> None:
+        given = dict(self.digits) if isinstance(self.digits, Mapping) else {}
+        for name in [*self.titles, *given, *self.best]:
+            if name not in self.frame.columns:
+                raise UnknownName.of("column", name, self.frame.columns)
+
+    @property
+    def columns(self) -> list[Column]:
+        """Each column as it is shown."""
+        return [self._column(name) for name in self.frame.columns]
+
+    def _column(self, name: str) -> Column:
+        dtype = self.frame[name].dtype
+        title = clean(self.titles.get(name, name.replace("_", " ")), limit=200)
+        if not dtype.is_numeric():
+            return Column(clean(name), title, "left", None)
+        each = self.digits if isinstance(self.digits, Mapping) else {}
+        everywhere = 3 if isinstance(self.digits, Mapping) else self.digits
+        digits = each.get(name, 0 if dtype.is_integer() else everywhere)
+        return Column(clean(name), title, "right", digits)
+
+    def _payload(self) -> dict[str, Any]:
+        shown = self.frame.head(self.rows)
+        cells = [[_cell(value) for value in row] for row in shown.iter_rows()]
+        bold = [
+            [row, self.frame.columns.index(name)]
+            for name, which in self.best.items()
+            for row, value in enumerate(shown[name].to_list())
+            if value is not None and value == getattr(self.frame[name].drop_nans(), which)()
+        ]
+        notes = [self.note] if self.note else []
+        if shown.height < self.frame.height:
+            notes.append(f"First {shown.height:,} of {self.frame.height:,} rows.")
+        return {
+            "columns": [dataclasses.asdict(column) for column in self.columns],
+            "rows": cells,
+            "bold": bold,
+            "note": clean(" ".join(notes)) or None,
+        }
+
+    def _texts(self, payload: Mapping[str, Any]) -> list[list[str]]:
+        return [
+            [_shown(value, column) for value, column in zip(row, self.columns, strict=True)]
+            for row in payload["rows"]
+        ]
+
+    def __str__(self) -> str:
+        columns = self.columns
+        rows = [[column.title for column in columns], *self._texts(self._payload())]
+        widths = [min(60, max(len(row[i]) for row in rows)) for i in range(len(columns))]
+        sides = ["<" if column.align == "left" else ">" for column in columns]
+        return "\n".join(
+            "  ".join(
+                f"{text:{side}{width}}"
+                for text, side, width in zip(row, sides, widths, strict=True)
+            ).rstrip()
+            for row in rows
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        payload = self._payload()
+        return bundle("table", payload, str(self), self._html(payload))
+
+    def _html(self, payload: Mapping[str, Any]) -> str:
+        columns, bold = self.columns, {tuple(place) for place in payload["bold"]}
+        style = [f"text-align:{column.align}" for column in columns]
+        head = "".join(
+            f'<th style="{side}">{html.escape(column.title)}</th>'
+            for side, column in zip(style, columns, strict=True)
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f'<td style="{side}{";font-weight:700" if (y, x) in bold else ""}">'
+                f"{html.escape(text)}</td>"
+                for x, (side, text) in enumerate(zip(style, row, strict=True))
+            )
+            + "</tr>"
+            for y, row in enumerate(self._texts(payload))
+        )
+        note = f"<p><small>{html.escape(payload['note'])}</small></p>" if payload["note"] else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _cell(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else number(value)
+    return clean(value, limit=2_000)
+
+
+def _shown(value: object, column: Column) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value, column.digits or 0)
+    return str(value)

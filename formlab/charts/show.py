@@ -1,0 +1,153 @@
+"""Tables, number cards and captions that show themselves: data in a report, escaped HTML in Lab."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from formlab import tables
+from formlab.charts._output import bundle, clean, number
+from formlab.charts._table import Table
+
+__all__ = ["Caption", "Card", "Cards", "Sources", "Table"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """One number and what it means: `note` says of how many, or between which bounds."""
+
+    label: str
+    value: str | float | None
+    note: str = ""
+    digits: int = 3
+
+    @property
+    def text(self) -> str:
+        """The value as it is shown."""
+        if isinstance(self.value, str):
+            return clean(self.value, limit=60)
+        return number(self.value, 0 if isinstance(self.value, int) else self.digits)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cards:
+    """A row of number cards under the one-sentence finding of a report.
+
+    The first `Cards` of a notebook stands for its report in the index.
+
+    Examples
+    --------
+    >>> print(Cards([Card("Exact", 0.5, "n = 8")], finding="Half the fields are right."))
+    Half the fields are right.
+    Exact: 0.500 (n = 8)
+    """
+
+    cards: Sequence[Card]
+    finding: str = ""
+
+    def __str__(self) -> str:
+        lines = [clean(self.finding)] if self.finding else []
+        for card in self.cards:
+            note = f" ({clean(card.note, limit=200)})" if card.note else ""
+            lines.append(f"{clean(card.label, limit=200)}: {card.text}{note}")
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        cards = [
+            {
+                "label": clean(card.label, limit=200),
+                "value": card.text,
+                "note": clean(card.note, limit=200),
+            }
+            for card in self.cards
+        ]
+        payload = {"cards": cards, "finding": clean(self.finding, limit=600) or None}
+        boxes = "".join(
+            '<div style="border:1px solid #8885;border-radius:8px;padding:10px 14px">'
+            f"<div>{html.escape(card['label'])}</div>"
+            f'<div style="font-size:26px;font-weight:600">{html.escape(card["value"])}</div>'
+            f"<small>{html.escape(card['note'])}</small></div>"
+            for card in cards
+        )
+        finding = f"<p><b>{html.escape(payload['finding'])}</b></p>" if payload["finding"] else ""
+        page = f'{finding}<div style="display:flex;gap:12px;flex-wrap:wrap">{boxes}</div>'
+        return bundle("cards", payload, str(self), page)
+
+
+@dataclasses.dataclass(frozen=True)
+class Caption:
+    """What to read in the object below it; reports number each `label` from 1.
+
+    `settings` is the string that tells how the score was made, printed small beside the text.
+
+    Examples
+    --------
+    >>> print(Caption("CER falls with scan quality", settings="funsd:test|cer"))
+    Figure. CER falls with scan quality [funsd:test|cer]
+    """
+
+    text: str
+    label: Literal["Figure", "Table"] = "Figure"
+    settings: str | None = None
+
+    def __str__(self) -> str:
+        settings = f" [{clean(self.settings, limit=2_000)}]" if self.settings else ""
+        return f"{clean(self.label, limit=40)}. {clean(self.text, limit=2_000)}{settings}"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        payload = {
+            "text": clean(self.text, limit=2_000),
+            "label": clean(self.label, limit=40),
+            "settings": clean(self.settings, limit=2_000) if self.settings else None,
+        }
+        given = payload["settings"]
+        settings = f"<br><code>{html.escape(given)}</code>" if given else ""
+        label, text = html.escape(payload["label"]), html.escape(payload["text"])
+        page = f"<p><b>{label}.</b> {text}{settings}</p>"
+        return bundle("caption", payload, str(self), page)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sources:
+    """Where a report's numbers come from: goes into its block "How this was made".
+
+    Examples
+    --------
+    >>> print(Sources({"benchmark": "funsd", "split": "test"}))
+    benchmark: funsd
+    split: test
+    """
+
+    entries: Mapping[str, str]
+
+    @classmethod
+    def of(cls, folder: tables.Corpus | tables.Predictions | tables.Evaluation) -> Sources:
+        """The manifest of a corpus, of predictions or of an evaluation, one entry a fact."""
+        entries = {
+            name: str(getattr(folder, name))
+            for name in ("benchmark", "split", "system", "mode")
+            if hasattr(folder, name)
+        }
+        for name in ("settings", "notes", "flaws", "sources"):
+            for key, value in getattr(folder, name, {}).items():
+                entries[f"{name}: {key}"] = str(value)
+        return cls(entries)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{clean(name, limit=300)}: {clean(value, limit=300)}"
+            for name, value in self.entries.items()
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        entries = [
+            [clean(name, limit=300), clean(value, limit=300)]
+            for name, value in self.entries.items()
+        ]
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
+            for name, value in entries
+        )
+        return bundle("sources", {"entries": entries}, str(self), f"<table>{rows}</table>")

@@ -1,0 +1,182 @@
+"""The one look: colours by meaning, the altair theme, and how charts are shown.
+
+A name keeps its colour and its marker shape in every chart, chip and legend.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import altair as alt
+import plotly.io as pio
+from plotly.io._base_renderers import MimetypeRenderer
+
+MIME = "application/vnd.formlab.{}+json"
+REPORT_VARIABLE = "FORMLAB_REPORT"
+
+# Okabe and Ito's colours, told apart by people who do not see red or green.
+SYSTEM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+SCORES = "cividis"
+COUNTS = "blues"
+PLOTLY_SCORES = "Cividis"
+PLOTLY_COUNTS = "Blues"
+GOLD = "#0072B2"
+PREDICTED = "#D55E00"
+NEUTRAL = "#8A8F98"
+
+OUTCOME_COLOURS = {
+    "match": "#009E73",
+    "mismatch": "#D55E00",
+    "missing": "#CC79A7",
+    "spurious": "#E69F00",
+    "unscored": NEUTRAL,
+}
+# Causes of one family share a colour: output that could not be used, form, digits, place, sight.
+CAUSE_COLOURS = {
+    "bad_json": "#555B66", "refused": "#555B66", "truncated": "#555B66", "api_error": "#555B66",
+    "missing": "#CC79A7", "spurious": "#E69F00", "format_only": "#56B4E9",
+    "sign_or_bracket": "#B8860B", "scale_or_decimal": "#B8860B", "digit": "#B8860B",
+    "date_shift": "#B8860B", "incomplete": "#0072B2", "extra_text": "#0072B2",
+    "wrong_field": "#7A4FA3", "wrong_row": "#7A4FA3", "misclick_near": "#7A4FA3",
+    "misclick_other_field": "#7A4FA3", "ocr_confusion": "#009E73", "substitution": "#D55E00",
+}  # fmt: skip
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+WIDTH, HEIGHT = 620, 190
+HEATMAP = (420, 190)
+SURFACE_HEIGHT = 460
+CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
+_INK, _SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"
+
+
+def in_report() -> bool:
+    """Whether this process runs a notebook for a report, where outputs carry data only."""
+    return os.environ.get(REPORT_VARIABLE) == "1"
+
+
+def system_colours(systems: Iterable[str]) -> dict[str, str]:
+    """A colour for each system, in the order given; the seventh starts the palette anew.
+
+    Examples
+    --------
+    >>> system_colours(["ocr", "chat"])
+    {'ocr': '#0072B2', 'chat': '#D55E00'}
+    """
+    return {
+        name: SYSTEM_COLOURS[i % len(SYSTEM_COLOURS)]
+        for i, name in enumerate(dict.fromkeys(systems))
+    }
+
+
+def system_shapes(systems: Iterable[str]) -> dict[str, str]:
+    """A marker shape for each system, in the order given.
+
+    Examples
+    --------
+    >>> system_shapes(["ocr", "chat"])
+    {'ocr': 'circle', 'chat': 'square'}
+    """
+    return {
+        name: SYSTEM_SHAPES[i % len(SYSTEM_SHAPES)] for i, name in enumerate(dict.fromkeys(systems))
+    }
+
+
+def scale(colours: Mapping[str, str]) -> alt.Scale:
+    """An altair scale that gives each name of `colours` its colour (or shape), in that order."""
+    return alt.Scale(domain=list(colours), range=list(colours.values()))
+
+
+def _config() -> alt.theme.ThemeConfig:
+    text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": _SOFT, "titleColor": _INK}
+    return {
+        "config": {
+            "font": FONT,
+            "background": "transparent",
+            "view": {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None},
+            "axis": {
+                **text,
+                "titleFontWeight": 500,
+                "titlePadding": 8,
+                "labelLimit": 220,
+                "gridColor": _RULE,
+                "domainColor": _RULE,
+                "tickColor": _RULE,
+            },
+            "axisX": {"labelAngle": 0},
+            "axisBand": {"grid": False},
+            "legend": {**text, "titleFontWeight": 500, "symbolSize": 90, "labelLimit": 260},
+            "header": {**text, "titleFontWeight": 500},
+            "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
+            "range": {
+                "category": list(SYSTEM_COLOURS),
+                "symbol": list(SYSTEM_SHAPES),
+                "heatmap": {"scheme": SCORES},
+                "ramp": {"scheme": COUNTS},
+            },
+            "point": {"size": 70, "filled": True},
+            "bar": {"color": SYSTEM_COLOURS[0]},
+            "line": {"strokeWidth": 2, "color": SYSTEM_COLOURS[0]},
+            "rule": {"color": _SOFT},
+        }
+    }
+
+
+def _words(value: object) -> str:
+    """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(_words(line) for line in value)
+    if isinstance(value, Mapping):
+        return _words(value.get("text"))
+    return ""
+
+
+def _vega_bundle(spec: dict[str, Any], **_: object) -> dict[str, Any]:
+    alt_text = _words(spec.get("description")) or _words(spec.get("title")) or "chart"
+    return {MIME.format("vega"): {"spec": spec, "alt": alt_text}, "text/plain": alt_text}
+
+
+class _PlotlyRenderer(MimetypeRenderer):
+    def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, Any]:
+        figure = json.loads(pio.to_json(fig_dict, validate=False, remove_uids=False))
+        layout = figure.get("layout", {})
+        # The default template repeats 7 kB in every figure; report.js has the look already.
+        layout.pop("template", None)
+        meta = layout.get("meta")
+        meta = meta if isinstance(meta, dict) else {}
+        alt_text = _words(meta.get("alt")) or _words(layout.get("title")) or "figure"
+        payload = {"figure": figure, "alt": alt_text}
+        if isinstance(meta.get("fallback"), dict):
+            payload["fallback"] = meta["fallback"]
+            layout["meta"] = {key: meta[key] for key in meta if key != "fallback"}
+        return {MIME.format("plotly"): payload, "text/plain": alt_text}
+
+
+def enable() -> None:
+    """Register formlab's theme, and show charts as data in a report, live and offline elsewhere.
+
+    In a report run (FORMLAB_REPORT=1) altair and plotly emit ``application/vnd.formlab.*+json``
+    and plain text, which `formlab.reports` draws. A plotly figure may carry
+    ``layout.meta = {"alt": …, "fallback": figure}``: the text for readers who cannot see it, and
+    a flat figure for browsers without WebGL (a surface falls back to a heatmap by itself).
+
+    Examples
+    --------
+    >>> enable()
+    >>> alt.theme.active
+    'formlab'
+    """
+    alt.theme.register("formlab", enable=True)(_config)
+    if in_report():
+        alt.renderers.register("formlab", _vega_bundle)
+        alt.renderers.enable("formlab")
+        pio.renderers["formlab"] = _PlotlyRenderer()
+        pio.renderers.default = "formlab"
+    else:
+        alt.renderers.enable("jupyter", offline=True)
+        pio.renderers.default = "plotly_mimetype"

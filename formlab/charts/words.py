@@ -1,0 +1,115 @@
+"""What a report says in words: findings and captions, made from the numbers they speak of."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from formlab import metrics, tables
+from formlab.charts.show import Caption, Card, Cards, Table
+from formlab.tables import Evaluation
+
+_PARTS = {"all": "whole pages", "fields": "all fields"}
+
+
+def reading_cards(summary: pl.DataFrame, *, by: str = "kind") -> Cards:
+    """The report in short: how well pages and fields were read, and what was read worst.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`, sliced by `by`.
+    """
+    wanted = (
+        ("all", "cer", "CER of whole pages"), ("all", "wer", "WER of whole pages"),
+        ("fields", "cer", "CER of fields"), ("fields", "exact_accuracy", "fields read exactly"),
+        ("fields", "normalised_accuracy", "fields right but for format"),
+    )  # fmt: skip
+    cards = [
+        Card(title, row["value"], _span(row))
+        for place, metric, title in wanted
+        for row in tables.only(summary, slice=place, metric=metric).to_dicts()
+    ]
+    return Cards(cards, finding=_finding(summary, by))
+
+
+def caption(
+    summary: pl.DataFrame, *, metric: str, say: str, part: str = "fields", label: str = "Figure"
+) -> Caption:
+    """A caption with n, metric, interval and settings, from the row of `summary` it speaks of.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    metric, part
+        Which row: a metric, and a value of the column `slice`.
+    say
+        What the figure shows, in words and without numbers; they follow by themselves.
+    """
+    rows = tables.only(summary, metric=metric, slice=part).to_dicts()
+    if not rows:
+        return Caption(f"{say} Nothing was scored for it.", label=label)
+    row = rows[0]
+    numbers = f"Over {_PARTS.get(part, part)}: {metrics.title(metric)} {_number(row['value'])}"
+    return Caption(f"{say} {numbers} ({_span(row)}).", label=label, settings=row["settings"])
+
+
+def status_table(evaluation: Evaluation) -> Table:
+    """How many pages and fields were answered, and what became of the rest."""
+    unit = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
+    counts = (
+        evaluation.cases.group_by(unit.alias("unit"), "status", "outcome")
+        .agg(pl.len().alias("cases"), pl.col("doc_id").n_unique().alias("documents"))
+        .sort("unit", "cases", descending=[True, True])
+    )
+    return Table(counts)
+
+
+def notes_table(evaluation: Evaluation) -> Table:
+    """What was odd in the files, with counts: nothing of it was dropped."""
+    rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
+    return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
+
+
+def scores_table(summary: pl.DataFrame, *, part: str = "all") -> Table:
+    """Every metric of one slice: pooled value, mean over documents, interval and counts."""
+    rows = tables.only(summary, slice=part)
+    macro = pl.col("metric").str.starts_with("macro_")
+    mean = rows.filter(macro).select(pl.col("metric").str.strip_prefix("macro_"), macro="value")
+    shown = rows.filter(~macro).join(mean, on="metric", how="left")
+    titles = {"value": "pooled", "macro": "mean of documents", "ci_low": "low", "ci_high": "high"}
+    titles |= {"n_docs": "documents", "n_cases": "cases", "n_missing": "missing"}
+    titles |= {"n_undefined": "undefined"}
+    columns = ("metric", "value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
+    return Table(shown.select(*columns, "n_undefined"), titles=titles)
+
+
+def _finding(summary: pl.DataFrame, by: str) -> str:
+    fields = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == "cer")
+    fields = fields.filter(pl.col("value").is_not_nan()).sort("value")
+    pages = tables.only(summary, slice="all", metric="cer")
+    if fields.height >= 2:
+        best, worst = fields.row(0, named=True), fields.row(-1, named=True)
+        names = (row["slice"].removeprefix(f"{by}=") for row in (best, worst))
+        good, bad = names
+        return (
+            f"{best['system']} reads {good} best (CER {best['value']:.2f}) and "
+            f"{bad} worst (CER {worst['value']:.2f})."
+        )
+    if pages.height:
+        row = pages.row(0, named=True)
+        return f"{row['system']} reads whole pages with a CER of {row['value']:.2f}."
+    return ""
+
+
+def _span(row: dict) -> str:
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
+    if math.isnan(row["ci_low"]):
+        return counts
+    return f"95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, {counts}"
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.3f}"

@@ -1,0 +1,59 @@
+"""The errors a user can meet. Each message says what is wrong, where, and what to try."""
+
+from __future__ import annotations
+
+
+class FormlabError(Exception):
+    """Base of every error formlab raises for something the user can mend.
+
+    The command line prints the message without a traceback and exits with code 2.
+
+    Examples
+    --------
+    >>> raise DataMissing("no folder 'x'", where="x", remedy="pass --root")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataMissing: no folder 'x' (x). Try: pass --root
+    """
+
+    def __init__(self, what: str, *, where: object = None, remedy: str | None = None) -> None:
+        self.what, self.where, self.remedy = what, where, remedy
+        message = what if where is None else f"{what} ({where})"
+        super().__init__(message if remedy is None else f"{message}. Try: {remedy}")
+
+
+class DataMissing(FormlabError):
+    """A file or folder that is needed is not there."""
+
+
+class DataBroken(FormlabError):
+    """A file is there and cannot be read as what it should be; `where` names file and line."""
+
+
+class TableBroken(FormlabError):
+    """A table does not follow its schema; the message lists every mismatch."""
+
+
+class UnknownName(FormlabError):
+    """A name (benchmark, metric, system, split, parameter …) that is not registered."""
+
+    @classmethod
+    def of(cls, noun: str, name: object, known: object) -> UnknownName:
+        """The error for `name`, naming what is known and the closest spelling.
+
+        Examples
+        --------
+        >>> str(UnknownName.of("benchmark", "fundsd", ["funsd", "sroie"]))
+        "unknown benchmark 'fundsd'. Try: 'funsd' (known: funsd, sroie)"
+        """
+        from difflib import get_close_matches
+
+        names = sorted(str(item) for item in known)
+        near = get_close_matches(str(name), names, n=1)
+        listed = ", ".join(names) or "none"
+        remedy = f"'{near[0]}' (known: {listed})" if near else f"one of: {listed}"
+        return cls(f"unknown {noun} {str(name)!r}", remedy=remedy)
+
+
+class NotAvailable(FormlabError):
+    """Something outside formlab is needed and absent: a browser, a key, a network."""

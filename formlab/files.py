@@ -1,0 +1,208 @@
+"""Reading and writing: every read error names its file and line, every write is atomic."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from PIL import Image
+
+from formlab.errors import DataBroken, DataMissing
+
+
+def version() -> str:
+    """The installed version of formlab.
+
+    Examples
+    --------
+    >>> version().count(".")
+    2
+    """
+    return metadata.version("formlab")
+
+
+def folder(path: str | Path, *, remedy: str) -> Path:
+    """`path`, if it is a folder; else `DataMissing` with `remedy`."""
+    path = Path(path)
+    if not path.is_dir():
+        raise DataMissing("no such folder", where=path, remedy=remedy)
+    return path
+
+
+def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
+    """The text of a file, in the first of `encodings` that reads it."""
+    data = read_bytes(path)
+    places = []
+    for encoding in encodings:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            places.append(error.start)
+    line = data[: places[-1]].count(b"\n") + 1
+    raise DataBroken(
+        f"not {' or '.join(encodings)} text: byte {data[places[-1]]:#04x}",
+        where=f"{path}:{line}",
+        remedy="save the file as UTF-8",
+    )
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The bytes of a file; `DataMissing` if there is none."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise DataMissing("no such file", where=path, remedy="check the path") from error
+    except OSError as error:
+        raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
+
+
+def parse_json(text: str, *, where: str, first_line: int = 1) -> Any:
+    """The value of a JSON text; an error names `where`, line and column.
+
+    Examples
+    --------
+    >>> parse_json('{"a": }', where="x.json")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
+line
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataBroken(
+            f"broken JSON, {error.msg} at column {error.colno}",
+            where=f"{where}:{error.lineno + first_line - 1}",
+            remedy="mend that line",
+        ) from error
+    except RecursionError as error:
+        raise DataBroken("JSON nested too deeply", where=f"{where}:{first_line}") from error
+
+
+def read_json(path: str | Path) -> Any:
+    """The value of a JSON file."""
+    return parse_json(read_text(path), where=str(path))
+
+
+def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each line that is not blank.
+
+    Raises
+    ------
+    DataBroken
+        At the first line that is not a JSON object, and for a file without any.
+    """
+    count = 0
+    # Not splitlines(): a value may hold U+2028 or a form feed, which JSON allows unescaped.
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        value = parse_json(line, where=str(path), first_line=number)
+        if not isinstance(value, dict):
+            kind = type(value).__name__
+            raise DataBroken(
+                f"a JSON object is expected, this is a {kind}",
+                where=f"{path}:{number}",
+                remedy='one object a line, such as {"doc_id": "1", "text": "…"}',
+            )
+        count += 1
+        yield number, value
+    if not count:
+        raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
+
+
+def read_parquet(path: str | Path) -> pl.DataFrame:
+    """The table of a Parquet file."""
+    read_bytes_start(path)
+    try:
+        return pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first = str(error).splitlines()[0]
+        raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
+
+
+def read_bytes_start(path: str | Path, count: int = 16) -> bytes:
+    """The first bytes of a file; `DataMissing` if there is none."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(count)
+    except OSError as error:
+        raise DataMissing(f"no such file: {error.strerror}", where=path) from error
+
+
+def image_size(path: str | Path) -> tuple[int, int]:
+    """Width and height in pixels, without decoding the image."""
+    read_bytes_start(path)
+    try:
+        with Image.open(path) as image:
+            return image.size
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise DataBroken(f"not a readable image: {error}", where=path) from error
+
+
+def read_image(path: str | Path) -> Image.Image:
+    """The decoded image, in RGB."""
+    read_bytes_start(path)
+    try:
+        with Image.open(path) as image:
+            return image.convert("RGB")
+    # SyntaxError is what Pillow raises for a PNG with a broken header.
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DataBroken(f"not a readable image: {error}", where=path) from error
+
+
+def sha256(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well.
+
+    A reader sees the old file or the new one, never half of one.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb") as stream:
+            os.fsync(stream.fileno())
+        part.chmod(0o644)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write UTF-8 text, atomically; a lone surrogate is written as its escape."""
+    with atomic(path) as part:
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write readable JSON, atomically."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
+    """Write a table as Parquet, atomically."""
+    with atomic(path) as part:
+        frame.write_parquet(part)
+
+
+def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write one JSON object a line, atomically."""
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -1,0 +1,35 @@
+"""Readers of predictions made elsewhere: one file each, one registry line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from formlab.errors import DataBroken, DataMissing
+from formlab.formats import plain, runs
+from formlab.formats._spec import Format
+from formlab.tables import Corpus, Predictions
+
+FORMATS: dict[str, Format] = {
+    "run": runs.FORMAT,
+    "plain": plain.FORMAT,
+}
+
+
+def read_predictions(path: str | Path, corpus: Corpus) -> Predictions:
+    """The predictions in a file or folder, in whatever registered format it is.
+
+    Raises
+    ------
+    DataMissing
+        If there is nothing at `path`.
+    DataBroken
+        If no format fits, or the one that fits meets something it cannot read.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
+    for form in FORMATS.values():
+        if form.is_one(path):
+            return form.read(path, corpus)
+    known = "; ".join(form.title for form in FORMATS.values())
+    raise DataBroken("no known format of predictions", where=path, remedy=f"one of: {known}")

@@ -1,0 +1,23 @@
+"""What a format is: a file or folder of predictions made elsewhere, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from formlab.tables import Corpus, Predictions
+
+
+@dataclass(frozen=True)
+class Format:
+    """One entry of the registry.
+
+    `is_one` tells from a path whether it holds this format; `read` takes the path and the corpus
+    that the predictions are for.
+    """
+
+    name: str
+    title: str
+    is_one: Callable[[Path], bool]
+    read: Callable[[Path, Corpus], Predictions]

@@ -1,0 +1,123 @@
+"""The plainest prediction file: JSON lines or Parquet with the columns of *records* that apply.
+
+``{"doc_id": "1", "text": "…"}`` is the text of a whole page,
+``{"doc_id": "1", "path": "/total", "value": "9.00"}`` is one value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.errors import DataBroken
+from formlab.formats._spec import Format
+from formlab.tables import Corpus, Predictions
+
+JSON_LINES = (".jsonl", ".ndjson")
+EXAMPLE = '{"doc_id": "1", "path": "/total", "value": "9.00"}'
+
+
+def is_one(path: Path) -> bool:
+    """Whether the name of the file ends as one of JSON lines or Parquet does."""
+    return path.is_file() and path.suffix.lower() in (*JSON_LINES, ".parquet")
+
+
+def read(path: Path, corpus: Corpus) -> Predictions:
+    """The predictions of one system from a file.
+
+    Rows of another benchmark or split, where the file says so, are left to the scoring to count.
+    A column that formlab does not know is left out and counted in `notes`.
+
+    Raises
+    ------
+    DataBroken
+        At the first row without `doc_id`, with a value of a wrong type or a status that is not
+        known, and where two rows give the same value of the same document.
+    """
+    notes: Counter[str] = Counter()
+    rows, seen, names = [], {}, set()
+    for origin, given in _rows(path):
+        row = _row(given, origin, corpus, notes)
+        names.add(str(given.get("system") or path.stem))
+        key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
+        if key in seen:
+            what = f"doc_id {row['doc_id']!r}" + (f", path {row['path']!r}" if row["path"] else "")
+            raise DataBroken(
+                f"two predictions for {what}, the first at {seen[key]}",
+                where=origin,
+                remedy="keep one of them",
+            )
+        seen[key] = origin
+        rows.append(row)
+    if len(names) > 1:
+        said = ", ".join(sorted(names))
+        raise DataBroken(f"several systems in one file: {said}", where=path, remedy="a file each")
+    name = names.pop()
+    return Predictions(
+        records=tables.table("records", [row | {"system": name} for row in rows]),
+        responses=tables.table("responses", []),
+        system=name,
+        sources={path.name: files.sha256(path)},
+        notes=dict(sorted(notes.items())),
+    )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix.lower() in JSON_LINES:
+        for number, row in files.each_jsonl(path):
+            yield f"{path}:{number}", row
+        return
+    frame = files.read_parquet(path)
+    if not frame.height:
+        raise DataBroken("the file has no rows", where=path, remedy="one row a value")
+    for number, row in enumerate(frame.iter_rows(named=True), start=1):
+        yield f"{path}, row {number}", row
+
+
+def _row(given: dict[str, Any], origin: str, corpus: Corpus, notes: Counter[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction",
+        "task": "text", "path": None, "kind": "page" if given.get("path") is None else None,
+    }  # fmt: skip
+    for name, value in given.items():
+        if name in tables.RECORDS:
+            row[name] = row.get(name) if value is None else _typed(name, value, origin)
+        elif name != "text":
+            notes[f"column left out: {name}"] += 1
+    if row.get("doc_id") is None:
+        raise DataBroken("no doc_id", where=origin, remedy=f"a line such as {EXAMPLE}")
+    if "text" in given and given.get("value") is None and given["text"] is not None:
+        row["value"] = _typed("value", given["text"], origin)
+    if not {"value", "text", "status"} & given.keys():
+        raise DataBroken("neither value nor text", where=origin, remedy=f"a line such as {EXAMPLE}")
+    row["status"] = row.get("status") or ("ok" if row.get("value") is not None else "missing")
+    for name, allowed in (("status", tables.STATUSES), ("task", tables.TASKS)):
+        if row[name] not in allowed:
+            remedy = f"one of: {', '.join(allowed)}"
+            raise DataBroken(f"unknown {name} {row[name]!r}", where=origin, remedy=remedy)
+    row["role"], row["origin"] = "prediction", Path(origin).name
+    return row
+
+
+def _typed(name: str, value: Any, origin: str) -> Any:
+    """`value` as the dtype of its column; a value that is not text is kept as its JSON."""
+    kind = tables.RECORDS[name]
+    try:
+        if kind == tables.RECORDS["value"]:
+            if isinstance(value, str):
+                return value
+            return json.dumps(value, ensure_ascii=False, default=str)
+        if kind == tables.RECORDS["accepted"]:
+            return [str(item) for item in value]
+        if isinstance(value, bool | str):
+            raise TypeError
+        return float(value) if kind == tables.RECORDS["x0"] else int(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataBroken(f"{name} cannot be {value!r:.80}", where=origin) from error
+
+
+FORMAT = Format("plain", "JSON lines or Parquet with the columns of records", is_one, read)

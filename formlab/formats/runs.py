@@ -1,0 +1,39 @@
+"""A folder written by `formlab run`, finished or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from formlab import systems
+from formlab.errors import DataBroken
+from formlab.formats._spec import Format
+from formlab.tables import Corpus, Predictions
+
+
+def is_one(path: Path) -> bool:
+    """Whether `path` is the folder of a run."""
+    return (path / "manifest.json").is_file() or (path / "run.json").is_file()
+
+
+def read(path: Path, corpus: Corpus) -> Predictions:
+    """The predictions of a run; of one under way, those of the pages it has finished.
+
+    Raises
+    ------
+    DataBroken
+        If the run read another benchmark than `corpus`.
+    """
+    if (path / "manifest.json").is_file():
+        predictions = Predictions.load(path)
+    else:
+        predictions = systems.unfinished(path)
+        if predictions is None:
+            raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
+    others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
+    if others:
+        said = ", ".join(sorted(others))
+        raise DataBroken(f"this run read {said}, not {corpus.benchmark}", where=path)
+    return predictions
+
+
+FORMAT = Format("run", "a folder written by formlab run", is_one, read)

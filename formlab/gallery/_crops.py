@@ -1,0 +1,159 @@
+"""Cut the part of a page that a case is about, and place its boxes on the cut."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from formlab import files
+from formlab.errors import FormlabError
+
+Box = tuple[float, float, float, float]
+WIDTH = 400
+PAGE_WIDTH = 760
+# A crop smaller than this shows no neighbours, and a value without its label is hard to judge.
+LEAST = (240, 84)
+QUALITY = 75
+
+
+@dataclasses.dataclass(frozen=True)
+class Crop:
+    """An image's key in `Crops.images`, and the cut in page pixels: left, top, width, height."""
+
+    key: str
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def place(self, box: Box) -> list[float] | None:
+        """`box` as fractions of the crop: left, top, width, height; None if it lies outside.
+
+        Examples
+        --------
+        >>> Crop("k", 100, 100, 200, 100).place((150, 125, 200, 150))
+        [0.25, 0.25, 0.25, 0.25]
+        """
+        x0, x1 = (min(max((x - self.left) / self.width, 0.0), 1.0) for x in (box[0], box[2]))
+        y0, y1 = (min(max((y - self.top) / self.height, 0.0), 1.0) for y in (box[1], box[3]))
+        beside = box[2] < self.left or box[0] > self.left + self.width
+        above = box[3] < self.top or box[1] > self.top + self.height
+        return None if beside or above else [round(v, 5) for v in (x0, y0, x1 - x0, y1 - y0)]
+
+
+def finite(values: Sequence[float | None]) -> Box | None:
+    """Four coordinates as a box with its corners in order; None if any is null, NaN or infinite.
+
+    Examples
+    --------
+    >>> finite([5, 9, 1, 2]), finite([0, 0, None, 1]), finite([0, 0, float("inf"), 1])
+    ((1.0, 2.0, 5.0, 9.0), None, None)
+    """
+    if any(value is None or not math.isfinite(value) for value in values):
+        return None
+    x0, y0, x1, y1 = (float(value) for value in values if value is not None)
+    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+
+def area(boxes: Sequence[Box], page: tuple[int, int]) -> tuple[int, int, int, int]:
+    """The part of a page to show: the union of `boxes` with a margin, else the whole page.
+
+    Examples
+    --------
+    >>> area([(300, 300, 340, 312)], (1000, 1000))
+    (200, 264, 240, 84)
+    >>> area([], (1000, 800))
+    (0, 0, 1000, 800)
+    """
+    width, height = page
+    inside = [box for box in boxes if _touches(box, page)]
+    if not inside:
+        return 0, 0, width, height
+    x0, y0 = (min(box[side] for box in inside) for side in (0, 1))
+    x1, y1 = (max(box[side] for box in inside) for side in (2, 3))
+    left, across = _span(x0, x1, width, LEAST[0], margin=24)
+    top, down = _span(y0, y1, height, LEAST[1], margin=18)
+    return left, top, across, down
+
+
+def _touches(box: Box, page: tuple[int, int]) -> bool:
+    return box[0] <= page[0] and box[1] <= page[1] and box[2] >= 0 and box[3] >= 0
+
+
+def _span(low: float, high: float, size: int, least: int, *, margin: int) -> tuple[int, int]:
+    low, high = max(low, 0.0), min(high, float(size))
+    length = min(size, max(least, round(high - low + 2 * margin)))
+    start = round((low + high - length) / 2)
+    return min(max(start, 0), size - length), length
+
+
+class Crops:
+    """Cuts pages, keeping each distinct image once.
+
+    Parameters
+    ----------
+    root
+        The folder that image paths are relative to.
+
+    `images` maps a key, the start of the SHA-256 of the image, to ``{src, width, height}``.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.images: dict[str, dict[str, object]] = {}
+        self._page: tuple[str, Image.Image | FormlabError] | None = None
+        self._cut: dict[tuple[str, tuple[int, int, int, int], int], str] = {}
+
+    def crop(self, image: str, boxes: Sequence[Box], *, whole: bool = False) -> Crop:
+        """The crop of `image` around `boxes`; the whole page if there are none or if `whole`.
+
+        Raises
+        ------
+        DataMissing, DataBroken
+            If the image is absent or unreadable.
+        """
+        page = self._open(image)
+        place = area([] if whole else boxes, page.size)
+        widest = PAGE_WIDTH if whole else WIDTH
+        known = (image, place, widest)
+        if known not in self._cut:
+            self._cut[known] = self._keep(page, place, widest)
+        return Crop(self._cut[known], *place)
+
+    def _open(self, image: str) -> Image.Image:
+        # One page is kept: cases come sorted by document, and a decoded page is megabytes.
+        if self._page is None or self._page[0] != image:
+            try:
+                self._page = (image, files.read_image(self.root / image))
+            except FormlabError as error:
+                self._page = (image, error)
+            except ValueError as error:
+                # A NUL in a path is a ValueError before it is a missing file.
+                self._page = (image, FormlabError(f"not a usable path: {error}"))
+        page = self._page[1]
+        if isinstance(page, FormlabError):
+            raise page
+        return page
+
+    def _keep(self, page: Image.Image, place: tuple[int, int, int, int], widest: int) -> str:
+        left, top, width, height = place
+        cut = page.crop((left, top, left + width, top + height))
+        # Tall cuts are bounded as well: a column of a long receipt is not worth 4,000 pixels.
+        cut.thumbnail((widest, 2 * widest), Image.Resampling.LANCZOS)
+        stream = io.BytesIO()
+        cut.save(stream, "WEBP", quality=QUALITY, method=4)
+        data = stream.getvalue()
+        key = hashlib.sha256(data).hexdigest()[:16]
+        self.images[key] = {
+            "src": f"data:image/webp;base64,{base64.b64encode(data).decode('ascii')}",
+            "width": cut.width,
+            "height": cut.height,
+        }
+        return key

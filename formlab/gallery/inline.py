@@ -1,0 +1,58 @@
+"""Data and scripts inside one HTML page: JSON blocks, hashes, the policy, a gallery's frame."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+# Escapes that JSON allows and that keep a value from ending its <script> or a line of JavaScript.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def data_block(value: Any) -> str:
+    """JSON that is safe between script tags.
+
+    Examples
+    --------
+    >>> data_block({"a": "</script>"})
+    '{"a":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.translate(_ESCAPES)
+
+
+def script_hash(source: str) -> str:
+    """The CSP source expression that admits exactly this inline script.
+
+    Examples
+    --------
+    >>> script_hash("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = hashlib.sha256(source.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def policy(scripts: list[str]) -> str:
+    """The Content-Security-Policy of a page that runs these scripts and reaches nothing."""
+    admitted = " ".join(script_hash(source) for source in scripts) or "'none'"
+    return (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; "
+        f"base-uri 'none'; form-action 'none'; script-src {admitted}"
+    )
+
+
+def document(payload: Mapping[str, Any], assets: Mapping[str, str]) -> str:
+    """A whole page that shows one gallery."""
+    script = assets["gallery.js"]
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
+        f"<style>{assets['tokens.css']}{assets['gallery.css']}</style></head>"
+        '<body class="fl-frame"><div id="fl-gallery"></div>'
+        f'<script type="application/json" id="fl-gallery-data">{data_block(payload)}</script>'
+        f"<script>{script}</script></body></html>"
+    )

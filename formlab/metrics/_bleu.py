@@ -1,0 +1,79 @@
+"""The statistics and the score of BLEU, as sacrebleu defines them by default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from formlab.metrics._spec import Metric, Tally
+
+_ORDERS = 4
+
+
+def statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """N-gram statistics of each pair, shape (n, 10).
+
+    Per row the n-grams right of order 1 to 4, the n-grams predicted of order 1 to 4, the words
+    predicted, and the words of the gold text, in words of mteval-v13a.
+    """
+    from formlab.metrics import _ngrams, _words
+
+    parts = np.zeros((len(golds), 2 * _ORDERS + 2))
+    for rows, ours, theirs in _words.chunks(golds, preds):
+        words = _words.mteval(ours + theirs)
+        gold_counts, pred_counts = np.split(words.counts, 2)
+        grams = words.numbers
+        for size in range(1, _ORDERS + 1):
+            if size > 1:
+                grams = _ngrams.longer(words, grams, size)
+            parts[rows, size - 1] = _ngrams.shared(grams, words.offsets, size)
+            parts[rows, _ORDERS + size - 1] = np.maximum(pred_counts - size + 1, 0)
+        parts[rows, -2], parts[rows, -1] = pred_counts, gold_counts
+    return parts
+
+
+def corpus_score(parts: np.ndarray) -> np.ndarray:
+    """BLEU of summed statistics, in [0, 1]: sacrebleu's `corpus_bleu` over 100."""
+    return _score(parts, effective=False)
+
+
+def sentence_score(parts: np.ndarray) -> np.ndarray:
+    """BLEU of one pair, in [0, 1]: orders longer than the prediction do not count."""
+    return _score(parts, effective=True)
+
+
+def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
+    parts = np.asarray(parts, dtype=float)
+    right, given = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]
+    pred_words, gold_words = parts[..., -2], parts[..., -1]
+    counted = np.logical_and.accumulate(given > 0, axis=-1)
+    none = counted & (right == 0)
+    # Smoothing "exp": the k-th order without a hit counts as 1 / 2^k of one.
+    hits = np.where(none, 0.5 ** np.cumsum(none, axis=-1), right)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(counted, np.log(hits / given), 0.0).sum(axis=-1)
+        mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
+        brevity = np.exp(np.minimum(0.0, 1.0 - gold_words / pred_words))
+    value = np.where(right.any(axis=-1), brevity * np.exp(mean), 0.0)
+    if not effective:
+        value = np.where(counted.all(axis=-1), value, 0.0)
+    return np.where((pred_words == 0) & (gold_words == 0), np.nan, value)
+
+
+class SentenceTally(Tally):
+    """The statistics of one pair; added to others it becomes a tally of the corpus score."""
+
+    @property
+    def value(self) -> float:
+        """BLEU of the one pair, of effective order."""
+        return float(sentence_score(np.asarray(self.parts)))
+
+
+class SentenceMetric(Metric):
+    """A metric whose score of one unit is not that of a sum of one."""
+
+    def __call__(self, gold: str, pred: str) -> SentenceTally:
+        """The tally of one pair."""
+        tally = super().__call__(gold, pred)
+        return SentenceTally(tally.parts, tally.score)

@@ -1,0 +1,100 @@
+"""What a metric is: a tally per unit, and the score of summed tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+def ratio(tallies: np.ndarray) -> np.ndarray:
+    """First part over second; NaN where the second is 0.
+
+    Parameters
+    ----------
+    tallies
+        Shape (…, 2): numerator and denominator.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (…).
+
+    Examples
+    --------
+    >>> ratio(np.array([[1.0, 4.0], [0.0, 0.0]])).tolist()
+    [0.25, nan]
+    """
+    hits, total = tallies[..., 0], tallies[..., 1]
+    return np.divide(hits, total, out=np.full(np.shape(hits), np.nan), where=total != 0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What one unit adds to a score: its parts, and how summed parts become the score.
+
+    Add tallies to score many units together (micro); that is the only way to pool them.
+
+    Examples
+    --------
+    >>> one, two = Tally((1, 4)), Tally((1, 2))
+    >>> one.value, (one + two).value
+    (0.25, 0.3333333333333333)
+    """
+
+    parts: tuple[float, ...]
+    score: Callable[[np.ndarray], np.ndarray] = ratio
+
+    @property
+    def value(self) -> float:
+        """The score of this tally alone; NaN if undefined."""
+        return float(self.score(np.asarray(self.parts, dtype=float)))
+
+    @property
+    def hits(self) -> float:
+        """The numerator (first part)."""
+        return self.parts[0]
+
+    @property
+    def total(self) -> float:
+        """The denominator (second part)."""
+        return self.parts[1]
+
+    def __add__(self, other: Tally) -> Tally:
+        parts = tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
+        return Tally(parts, self.score)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One entry of the registry.
+
+    `tallies` takes n gold and n predicted strings and returns a float64 array of shape (n, k);
+    `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
+    `unit_score`, where given, does so for tallies of one unit each, which score differently.
+    `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
+    a scorer makes; `units` are the units it is taken of.
+    """
+
+    name: str
+    title: str
+    direction: Literal["up", "down"]
+    low: float
+    high: float | None
+    unit: str
+    source: str
+    view: str
+    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray]
+    score: Callable[[np.ndarray], np.ndarray] = ratio
+    unit_score: Callable[[np.ndarray], np.ndarray] | None = None
+    units: tuple[str, ...] = ("page", "field")
+
+    def values(self, tallies: np.ndarray) -> np.ndarray:
+        """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""
+        return (self.unit_score or self.score)(tallies)
+
+    def __call__(self, gold: str, pred: str) -> Tally:
+        """The tally of one pair."""
+        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score)

@@ -1,0 +1,54 @@
+"""The share of values that are right, on each rung of the strictness ladder.
+
+These metrics read the ladder's boolean columns of *cases* (`view` names the column), which the
+alignment has filled in, rather than compare the strings a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from formlab import text
+from formlab.metrics._spec import Metric, Tally
+
+
+def _held(passed: Sequence[bool | None]) -> np.ndarray:
+    """1 of 1 where the rung holds, 0 of 1 where not, 0 of 0 (undefined) for None."""
+    known = np.array([rung is not None for rung in passed], dtype=np.float64)
+    hits = np.array([bool(rung) for rung in passed], dtype=np.float64)
+    return np.stack([hits, known], axis=1).reshape(-1, 2)
+
+
+class RungMetric(Metric):
+    """An accuracy whose `tallies` take the boolean column that `view` names.
+
+    Called with two strings, it judges them by `text.ladder` at its default threshold.
+    """
+
+    def __call__(self, gold: str, pred: str) -> Tally:
+        """The tally of one pair of values of no stated kind."""
+        rung = getattr(text.ladder(gold, pred), self.view)
+        return Tally(tuple(self.tallies([rung])[0].tolist()), self.score)
+
+
+def _accuracy(rung: str, title: str) -> RungMetric:
+    return RungMetric(
+        name=f"{rung}_accuracy",
+        title=title,
+        direction="up",
+        low=0.0,
+        high=1.0,
+        unit="right values per value",
+        source="the strictness ladder, formlab.text.ladder",
+        view=rung,
+        tallies=_held,
+        units=("field",),
+    )
+
+
+exact_accuracy = _accuracy("exact", "accuracy, exact")
+normalised_accuracy = _accuracy("normalised", "accuracy, normalised")
+typed_accuracy = _accuracy("typed", "accuracy, typed")
+fuzzy_accuracy = _accuracy("fuzzy", "accuracy, fuzzy")

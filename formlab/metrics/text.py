@@ -1,0 +1,164 @@
+"""Metrics of text against text: error rates, edit distance, BLEU, ROUGE.
+
+None of them normalises: pass strings from `formlab.text.normalise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import LCSseq, Levenshtein
+
+from formlab.metrics import _bleu
+from formlab.metrics._spec import Metric
+
+# Numba takes a third of a second to import, so only the metrics that count words load `_words`.
+
+
+def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
+    if len(golds) != len(preds):
+        raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
+    return process.cpdist(golds, preds, scorer=scorer, dtype=np.int64, workers=1)
+
+
+def _lengths(texts: Sequence[str]) -> np.ndarray:
+    return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+
+
+def _pairs(hits: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    return np.stack([hits, totals], axis=1).astype(np.float64)
+
+
+def _character_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    return _pairs(_compared(golds, preds, Levenshtein.distance), _lengths(golds))
+
+
+def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    longer = np.maximum(_lengths(golds), _lengths(preds))
+    return _pairs(_compared(golds, preds, Levenshtein.distance), longer)
+
+
+def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    from formlab.metrics import _words
+
+    parts = np.zeros((len(golds), 2))
+    for rows, ours, theirs in _words.chunks(golds, preds):
+        words = _words.split(ours + theirs)
+        texts = _words.sequences(words)
+        edits = _compared(texts[: len(ours)], texts[len(ours) :], Levenshtein.distance)
+        parts[rows] = _pairs(edits, words.counts[: len(ours)])
+    return parts
+
+
+def _rouge(*, stem: bool, common: Callable[[Any], np.ndarray]) -> Callable[..., np.ndarray]:
+    """Tallies of ROUGE's F1: twice the words in `common`, and the words of both texts."""
+
+    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+        from formlab.metrics import _words
+
+        parts = np.zeros((len(golds), 2))
+        for rows, ours, theirs in _words.chunks(golds, preds):
+            words = _words.alphanumeric(ours + theirs)
+            if stem:
+                words = _words.stemmed(words)
+            gold_counts, pred_counts = np.split(words.counts, 2)
+            parts[rows] = _pairs(2 * common(words), gold_counts + pred_counts)
+        return parts
+
+    return tallies
+
+
+def _same_words(words: Any) -> np.ndarray:
+    from formlab.metrics import _ngrams
+
+    return _ngrams.shared(words.numbers, words.offsets, 1)
+
+
+def _same_words_in_order(words: Any) -> np.ndarray:
+    from formlab.metrics import _words
+
+    texts = _words.sequences(words)
+    half = len(texts) // 2
+    return _compared(texts[:half], texts[half:], LCSseq.similarity)
+
+
+# The undefined case is the same for all: nothing on either side. An error rate is also undefined
+# for an empty gold text, where jiwer gives the number of insertions; they still count in a sum.
+cer = Metric(
+    name="cer",
+    title="character error rate (CER)",
+    direction="down",
+    low=0.0,
+    high=None,
+    unit="edits per code point of the gold text",
+    source="Levenshtein 1966; counts as jiwer 4 gives them",
+    view="text",
+    tallies=_character_edits,
+)
+# jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
+# separates words here. On normalised texts the two are the same.
+wer = Metric(
+    name="wer",
+    title="word error rate (WER)",
+    direction="down",
+    low=0.0,
+    high=None,
+    unit="edits per word of the gold text",
+    source="Levenshtein 1966 over words; counts as jiwer 4 gives them",
+    view="text",
+    tallies=_word_edits,
+)
+edit_distance = Metric(
+    name="edit_distance",
+    title="normalised edit distance",
+    direction="down",
+    low=0.0,
+    high=1.0,
+    unit="edits per code point of the longer text",
+    source="Levenshtein 1966 over the longer length",
+    view="text",
+    tallies=_edits_of_longer,
+)
+bleu = _bleu.SentenceMetric(
+    name="bleu",
+    title="BLEU",
+    direction="up",
+    low=0.0,
+    high=1.0,
+    unit="geometric mean of n-gram precisions times brevity penalty",
+    source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
+    view="text",
+    tallies=_bleu.statistics,
+    score=_bleu.corpus_score,
+    unit_score=_bleu.sentence_score,
+)
+
+
+def _rouge_metric(name: str, title: str, tallies: Callable[..., np.ndarray]) -> Metric:
+    return Metric(
+        name=name,
+        title=title,
+        direction="up",
+        low=0.0,
+        high=1.0,
+        unit="F1 over words",
+        source="Lin, ACL workshop 2004; rouge-score 0.1.2",
+        view="text",
+        tallies=tallies,
+        units=("page",),
+    )
+
+
+rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", _rouge(stem=False, common=_same_words))
+rougeL = _rouge_metric(  # noqa: N816 - the metric's own name
+    "rougeL", "ROUGE-L F1", _rouge(stem=False, common=_same_words_in_order)
+)
+rouge1_stem = _rouge_metric(
+    "rouge1_stem", "ROUGE-1 F1 of stems", _rouge(stem=True, common=_same_words)
+)
+rougeL_stem = _rouge_metric(  # noqa: N816 - the metric's own name
+    "rougeL_stem", "ROUGE-L F1 of stems", _rouge(stem=True, common=_same_words_in_order)
+)

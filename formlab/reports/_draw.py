@@ -1,0 +1,131 @@
+"""Notebook outputs and Markdown as inert markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from formlab.charts._output import clean
+from formlab.charts.theme import MIME
+from formlab.gallery import inline
+from formlab.reports import _inert
+
+KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery")
+# What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
+_FOREIGN = (
+    ("application/vnd.plotly.v1+json", "plotly", "figure"),
+    ("application/vnd.vegalite.v6+json", "vega", "spec"),
+)
+_RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
+_HEADING = re.compile(r"<h([23])>(.*?)</h\1>", re.DOTALL)
+
+Contents = list[tuple[int, str, str]]
+
+
+def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The kind and data of each object in a mime bundle that ``report.js`` can draw."""
+    own = [(MIME.format(kind), kind, None) for kind in KINDS]
+    for mime, kind, wrap in [*own, *_FOREIGN]:
+        value = bundle.get(mime)
+        if isinstance(value, dict):
+            return [(kind, value if wrap is None else {wrap: value, "alt": kind})]
+    return []
+
+
+def output(bundle: Mapping[str, Any]) -> Markup:
+    """The markup of one display output: a data block for ``report.js``, else static."""
+    for kind, payload in payloads(bundle):
+        alt = clean(payload.get("alt") or _joined(bundle.get("text/plain")) or kind, limit=5_000)
+        block = _inert.trusted(inline.data_block(_INERT.get(kind, _inert.data)(payload)))
+        return Markup(
+            '<div class="fl-object" data-kind="{}"><script type="application/json">{}</script>'
+            "<noscript><pre>{}</pre></noscript></div>"
+        ).format(kind, block, alt)
+    return _static({mime: _joined(value) for mime, value in bundle.items()})
+
+
+def _joined(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(str(line) for line in value)
+    return value if isinstance(value, str) else ""
+
+
+def _plotly(payload: dict[str, Any]) -> dict[str, Any]:
+    shown: dict[str, Any] = {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
+    for name in ("figure", "fallback"):
+        if isinstance(payload.get(name), dict):
+            shown[name] = _inert.figure(payload[name])
+    return shown
+
+
+def _vega(payload: dict[str, Any]) -> dict[str, Any]:
+    spec = payload.get("spec")
+    return {
+        "alt": clean(payload.get("alt", "chart"), limit=2_000),
+        "spec": _inert.specification(spec) if isinstance(spec, dict) else {},
+    }
+
+
+_INERT = {"plotly": _plotly, "vega": _vega}
+
+
+def _static(bundle: Mapping[str, str]) -> Markup:
+    if page := bundle.get("text/html"):
+        return Markup('<div class="fl-html">{}</div>').format(_inert.safe_html(page))
+    if source := bundle.get("text/markdown"):
+        return Markup('<div class="fl-text">{}</div>').format(markdown(source))
+    for mime in _RASTERS:
+        image = bundle.get(mime, "").strip()
+        if image and _BASE64.match(image):
+            return Markup('<img class="fl-image" loading="lazy" alt="{}" src="{}">').format(
+                _inert.plain(bundle.get("text/plain", "image")), f"data:{mime};base64,{image}"
+            )
+    text = _inert.plain(bundle.get("text/plain", ""))
+    return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
+
+
+def markdown(source: str) -> Markup:
+    """Markdown as sanitised HTML; the rest of a text past the limit is cut."""
+    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
+    cut = clean(source, limit=_inert.TEXT_LIMIT)
+    return _inert.safe_html(MarkdownWithMath(renderer=renderer).render(cut))
+
+
+def prose(source: str, contents: Contents) -> Markup:
+    """A Markdown cell; its headings of level 2 and 3 get anchors and join `contents`.
+
+    Examples
+    --------
+    >>> contents = []
+    >>> prose("## Who & why", contents)
+    Markup('<h2 id="part-1">Who &amp; why</h2>\\n')
+    >>> contents
+    [(2, 'part-1', 'Who & why')]
+    """
+
+    def anchored(match: re.Match[str]) -> str:
+        text = html.unescape(re.sub(r"<[^>]*>", "", match[2])).strip()
+        anchor = f"part-{len(contents) + 1}"
+        contents.append((int(match[1]), anchor, text))
+        return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
+
+    # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
+    return _inert.trusted(_HEADING.sub(anchored, str(markdown(source))))
+
+
+def code(source: str) -> Markup:
+    """Highlighted Python."""
+    return _inert.safe_html(Highlight2HTML(pygments_lexer="ipython3")(clean(source, limit=50_000)))
+
+
+def failure(output: Mapping[str, Any]) -> str:
+    """The traceback of an error output, as plain text."""
+    lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
+    return _inert.plain("\n".join(str(line) for line in lines))

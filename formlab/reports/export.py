@@ -1,0 +1,198 @@
+"""An executed notebook as one HTML file that opens with no network and runs nothing it holds."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from markupsafe import Markup
+from nbconvert.exporters import TemplateExporter
+
+from formlab import files
+from formlab.charts._output import clean
+from formlab.charts.theme import MIME
+from formlab.gallery import inline
+from formlab.reports import _draw, _inert, _scripts
+
+Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
+# A cell with this tag is shown right under the title, wherever it stands in the notebook.
+SUMMARY_TAG = "summary"
+FAILED_ANCHOR = "failed-cell"
+_TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_SOURCES = MIME.format("sources")
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """Why a report is not complete: one line, and a traceback in plain text if there is one."""
+
+    what: str
+    traceback: str = ""
+    anchor: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What the index says of a report: its title, its first finding, its first number cards."""
+
+    title: str
+    finding: str | None = None
+    cards: list[dict[str, str]] = dataclasses.field(default_factory=list)
+
+
+class _Exporter(TemplateExporter):
+    """nbconvert with formlab's template, where everything is escaped that was not made markup."""
+
+    file_extension = ".html"
+    output_mimetype = "text/html"
+    template_name = "report"
+
+    def __init__(self, prose: list[Markup], drawn: list[Markup]) -> None:
+        self._prose, self._drawn = prose, drawn
+        folder = str(resources.files("formlab").joinpath("reports/assets"))
+        super().__init__(extra_template_basedirs=[folder])
+
+    def _create_environment(self) -> Any:
+        environment = super()._create_environment()
+        environment.autoescape = True
+        return environment
+
+    def default_filters(self) -> Iterator[tuple[str, Any]]:
+        yield from super().default_filters()
+        yield "prose", lambda cell: self._prose[cell["metadata"]["formlab"]["at"]]
+        yield "draw", lambda output: self._drawn[output["metadata"]["formlab"]]
+        yield "code", _draw.code
+        yield "plain", _inert.plain
+        yield "failure", _draw.failure
+
+
+def export(
+    notebook: nbformat.NotebookNode,
+    *,
+    out: str | Path,
+    name: str,
+    made: Facts = (),
+    failure: Failure | None = None,
+    index: str | None = None,
+) -> Summary:
+    """Write an executed notebook as one HTML file.
+
+    Parameters
+    ----------
+    notebook
+        The notebook with its outputs; it is not changed.
+    out
+        The HTML file to write, whole or not at all.
+    name
+        The title if the notebook has no heading of its own.
+    made
+        Groups of facts for the block "How this was made": a heading and its entries.
+    failure
+        Shown on top of a report that did not finish.
+    index
+        Address of the page that lists all reports, relative to `out`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cell = nbformat.v4.new_markdown_cell("# Who reads totals best?")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export(nbformat.v4.new_notebook(cells=[cell]), out=f"{folder}/a.html", name="a").title
+    'Who reads totals best?'
+    """
+    notebook = _arranged(notebook)
+    bundles = [output.data for output in _displays(notebook)]
+    summary = _summary(notebook, bundles, name)
+    contents: _draw.Contents = []
+    prose = [
+        _draw.prose(cell.source, contents) if cell.cell_type == "markdown" else Markup("")
+        for cell in notebook.cells
+    ]
+    sources = [("Data", entries) for bundle in bundles if (entries := _entries(bundle))]
+    scripts = _scripts.needed({kind for bundle in bundles for kind, _ in _draw.payloads(bundle)})
+    page = {
+        "title": summary.title,
+        "version": files.version(),
+        "css": _inert.trusted(_scripts.styles()),
+        "policy": _inert.trusted(inline.policy(scripts)),
+        "scripts": [_inert.trusted(script) for script in scripts],
+        "contents": contents,
+        "index": index,
+        "error": failure,
+        "made": _readable([*made, *sources]),
+        "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
+    }
+    exporter = _Exporter(prose, [_draw.output(bundle) for bundle in bundles])
+    body, _ = exporter.from_notebook_node(notebook, resources={"formlab": page})
+    files.write_text(out, body)
+    return summary
+
+
+def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy in the order it is read, without papermill's banners, each part knowing its place."""
+    notebook = copy.deepcopy(notebook)
+    # The widget state can be megabytes, and no widget lives without a kernel.
+    notebook.metadata.pop("widgets", None)
+    cells = [cell for cell in notebook.cells if not _tags(cell) & _BANNERS]
+    first = cells[:1]
+    summaries = [cell for cell in cells[1:] if SUMMARY_TAG in _tags(cell)]
+    others = [cell for cell in cells[1:] if SUMMARY_TAG not in _tags(cell)]
+    notebook.cells = [*first, *summaries, *others]
+    for at, cell in enumerate(notebook.cells):
+        failed = any(output.output_type == "error" for output in cell.get("outputs", []))
+        cell.metadata["formlab"] = {"at": at, "anchor": FAILED_ANCHOR if failed else None}
+    for at, output in enumerate(_displays(notebook)):
+        output.metadata["formlab"] = at
+        if _SOURCES in output.data:
+            # It is shown once, at the end.
+            output.data = nbformat.NotebookNode({_SOURCES: output.data[_SOURCES]})
+    return notebook
+
+
+_BANNERS = {"papermill-error-cell-tag"}
+
+
+def _tags(cell: nbformat.NotebookNode) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
+def _displays(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [
+        output
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.output_type in {"display_data", "execute_result"}
+    ]
+
+
+def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> Summary:
+    title = clean(name, limit=200)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (match := _TITLE.search(cell.source)):
+            title = clean(_inert.plain(match[1]), limit=200)
+            break
+    for bundle in bundles:
+        for kind, payload in _draw.payloads(bundle):
+            if kind == "cards":
+                finding = payload.get("finding")
+                return Summary(title, finding, _inert.data(payload.get("cards", [])))
+    return Summary(title)
+
+
+def _entries(bundle: Any) -> list[tuple[str, str]]:
+    given = bundle.get(_SOURCES)
+    return [(name, value) for name, value in given["entries"]] if isinstance(given, dict) else []
+
+
+def _readable(facts: Facts) -> Facts:
+    return [
+        (heading, [(_inert.plain(name), _inert.plain(value)) for name, value in entries])
+        for heading, entries in facts
+    ]

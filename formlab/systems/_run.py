@@ -1,0 +1,246 @@
+"""Run a system over the pages of a corpus: in order, resumable, losing no page."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from formlab import files, tables
+from formlab.errors import DataBroken, FormlabError
+from formlab.systems._journal import Journal, entries
+from formlab.systems._spec import Reader, System
+from formlab.tables import Corpus, Predictions
+
+JOURNAL, HEAD = "pages.jsonl", "run.json"
+Page = dict[str, Any]
+
+
+def run(
+    corpus: Corpus,
+    system: System,
+    *,
+    out: str | Path,
+    settings: dict[str, Any] | None = None,
+    limit: int | None = None,
+    workers: int = 1,
+    name: str | None = None,
+) -> Predictions:
+    """Read the pages of `corpus` and save the predictions in `out`.
+
+    Every finished page is on disk at once. The same call after a crash goes on where that one
+    stopped and reads no finished page again, unless its image has changed since. A page that
+    cannot be read becomes a record with status `missing` and a response with the reason.
+
+    Parameters
+    ----------
+    corpus
+        The documents to read.
+    system
+        What reads them.
+    out
+        The folder of the run.
+    settings
+        As from `System.settings`; the system's defaults if left out.
+    limit
+        Read only the first so many documents.
+    workers
+        How many processes read at once.
+    name
+        What the run is called in tables and charts; by default the system with its settings.
+
+    Raises
+    ------
+    DataBroken
+        If `out` holds a run of another benchmark, split, system or of other settings.
+    """
+    out = Path(out)
+    head = _head(corpus, system, system.defaults if settings is None else settings)
+    head["name"] = name or system.run_name(head["settings"])
+    _same_run(out, head)
+    documents = corpus.documents.head(limit).to_dicts() if limit else corpus.documents.to_dicts()
+    # Predictions of before would look complete while this run is under way.
+    (out / "manifest.json").unlink(missing_ok=True)
+    with Journal(out / JOURNAL) as journal:
+        keys = {page["doc_id"]: _key(page, corpus.root) for page in documents}
+        done = {entry["doc_id"] for entry in journal.entries if _is_current(entry, keys)}
+        todo = [page for page in documents if page["doc_id"] not in done]
+        with _progress() as progress:
+            bar = progress.add_task(
+                system.name, total=len(documents), completed=len(done), failed=0
+            )
+            failed = 0
+            for page, result in _read(todo, corpus.root, system, head["settings"], workers):
+                journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
+                failed += result["error"] is not None
+                progress.update(bar, advance=1, failed=failed)
+        found = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
+    predictions = _predictions(head, found.values())
+    predictions.save(out)
+    return predictions
+
+
+def unfinished(folder: Path) -> Predictions | None:
+    """What a run under way (or killed) has finished so far; None if `folder` is no run."""
+    if not (folder / HEAD).is_file() or not (folder / JOURNAL).is_file():
+        return None
+    latest = {entry["doc_id"]: entry for entry in entries(folder / JOURNAL)[0]}
+    return _predictions(files.read_json(folder / HEAD), latest.values())
+
+
+def _head(corpus: Corpus, system: System, settings: dict[str, Any]) -> dict[str, Any]:
+    versions = {name: metadata.version(name) for name in system.versions}
+    return {
+        "benchmark": corpus.benchmark,
+        "split": corpus.split,
+        "system": system.name,
+        "settings": dict(settings),
+        "versions": versions,
+    }
+
+
+def _same_run(out: Path, head: dict[str, Any]) -> None:
+    file = out / HEAD
+    if file.is_file():
+        before = files.read_json(file)
+        other = [name for name in head if before.get(name) != head[name]]
+        if other:
+            said = ", ".join(f"{n} {before.get(n)!r}, now {head[n]!r}" for n in other)
+            raise DataBroken(f"this folder holds another run: {said}", where=out, remedy="--out")
+    files.write_json(file, head)
+
+
+def _key(page: Page, root: Path | None) -> str | None:
+    try:
+        return files.sha256(root / page["image"])
+    except (OSError, TypeError):
+        return None
+
+
+def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
+    return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("pages, {task.fields[failed]} failed"), TimeRemainingColumn(),
+        console=Console(stderr=True),
+        # A report is no place for a bar that moves.
+        disable=os.environ.get("FORMLAB_REPORT") == "1",
+    )  # fmt: skip
+
+
+def _attempt(read: Reader, page: Page, root: Path | None) -> dict[str, Any]:
+    begin = time.perf_counter()
+    rows, error = [], None
+    try:
+        rows = read(page, root)
+    except Exception as caught:  # One page must never cost the others, whatever its reader met.
+        error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
+    return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
+
+
+def _read(
+    pages: list[Page], root: Path | None, system: System, settings: dict[str, Any], workers: int
+) -> Iterator[tuple[Page, dict[str, Any]]]:
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    if workers == 1 and pages:
+        read = system.start(settings, threads)
+        for page in pages:
+            yield page, _attempt(read, page, root)
+        return
+    left = list(pages)
+    suspects: list[Page] = []
+    while left or suspects:
+        # After a worker died, its pages are read one at a time: then the culprit is known.
+        batch, together = (suspects[:1], 1) if suspects else (left, workers)
+        suspects = suspects[1:]
+        try:
+            for page, result in _pool(batch, together, (system.name, settings, threads, root)):
+                left = [other for other in left if other is not page]
+                yield page, result
+        except _WorkerDied as died:
+            if together == 1:
+                reason = "the process that read this page died (out of memory?)"
+                yield batch[0], {"seconds": None, "error": reason, "records": []}
+            else:
+                suspects = died.pages
+                left = [page for page in left if page not in suspects]
+
+
+class _WorkerDied(Exception):
+    def __init__(self, pages: list[Page]) -> None:
+        self.pages = pages
+
+
+def _pool(pages: list[Page], workers: int, job: tuple) -> Iterator[tuple[Page, dict[str, Any]]]:
+    context = multiprocessing.get_context("spawn")
+    queue = list(reversed(pages))
+    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=job) as pool:
+        running: dict[Any, Page] = {}
+        while queue or running:
+            while queue and len(running) < workers:
+                page = queue.pop()
+                try:
+                    running[pool.submit(_work, page)] = page
+                except BrokenProcessPool:
+                    raise _WorkerDied([page, *running.values()]) from None
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                page = running.pop(future)
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    raise _WorkerDied([page, *running.values()]) from None
+                yield page, result
+
+
+_worker: Callable[[Page], dict[str, Any]]
+
+
+def _begin(name: str, settings: dict[str, Any], threads: int, root: Path | None) -> None:
+    from formlab.systems import get
+
+    global _worker
+    read = get(name).start(settings, threads)
+
+    def work(page: Page) -> dict[str, Any]:
+        return _attempt(read, page, root)
+
+    _worker = work
+
+
+def _work(page: Page) -> dict[str, Any]:
+    return _worker(page)
+
+
+def _predictions(head: dict[str, Any], found: Any) -> Predictions:
+    name = head["name"]
+    records, responses = [], []
+    for entry in found:
+        base = {key: head[key] for key in ("benchmark", "split")}
+        base |= {"doc_id": entry["doc_id"], "system": name}
+        status = "missing" if entry["error"] else "ok"
+        rows = entry["records"] or [{"task": "text", "kind": "page"}]
+        origin = f"{JOURNAL}#{entry['doc_id']}"
+        mark = base | {"role": "prediction", "status": status, "origin": origin}
+        records += [mark | row for row in rows]
+        responses.append(
+            base | {"task": "text", "status": status, "request": entry["key"], "attempts": 1}
+            | {"seconds": entry["seconds"], "error": entry["error"]}
+        )  # fmt: skip
+    return Predictions(
+        records=tables.table("records", records),
+        responses=tables.table("responses", responses),
+        system=name,
+        settings=head["settings"] | head["versions"],
+    )

@@ -1,0 +1,67 @@
+"""What a system is: something that reads one page at a time and gives records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from formlab.errors import DataBroken, UnknownName
+
+# One document row and the corpus root in, the rows of its records out.
+Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class System:
+    """One entry of the registry.
+
+    `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
+    called once a process. `defaults` are the settings a user may change, with their types;
+    `versions` are the libraries whose version shapes the result.
+    """
+
+    name: str
+    title: str
+    start: Callable[[dict[str, Any], int], Reader]
+    defaults: dict[str, Any] = field(default_factory=dict)
+    versions: tuple[str, ...] = ()
+
+    def settings(self, given: dict[str, str]) -> dict[str, Any]:
+        """The defaults with the user's changes, each read as the type of its default.
+
+        Raises
+        ------
+        UnknownName, DataBroken
+            If a setting is not known, or cannot be read as its type.
+
+        Examples
+        --------
+        >>> System("s", "a system", start=None, defaults={"scale": 1.0}).settings({"scale": "2"})
+        {'scale': 2.0}
+        """
+        values = dict(self.defaults)
+        for name, text in given.items():
+            if name not in values:
+                raise UnknownName.of(f"setting of {self.name}", name, values)
+            kind = type(values[name])
+            try:
+                values[name] = kind(text)
+            except ValueError as error:
+                raise DataBroken(
+                    f"setting {name} of {self.name} is a {kind.__name__}, not {text!r}",
+                    remedy=f"--set {name}={values[name]}",
+                ) from error
+        return values
+
+    def run_name(self, settings: dict[str, Any]) -> str:
+        """The system's name, with the settings that are not at their default.
+
+        Examples
+        --------
+        >>> System("s", "a system", start=None, defaults={"scale": 1.0}).run_name({"scale": 2.0})
+        's(scale=2.0)'
+        """
+        changed = [f"{n}={v}" for n, v in settings.items() if v != self.defaults.get(n)]
+        return f"{self.name}({','.join(changed)})" if changed else self.name

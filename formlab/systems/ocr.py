@@ -1,0 +1,78 @@
+"""The system `ocr`: RapidOCR over page images. Its weights come with its wheel: no download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from formlab import files
+from formlab.errors import DataMissing
+from formlab.systems._spec import Reader, System
+from formlab.systems.layout import page_text
+from formlab.tables import BOX
+
+
+def start(settings: dict[str, Any], threads: int) -> Reader:
+    """A reader of page images: lines and words with boxes and confidence, and the page's text."""
+    from rapidocr import RapidOCR
+
+    engine = RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.text_score": settings["text_score"],
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+        }
+    )
+
+    def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
+        if document["image"] is None or root is None:
+            raise DataMissing("this document has no image", where=document["doc_id"])
+        image = files.read_image(root / document["image"])
+        scale = settings["scale"]
+        if scale != 1:
+            size = (max(1, round(side * scale)) for side in image.size)
+            image = image.resize(tuple(size))
+        return records(engine(np.asarray(image)[:, :, ::-1], return_word_box=True), scale=scale)
+
+    return read
+
+
+def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:
+    """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
+
+    Lines are at ``/ocr/lines/<n>``, their words below them, the page's text at no path.
+    """
+    lines = list(zip(result.boxes, result.txts, result.scores, strict=True)) if result.txts else []
+    words = list(result.word_results or ()) or [()] * len(lines)
+    rows: list[dict[str, Any]] = []
+    boxes = [_box(corners, scale) for corners, _, _ in lines]
+    for place, ((_, text, score), box) in enumerate(zip(lines, boxes, strict=True)):
+        path = f"/ocr/lines/{place}"
+        rows.append(_row(path, "line", text, score, box))
+        for number, (word, certainty, corners) in enumerate(words[place]):
+            spot = f"{path}/words/{number}"
+            rows.append(_row(spot, "word", word, certainty, _box(corners, scale)))
+    text = page_text(np.array(boxes), [text for _, text, _ in lines])
+    return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
+
+
+def _box(corners: Any, scale: float) -> tuple[float, float, float, float]:
+    points = np.asarray(corners, dtype=float) / scale
+    return (*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
+
+
+def _row(path: str, kind: str, text: str, score: float, box: tuple) -> dict[str, Any]:
+    # Task `layout`: what stands where on the page, not a claim about any field of the form.
+    row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": 1}
+    return row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True))
+
+
+SYSTEM = System(
+    name="ocr",
+    title="RapidOCR: text lines and words of a page image",
+    start=start,
+    defaults={"scale": 1.0, "text_score": 0.5},
+    versions=("rapidocr", "onnxruntime"),
+)

@@ -1,0 +1,104 @@
+"""Normalisers by name, applied in the order they are listed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from formlab.errors import UnknownName
+
+# Hyphens, dashes, the minus sign and their compatibility forms; not the dashes of one script.
+_DASHES = dict.fromkeys(
+    [*range(0x2010, 0x2016), 0x2043, 0x2212, 0x2E3A, 0x2E3B, 0xFE58, 0xFE63, 0xFF0D], "-"
+)
+# The backtick and the acute accent are what OCR and typewriters put for an apostrophe.
+_QUOTES = dict.fromkeys(map(ord, "‘’‚‛′´`ʼ‹›＇"), "'") | dict.fromkeys(
+    map(ord, "“”„‟″«»〝〞＂"), '"'
+)
+# Every combining mark falls outside \w, so this finds all long runs of them, and little else.
+_LONG_RUN = re.compile(r"[^\w\s\x00-\x7f]{32,}")
+
+
+def _sort_marks(run: re.Match[str]) -> str:
+    table = {ord(char): unicodedata.normalize("NFD", char) for char in set(run.group())}
+    decomposed = run.group().translate(table)
+    groups = itertools.groupby(decomposed, key=lambda char: unicodedata.combining(char) > 0)
+    return "".join(
+        "".join(sorted(group, key=unicodedata.combining) if marks else group)
+        for marks, group in groups
+    )
+
+
+def _nfc(text: str) -> str:
+    if text.isascii():
+        return text
+    # Python reorders combining marks in quadratic time, hours for a hostile megabyte; marks
+    # that are in canonical order already cost linear time and give the same result.
+    return unicodedata.normalize("NFC", _LONG_RUN.sub(_sort_marks, text))
+
+
+def _space(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _dashes(text: str) -> str:
+    return text if text.isascii() else text.translate(_DASHES)
+
+
+def _quotes(text: str) -> str:
+    return text.replace("`", "'") if text.isascii() else text.translate(_QUOTES)
+
+
+STEPS: dict[str, Callable[[str], str]] = {
+    "nfc": _nfc,
+    "space": _space,
+    "lower": str.lower,
+    "dashes": _dashes,
+    "quotes": _quotes,
+}
+# NFC comes again at the end: lower-casing can leave a letter and a mark that compose.
+LADDER_STEPS = ("nfc", "dashes", "quotes", "space", "lower", "nfc")
+
+
+def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
+    """`text` after each of `steps`, in that order.
+
+    Parameters
+    ----------
+    text
+        Any string, lone surrogates and control characters included.
+    steps
+        Names from `STEPS`: `nfc` (Unicode NFC), `space` (each run of white space is one space,
+        none at the ends), `lower` (lower case), `dashes` (every dash and minus is `-`),
+        `quotes` (typographic quotes and primes are `'` or `"`).
+
+    Raises
+    ------
+    UnknownName
+        If a step is not in `STEPS`.
+
+    Examples
+    --------
+    >>> normalise("  Invoice\\n No. 7 ")
+    'invoice no. 7'
+    >>> normalise("5′ – 6′", ["dashes", "quotes"])
+    "5' - 6'"
+    """
+    for step in steps:
+        if step not in STEPS:
+            raise UnknownName.of("normaliser", step, STEPS)
+        text = STEPS[step](text)
+    return text
+
+
+def settings(steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
+    """The string that names `steps` beside a score.
+
+    Examples
+    --------
+    >>> settings()
+    'nfc,space,lower'
+    """
+    return ",".join(steps)

@@ -1,0 +1,210 @@
+"""Speed of the text metrics beside the library a user would pick instead, and their memory.
+
+Run: python performance/text_metrics.py [--json]
+
+One run, one core, CPU time, best of `ROUNDS` for both sides. Exit code 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
+os.environ["RAYON_NUM_THREADS"] = os.environ["POLARS_MAX_THREADS"] = "1"
+
+import json
+import multiprocessing
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import jiwer
+from rich.console import Console
+from rich.table import Table
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics import BLEU
+
+from formlab import metrics, text
+
+FIELDS, PAGES, PAGES_THEIRS, SENTENCES, ROUNDS = 100_000, 60, 3, 3_000, 3
+MEMORY_PAGES, MEMORY_METRICS = (200, 800, 3_200), ("cer", "wer", "bleu", "rougeL", "rougeL_stem")
+# What the peak may differ by while the pages grow sixteenfold.
+MEMORY_TARGET = 32.0
+LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
+
+
+def vocabulary(generator: random.Random, size: int) -> list[str]:
+    """Words of 1 to 11 letters, common letters more often."""
+    weights = [1 / (rank + 2) for rank in range(len(LETTERS))]
+    lengths = generator.choices(range(1, 12), [2, 8, 14, 16, 13, 11, 9, 7, 5, 3, 2], k=size)
+    return ["".join(generator.choices(LETTERS, weights, k=length)) for length in lengths]
+
+
+def field(generator: random.Random, words: list[str]) -> str:
+    """A label, a name, an amount, a date or a code, about 18 characters long on average."""
+    sort = generator.random()
+    if sort < 0.12:
+        return f"${generator.randint(1, 99_999):,}.{generator.randint(0, 99):02d}"
+    if sort < 0.22:
+        return f"{generator.randint(1, 12)}/{generator.randint(1, 28)}/{generator.randint(60, 99)}"
+    if sort < 0.3:
+        return f"{generator.choice('ABCDEF')}{generator.randint(1000, 999_999)}"
+    count = generator.choices((1, 2, 3, 5, 8, 14), (30, 25, 20, 12, 8, 5))[0]
+    label = " ".join(generator.choices(words, k=count)).capitalize()
+    return f"{label}:" if sort < 0.55 else label
+
+
+def misread(generator: random.Random, value: str, rate: float) -> str:
+    """`value` with each character at `rate` changed, doubled, dropped or followed by a space."""
+    chars = list(value)
+    for place in range(len(chars)):
+        if generator.random() < rate:
+            char = chars[place]
+            chars[place] = generator.choice((generator.choice(LETTERS), char * 2, "", f"{char} "))
+    return "".join(chars)
+
+
+def page(generator: random.Random, words: list[str], count: int) -> str:
+    """Sentences of `count` words in all, some words far more frequent than others."""
+    weights = [1 / (rank + 10) for rank in range(len(words))]
+    drawn = generator.choices(words, weights, k=count)
+    return " ".join(
+        w + generator.choice((",", ".", "")) if i % 9 == 8 else w for i, w in enumerate(drawn)
+    )
+
+
+def pages(generator: random.Random, words: list[str], count: int, length: int) -> list[list[str]]:
+    """Gold and predicted pages, each prediction with a few misread characters."""
+    golds = [page(generator, words, length) for _ in range(count)]
+    return [golds, [misread(generator, gold, 0.02) for gold in golds]]
+
+
+def fastest(work: Callable[[], object]) -> float:
+    """The least CPU seconds that `work` took in `ROUNDS` rounds."""
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def each(function: Callable[[str, str], object], golds: list[str], preds: list[str]) -> None:
+    """Call a one-pair function on every pair."""
+    for gold, pred in zip(golds, preds, strict=True):
+        function(gold, pred)
+
+
+def speed() -> list[dict[str, object]]:
+    """One row per comparison."""
+    generator = random.Random(0)
+    words = vocabulary(generator, 3_000)
+    golds = [field(generator, words) for _ in range(FIELDS)]
+    preds = [misread(generator, v, 0.06) if generator.random() < 0.5 else v for v in golds]
+    long = pages(generator, words, PAGES, 1_200)
+    sentences = pages(generator, words, SENTENCES, 20)
+    # The first call compiles or loads what numba cached; that is not counted.
+    for metric in metrics.METRICS.values():
+        if metric.view == "text":
+            metric.tallies(["to be"], ["to bee"])
+    rouge, bleu = RougeScorer(["rougeL"]), BLEU(effective_order=True)
+
+    def row(what, target, data, name, other, theirs, sample=None):
+        ours = fastest(lambda: metrics.get(name).tallies(*data))
+        sample = sample or len(data[0])
+        part = [side[:sample] for side in data]
+        other_seconds = fastest(lambda: each(theirs, *part)) * len(data[0]) / sample
+        return {
+            "what": what, "formlab_seconds": ours, "beside": other, "beside_seconds": other_seconds,
+            "beside_measured": sample, "ratio": other_seconds / ours, "target": target,
+            "holds": other_seconds / ours >= target,
+        }  # fmt: skip
+
+    rows = [
+        row(f"cer, {FIELDS:,} fields", 50, (golds, preds), "cer", "jiwer.cer", jiwer.cer),
+        row(f"wer, {FIELDS:,} fields", 10, (golds, preds), "wer", "jiwer.wer", jiwer.wer),
+        row(
+            f"rougeL, {PAGES} pages of 1,200 words", 100, long, "rougeL", "rouge-score",
+            rouge.score, PAGES_THEIRS,
+        ),
+        row(
+            f"sentence bleu, {SENTENCES:,} of 20 words", 5, sentences, "bleu", "sacrebleu",
+            lambda gold, pred: bleu.sentence_score(pred, [gold]),
+        ),
+    ]  # fmt: skip
+    seconds = fastest(lambda: text.ladders(golds, preds))
+    return [
+        *rows,
+        {"what": f"ladder, {FIELDS:,} fields", "formlab_seconds": seconds},
+    ]
+
+
+def grown(count: int) -> tuple[int, float, float]:
+    """Pages, megabytes of text, and by how many megabytes scoring them raised the peak."""
+    generator = random.Random(0)
+    words = vocabulary(generator, 3_000)
+    # A full chunk first: buffers of bounded size are not what is looked for.
+    for name in MEMORY_METRICS:
+        metrics.get(name).tallies(*pages(generator, words, 80, 1_200))
+    data = pages(generator, words, count, 1_200)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for name in MEMORY_METRICS:
+        metrics.get(name).tallies(*data)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return count, sum(len(text) for side in data for text in side) / 2**20, (after - before) / 1024
+
+
+def memory() -> list[dict[str, object]]:
+    """One row per number of pages, each in a process of its own."""
+    found = []
+    for count in MEMORY_PAGES:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            found.append(pool.apply(grown, (count,)))
+    least = found[0][2]
+    return [
+        {
+            "what": f"{', '.join(MEMORY_METRICS)} on {count:,} pages", "pages": count,
+            "text_megabytes": size, "peak_growth_megabytes": growth, "target": MEMORY_TARGET,
+            "holds": growth - least <= MEMORY_TARGET,
+        }
+        for count, size, growth in found
+    ]  # fmt: skip
+
+
+def show(speeds: list[dict[str, object]], memories: list[dict[str, object]]) -> None:
+    """Print both tables."""
+    first = Table("what", "formlab s", "beside", "its s", "ratio", "target", "holds", title="Speed")
+    for row in speeds:
+        shown = [f"{row[key]:.3g}" if key in row else "–" for key in ("beside_seconds", "ratio")]
+        target = f">= {row['target']}" if "target" in row else "–"
+        other = "–"
+        if "beside" in row:
+            other = f"{row['beside']} ({row['beside_measured']:,} measured)"
+        first.add_row(
+            str(row["what"]), f"{row['formlab_seconds']:.3g}", other, *shown, target,
+            {True: "yes", False: "NO", None: "–"}[row.get("holds")],
+        )  # fmt: skip
+    second = Table("what", "text MB", "peak grew by MB", "holds", title="Memory")
+    for row in memories:
+        second.add_row(
+            str(row["what"]), f"{row['text_megabytes']:.0f}", f"{row['peak_growth_megabytes']:.1f}",
+            "yes" if row["holds"] else "NO",
+        )  # fmt: skip
+    console = Console(width=120)
+    console.print(first, second)
+
+
+def main() -> int:
+    """Measure, print, and say by the exit code whether every target holds."""
+    speeds, memories = speed(), memory()
+    if "--json" in sys.argv:
+        print(json.dumps([*speeds, *memories], indent=1))
+    else:
+        show(speeds, memories)
+    return 0 if all(row.get("holds", True) for row in [*speeds, *memories]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+import math
+
+import polars as pl
+import pytest
+
+from formlab import analysis
+from formlab.tables import only
+
+# The pages of the two forms, and the fields of the first.
+PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
+FIELDS = [
+    {"doc_id": "a", "path": "/entities/0", "value": "Name:"},
+    {"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"},
+    {"doc_id": "a", "path": "/entities/2", "value": ""},
+]
+
+
+def value(evaluation, metric, **where):
+    return only(evaluation.scores, metric=metric, **where)["value"].item()
+
+
+def test_whole_page_is_compared_without_case_and_white_space(evaluate):
+    result = evaluate(PAGE)
+    assert value(result, "cer", doc_id="a") == 0
+    assert value(result, "wer", doc_id="a") == 0
+    assert value(result, "bleu", doc_id="a") == pytest.approx(1)
+
+
+def test_error_rates_are_not_capped(evaluate):
+    result = evaluate({"doc_id": "b", "text": "Total 9.00" + "x" * 20})
+    assert value(result, "cer", doc_id="b") == 2
+
+
+def test_empty_gold_read_as_empty_is_undefined_for_error_rates_and_counted(evaluate):
+    result = evaluate(*FIELDS)
+    assert math.isnan(value(result, "cer", doc_id="a", path="/entities/2"))
+    summary = analysis.summarise(result)
+    row = only(summary, metric="cer", slice="fields").row(0, named=True)
+    # Edits 0 + 1 + 10 over characters 5 + 8 + 10; one of the four fields is undefined.
+    assert row["value"] == pytest.approx(11 / 23)
+    assert (row["n_docs"], row["n_cases"], row["n_missing"], row["n_undefined"]) == (2, 4, 1, 1)
+
+
+def test_gold_against_itself_is_best_on_every_metric(corpus, evaluate):
+    gold = corpus.records.filter(pl.col("task") == "text", pl.col("value") != "")
+    rows = gold.select("doc_id", "path", "value").to_dicts()
+    summary = analysis.summarise(evaluate(*rows))
+    for row in summary.filter(pl.col("slice").is_in(["all", "fields"])).to_dicts():
+        best = {"cer": 0, "wer": 0, "edit_distance": 0}.get(row["metric"].removeprefix("macro_"), 1)
+        # A BLEU of texts shorter than four words is not 1 even for equal texts.
+        if "bleu" not in row["metric"]:
+            assert row["value"] == pytest.approx(best), row
+
+
+def test_settings_say_how_the_score_was_made(evaluate):
+    scores = evaluate(PAGE, *FIELDS).scores
+    page = only(scores, unit="page", metric="cer")["settings"][0]
+    assert page.startswith("funsd:test|cer|unit=page|norm=nfc,space,lower|mode=fixed|formlab=")
+    rung = only(scores, unit="field", metric="fuzzy_accuracy")["settings"][0]
+    assert "|fuzzy>=0.8|" in rung
+
+
+def test_every_metric_stays_in_its_range_on_real_pages(shared):
+    from formlab import benchmarks, metrics, tables
+    from formlab.tables import Predictions
+
+    corpus = benchmarks.load("funsd", root=shared / "data/funsd", split="test")
+    page = corpus.records.filter(pl.col("path").is_null())
+    # Every page gets the text of the next one: as wrong as real text can be.
+    wrong = page.with_columns(
+        role=pl.lit("prediction"), system=pl.lit("m"),
+        value=pl.col("value").shift(-1, fill_value=page["value"][0]),
+    )  # fmt: skip
+    predictions = Predictions(wrong, tables.table("responses", []), system="m")
+    scores = analysis.evaluate(corpus, predictions).scores
+    for (name,), group in scores.group_by("metric"):
+        metric = metrics.get(str(name))
+        high = metric.high if metric.high is not None else float("inf")
+        assert group["value"].is_between(metric.low, high).all(), name

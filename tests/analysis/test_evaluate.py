@@ -1,0 +1,113 @@
+import polars as pl
+import pytest
+
+from formlab import analysis
+from formlab.errors import DataBroken, UnknownName
+from formlab.formats import read_predictions
+from formlab.tables import Evaluation, only
+
+# The pages of the two forms, and the fields of the first.
+PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
+FIELDS = [
+    {"doc_id": "a", "path": "/entities/0", "value": "Name:"},
+    {"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"},
+    {"doc_id": "a", "path": "/entities/2", "value": ""},
+]
+
+
+def value(evaluation, metric, **where):
+    return only(evaluation.scores, metric=metric, **where)["value"].item()
+
+
+def test_document_without_a_line_stays_as_missing_and_loses_every_character(evaluate):
+    result = evaluate(PAGE)
+    lost = only(result.scores, doc_id="b", metric="cer").row(0, named=True)
+    # "total 9.00" has 10 characters.
+    assert (lost["hits"], lost["total"], lost["status"]) == (10, 10, "missing")
+    assert only(result.cases, doc_id="b")["outcome"].to_list() == ["missing"]
+    assert value(result, "rougeL", doc_id="b") == 0
+
+
+def test_page_text_alone_claims_no_fields_and_says_so(evaluate):
+    result = evaluate(PAGE)
+    assert result.cases["path"].null_count() == result.cases.height
+    assert result.notes["gold fields not scored: the predictions give page text only"] == 4
+
+
+def test_fields_are_judged_on_the_ladder_with_cause(evaluate):
+    cases = evaluate(*FIELDS).cases.filter(pl.col("path").is_not_null())
+    rows = {
+        (row["doc_id"], row["path"]): (row["outcome"], row["fuzzy"], row["cause"])
+        for row in cases.to_dicts()
+    }
+    assert rows == {
+        ("a", "/entities/0"): ("match", True, None),
+        # One of eight characters differs: similarity 0.875.
+        ("a", "/entities/1"): ("mismatch", True, "substitution"),
+        ("a", "/entities/2"): ("match", True, None),
+        ("b", "/entities/0"): ("missing", False, "missing"),
+    }
+
+
+def test_value_that_no_gold_asks_for_is_spurious(evaluate):
+    case = only(
+        evaluate(*FIELDS, {"doc_id": "a", "path": "/new", "value": "x"}).cases, pred_path="/new"
+    )
+    assert case.select("outcome", "cause", "gold").row(0) == ("spurious", "spurious", None)
+
+
+def test_unusable_answer_counts_as_nothing_found_and_keeps_its_text(evaluate):
+    result = evaluate({"doc_id": "a", "text": "name: ada berg", "status": "refused"})
+    assert value(result, "cer", doc_id="a") == 1
+    case = only(result.cases, doc_id="a").row(0, named=True)
+    assert (case["status"], case["cause"], case["pred"]) == ("refused", "refused", "name: ada berg")
+
+
+def test_failed_document_passes_its_status_to_its_fields(evaluate):
+    result = evaluate({"doc_id": "a", "status": "bad_json", "text": None}, *FIELDS[:1])
+    cases = only(result.cases, doc_id="a").sort("path")
+    assert cases["status"].to_list() == ["bad_json", "ok", "bad_json", "bad_json"]
+
+
+def test_prediction_for_another_document_is_counted_and_kept(evaluate):
+    result = evaluate(PAGE, {"doc_id": "stranger", "text": "x"})
+    assert result.notes["predicted documents that are not in the corpus"] == 1
+    assert only(result.cases, doc_id="stranger")["outcome"].to_list() == ["unscored"]
+    assert "stranger" not in result.scores["doc_id"]
+
+
+def test_predictions_for_no_document_at_all_are_an_error(evaluate):
+    with pytest.raises(DataBroken, match=r"none of the predictions.*stranger.*'a', 'b'"):
+        evaluate({"doc_id": "stranger", "text": "x"})
+
+
+def test_every_score_can_be_walked_back_to_its_gold_and_prediction(evaluate):
+    result = evaluate(PAGE, *FIELDS)
+    keys = ["doc_id", "path"]
+    joined = result.scores.join(result.cases, on=keys, how="left", nulls_equal=True)
+    assert joined.height == result.scores.height
+    assert joined["gold_origin"].null_count() == 0
+    case = only(result.cases, path="/entities/1").row(0, named=True)
+    assert (case["gold_origin"], case["pred_origin"]) == ("a.json#/entities/1", "m.jsonl:3")
+
+
+def test_evaluation_saved_and_loaded_is_the_same(evaluate, tmp_path):
+    result = evaluate(PAGE, *FIELDS)
+    loaded = Evaluation.load(result.save(tmp_path / "e"))
+    assert loaded.scores.equals(result.scores)
+    assert analysis.summarise(loaded).equals(analysis.summarise(result))
+
+
+def test_unknown_mode_is_refused(corpus, evaluate, tmp_path):
+    evaluate(PAGE)
+    predictions = read_predictions(tmp_path / "m.jsonl", corpus)
+    with pytest.raises(UnknownName, match="mode of funsd"):
+        analysis.evaluate(corpus, predictions, mode="official")
+
+
+def test_hostile_values_pass_through_unchanged(evaluate):
+    hostile = "<script>\x00\u202e\x1b[31m</script>" + "x" * 100_000
+    result = evaluate(
+        {"doc_id": "a", "text": hostile}, {"doc_id": "a", "path": "/<b>", "value": hostile}
+    )
+    assert only(result.cases, pred_path="/<b>")["pred"].item() == hostile

@@ -1,0 +1,152 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import analysis, metrics, tables
+from formlab.analysis.summarise import draws
+from formlab.errors import UnknownName
+from formlab.tables import Evaluation, only
+
+BASE = {"benchmark": "b", "split": "s", "system": "m"}
+
+
+def evaluation(rows, templates=None):
+    """Field scores from rows of doc_id, path, kind, edits, length."""
+    docs = list(dict.fromkeys(row[0] for row in rows))
+    documents = [
+        BASE_DOC | {"doc_id": d, "template": (templates or {}).get(d)}
+        for BASE_DOC in [{"benchmark": "b", "split": "s"}]
+        for d in docs
+    ]
+    cases = [
+        BASE
+        | {
+            "doc_id": d,
+            "path": p,
+            "kind": k,
+            "task": "text",
+            "outcome": "mismatch",
+            "gold": "x" * n,
+        }
+        for d, p, k, _, n in rows
+    ]
+    scores = [
+        BASE | {
+            "doc_id": d, "path": p, "unit": "field", "metric": "cer", "hits": float(e),
+            "total": float(n), "value": e / n if n else float("nan"), "status": "ok",
+            "settings": "x",
+        }
+        for d, p, _, e, n in rows
+    ]  # fmt: skip
+    return Evaluation(
+        documents=tables.table("documents", documents),
+        cases=tables.table("cases", cases),
+        scores=tables.table("scores", scores),
+        benchmark="b", split="s", system="m",
+    )  # fmt: skip
+
+
+ROWS = [
+    ("1", "/a", "name", 1, 10), ("1", "/b", "total", 0, 4),
+    ("2", "/a", "name", 6, 10), ("2", "/b", "total", 2, 2),
+    ("3", "/a", "name", 0, 0),
+]  # fmt: skip
+
+
+def get(summary, metric, part, column="value"):
+    return only(summary, metric=metric, slice=part)[column].item()
+
+
+def test_pooled_value_sums_tallies_and_macro_takes_the_mean_of_documents():
+    summary = analysis.summarise(evaluation(ROWS))
+    # (1 + 0 + 6 + 2 + 0) / (10 + 4 + 10 + 2 + 0)
+    assert get(summary, "cer", "fields") == pytest.approx(9 / 26)
+    # Documents 1 and 2 have 1/14 and 8/12; the third is undefined.
+    assert get(summary, "macro_cer", "fields") == pytest.approx((1 / 14 + 8 / 12) / 2)
+    assert get(summary, "cer", "kind=total") == pytest.approx(2 / 6)
+    assert get(summary, "cer", "kind=name", "n_undefined") == 1
+    assert get(summary, "cer", "kind=name", "n_docs") == 3
+    assert get(summary, "cer", "kind=total", "n_docs") == 2
+
+
+def test_slices_go_by_case_by_document_and_by_band_in_order():
+    data = evaluation(ROWS, templates={"1": "A", "2": "B"})
+    slices = analysis.summarise(data, by=["template", "length"])["slice"].unique(
+        maintain_order=True
+    )
+    assert slices.to_list() == [
+        "fields", "template=A", "template=B", "template=none",
+        "length=under 1", "length=1–4", "length=10–19",
+    ]  # fmt: skip
+
+
+def test_unknown_slice_column_says_what_is_known():
+    with pytest.raises(UnknownName, match="'kind'"):
+        analysis.summarise(evaluation(ROWS), by=["kinds"])
+
+
+def test_interval_is_that_of_a_plain_bootstrap():
+    generator = np.random.default_rng(1)
+    rows = [
+        (str(d), f"/{f}", "x", int(generator.integers(0, 9)), 10)
+        for d in range(30)
+        for f in range(4)
+    ]
+    summary = analysis.summarise(evaluation(rows), resamples=4000, seed=3)
+    edits = np.array([row[3] for row in rows]).reshape(30, 4).sum(axis=1)
+    # The same by another road: draw documents, add up, divide, with another generator.
+    means = [edits[generator.integers(0, 30, 30)].sum() / 1200 for _ in range(4000)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert get(summary, "cer", "fields", "ci_low") == pytest.approx(low, abs=0.006)
+    assert get(summary, "cer", "fields", "ci_high") == pytest.approx(high, abs=0.006)
+
+
+def test_interval_holds_the_value_and_the_seed_decides_it():
+    data = evaluation([(str(d), "/a", "x", d % 7, 5 + d) for d in range(20)])
+    first = analysis.summarise(data, seed=0)
+    assert first.equals(analysis.summarise(data, seed=0))
+    columns = ["value", "ci_low", "ci_high"]
+    other = analysis.summarise(data, seed=1).select(columns)
+    assert not first.select(columns).equals(other)
+    assert first.select(pl.col("value").is_between("ci_low", "ci_high").all()).item()
+
+
+def test_one_document_has_no_interval_and_none_has_no_rows():
+    alone = analysis.summarise(evaluation(ROWS[:2]))
+    assert alone["ci_low"].is_nan().all()
+    assert analysis.summarise(evaluation([])).height == 0
+
+
+def test_undefined_everywhere_is_nan_with_its_count():
+    summary = analysis.summarise(evaluation([("1", "/a", "x", 0, 0), ("2", "/a", "x", 0, 0)]))
+    assert get(summary, "cer", "fields") != get(summary, "cer", "fields")
+    assert get(summary, "cer", "fields", "n_undefined") == 2
+
+
+def test_bleu_of_a_corpus_comes_from_summed_statistics():
+    pairs = [("the cat sat on the mat", "the cat sat on a mat"), ("a b c d e f", "a b c d e f")]
+    tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
+    rows = [
+        BASE | {
+            "doc_id": str(n), "unit": "page", "slice": "all", "metric": "bleu", "stats": t.tolist(),
+            "value": float(metrics.get("bleu").values(t[None])[0]), "status": "ok", "settings": "x",
+        }
+        for n, t in enumerate(tallies)
+    ]  # fmt: skip
+    docs = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(2)]
+    data = Evaluation(
+        tables.table("documents", docs), tables.table("cases", []), tables.table("scores", rows),
+        benchmark="b", split="s", system="m",
+    )  # fmt: skip
+    import sacrebleu
+
+    expected = sacrebleu.corpus_bleu([p for _, p in pairs], [[g for g, _ in pairs]]).score / 100
+    assert get(analysis.summarise(data), "bleu", "all") == pytest.approx(expected, abs=1e-12)
+
+
+def test_every_draw_takes_as_many_documents_as_there_are():
+    blocks = list(draws(7, resamples=50, seed=0))
+    weights = np.concatenate(blocks)
+    assert weights.shape == (50, 7)
+    assert (weights.sum(axis=1) == 7).all()
+    assert weights.std() > 0

@@ -1,0 +1,84 @@
+import json
+
+import polars as pl
+import pytest
+
+from formlab import benchmarks
+from formlab.errors import DataBroken, DataMissing, UnknownName
+
+from ..conftest import entity
+
+
+def form_of(root, entities, stem="c"):
+    file = root / "testing_data" / "annotations" / f"{stem}.json"
+    file.write_text(json.dumps({"form": entities}))
+    return file
+
+
+def test_all_published_forms_and_entities_are_read(shared):
+    corpora = [
+        benchmarks.load("funsd", root=shared / "data/funsd", split=s) for s in ("train", "test")
+    ]
+    assert [c.documents.height for c in corpora] == [149, 50]
+    entities = [c.records.filter(pl.col("path").str.contains(r"^/entities/\d+$")) for c in corpora]
+    assert sum(e.height for e in entities) == 9743
+    # Counted from the files with a separate script: 214 entities have no text.
+    assert sum(c.flaws["entities without text"] for c in corpora) == 214
+    assert sum(e.filter(pl.col("value").str.strip_chars() == "").height for e in entities) == 214
+    links = [c.records.filter(pl.col("kind") == "link").height for c in corpora]
+    assert sum(links) == 5294
+    assert all(e.drop_nulls("x0").height == e.height for e in entities)
+
+
+def test_page_text_joins_the_texts_in_id_order(funsd_root):
+    form_of(
+        funsd_root,
+        [entity(n, text, [0, 0, 1, 1]) for n, text in ((2, "last"), (0, "first"), (1, " "))],
+    )
+    records = benchmarks.load("funsd", root=funsd_root, split="test").records
+    page = records.filter(pl.col("doc_id") == "c", pl.col("path").is_null())
+    assert page["value"].to_list() == ["first last"]
+
+
+def test_link_of_two_ends_is_one_record_and_a_link_to_nothing_stays(funsd_root):
+    form_of(funsd_root, [entity(0, "a", [0, 0, 9, 9], links=[(0, 7)])])
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    links = corpus.records.filter(pl.col("kind") == "link").sort("doc_id")
+    assert links.select("doc_id", "path").rows() == [("a", "/links/0/1"), ("c", "/links/0/7")]
+    assert corpus.flaws["links to nothing"] == 1
+    # The third form's image was never drawn: the form stays, without one.
+    assert corpus.flaws["images missing"] == 1
+    assert corpus.documents.sort("doc_id")["image"].is_null().to_list() == [False, False, True]
+
+
+def test_entity_without_label_text_or_box_stays_and_is_counted(funsd_root):
+    form_of(funsd_root, [{"id": 0}])
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    row = corpus.records.filter(pl.col("doc_id") == "c", pl.col("path") == "/entities/0")
+    assert row.select("value", "kind", "x0").rows() == [("", None, None)]
+    assert corpus.flaws["boxes missing or malformed"] == 1
+    assert corpus.flaws["entities with an unknown label"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"form": [', r"broken JSON.*c\.json:1"),
+        ('{"forms": []}', "list 'form'"),
+        ('{"form": [{"id": 1}, {"id": 1}]}', "ids given twice: 1"),
+        ('{"form": [{"id": "one"}]}', "'one' is not a whole number"),
+    ],
+)
+def test_broken_annotation_is_one_clear_error(funsd_root, content, message):
+    (funsd_root / "testing_data" / "annotations" / "c.json").write_text(content)
+    with pytest.raises(DataBroken, match=message):
+        benchmarks.load("funsd", root=funsd_root, split="test")
+
+
+def test_unknown_split_and_missing_folder_say_what_to_try(funsd_root, tmp_path):
+    with pytest.raises(UnknownName, match="'test'"):
+        benchmarks.load("funsd", root=funsd_root, split="testing")
+    with pytest.raises(DataMissing, match="--root"):
+        benchmarks.load("funsd", root=tmp_path / "nowhere")
+    with pytest.raises(DataMissing, match="training_data"):
+        benchmarks.load("funsd", root=funsd_root, split="train")

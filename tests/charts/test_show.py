@@ -1,0 +1,100 @@
+import json
+import math
+
+import polars as pl
+import pytest
+
+from formlab.charts import Caption, Card, Cards, Sources, Table
+from formlab.charts._output import number
+from formlab.errors import UnknownName
+from formlab.tables import Predictions, table
+
+PLAIN = "<script>alert(1)</script>\x00"
+# polars holds no lone surrogate, a label can.
+EVIL = PLAIN + "\ud800"
+
+
+def payload(shown, kind):
+    return shown._repr_mimebundle_()[f"application/vnd.formlab.{kind}+json"]
+
+
+@pytest.fixture
+def frame():
+    return pl.DataFrame(
+        {"system": ["a", None, PLAIN], "value": [0.25, math.nan, 0.75], "n": [1, None, 12345]}
+    )
+
+
+def test_missing_and_undefined_are_dashes(frame):
+    assert str(Table(frame)).splitlines()[2].split() == ["–", "–", "–"]
+    assert payload(Table(frame), "table")["rows"][1] == [None, None, None]
+
+
+def test_numbers_stand_right_with_their_decimals(frame):
+    columns = payload(Table(frame, titles={"n": "Cases"}, digits={"value": 1}), "table")["columns"]
+    assert [(c["title"], c["align"], c["digits"]) for c in columns] == [
+        ("system", "left", None),
+        ("value", "right", 1),
+        ("Cases", "right", 0),
+    ]
+    assert "12,345" in str(Table(frame))
+
+
+def test_best_value_is_marked_and_ties_are_too():
+    frame = pl.DataFrame({"a": [1.0, 2.0, 2.0, None, math.nan], "b": [3, 1, 2, 1, 9]})
+    shown = payload(Table(frame, best={"a": "max", "b": "min"}), "table")
+    assert shown["bold"] == [[1, 0], [2, 0], [1, 1], [3, 1]]
+
+
+def test_long_table_says_how_many_rows_there_are():
+    shown = payload(Table(pl.DataFrame({"a": range(9)}), rows=4, note="Demo."), "table")
+    assert len(shown["rows"]) == 4
+    assert shown["note"] == "Demo. First 4 of 9 rows."
+
+
+def test_unknown_column_is_named(frame):
+    with pytest.raises(UnknownName, match=r"'valu'.*'value'"):
+        Table(frame, titles={"valu": "x"})
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Table(pl.DataFrame({PLAIN: [PLAIN]}), note=EVIL),
+        Cards([Card(EVIL, EVIL, EVIL)], finding=EVIL),
+        Caption(EVIL, settings=EVIL),
+        Sources({EVIL: EVIL}),
+    ],
+)
+def test_hostile_text_is_escaped_in_lab_and_survives_json(shown, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    bundle = shown._repr_mimebundle_()
+    assert "<script" not in bundle["text/html"]
+    assert "&lt;script" in bundle["text/html"]
+    json.dumps(bundle, ensure_ascii=False).encode("utf-8")
+
+
+def test_reports_get_no_html(monkeypatch, frame):
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    for shown in (Table(frame), Cards([Card("a", 1)]), Caption("a"), Sources({})):
+        assert "text/html" not in shown._repr_mimebundle_()
+
+
+def test_empty_and_all_null_tables_are_shown():
+    for frame in (pl.DataFrame({"a": []}), pl.DataFrame({"a": [None]}), pl.DataFrame()):
+        Table(frame)._repr_mimebundle_()
+
+
+def test_infinite_numbers_and_negative_zero_are_readable():
+    assert [number(v) for v in (math.inf, -math.inf, -2.0)] == ["∞", "−∞", "−2.000"]
+
+
+def test_sources_list_a_folders_manifest():
+    predictions = Predictions(
+        table("records", []), table("responses", []), "ocr", {"dpi": 300}, {"a.json": "9f2c"}
+    )
+    assert Sources.of(predictions).entries == {
+        "system": "ocr",
+        "settings: dpi": "300",
+        "sources: a.json": "9f2c",
+    }

@@ -1,0 +1,74 @@
+import altair as alt
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io as pio
+import polars as pl
+import pytest
+
+from formlab import tables
+from formlab.charts import theme
+
+
+@pytest.fixture
+def report(monkeypatch):
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    theme.enable()
+    yield
+    monkeypatch.undo()
+    theme.enable()
+
+
+@pytest.fixture
+def chart():
+    frame = pl.DataFrame({"a": [1.0, None], "b": ["x", "y"]})
+    return alt.Chart(frame, title=["Two", "lines"]).mark_point().encode(x="a", y="b")
+
+
+def test_theme_styles_every_chart(chart):
+    theme.enable()
+    config = chart.to_dict()["config"]
+    assert config["range"]["category"][0] == theme.SYSTEM_COLOURS[0]
+    assert config["background"] == "transparent"
+
+
+@pytest.mark.usefixtures("report")
+def test_charts_in_a_report_are_data_and_plain_text(chart):
+    bundle = chart._repr_mimebundle_()
+    assert set(bundle) == {"application/vnd.formlab.vega+json", "text/plain"}
+    assert bundle["application/vnd.formlab.vega+json"]["alt"] == "Two lines"
+    figure = go.Figure(go.Surface(z=np.zeros((2, 2), "float32")), layout={"title": {"text": "S"}})
+    bundle = figure._repr_mimebundle_()
+    assert set(bundle) == {"application/vnd.formlab.plotly+json", "text/plain"}
+    payload = bundle["application/vnd.formlab.plotly+json"]
+    assert payload["alt"] == "S"
+    assert "template" not in payload["figure"]["layout"]
+
+
+@pytest.mark.usefixtures("report")
+def test_figure_carries_its_fallback_beside_it():
+    flat = {"data": [{"type": "heatmap", "z": [[1]]}], "layout": {}}
+    figure = go.Figure(go.Surface(z=[[1]]), layout={"meta": {"alt": "words", "fallback": flat}})
+    payload = figure._repr_mimebundle_()["application/vnd.formlab.plotly+json"]
+    assert payload["fallback"] == flat
+    assert payload["figure"]["layout"]["meta"] == {"alt": "words"}
+    assert payload["alt"] == "words"
+
+
+def test_charts_in_lab_are_live_and_offline(monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    theme.enable()
+    assert alt.renderers.active == "jupyter"
+    assert alt.renderers.options == {"offline": True}
+    assert pio.renderers.default == "plotly_mimetype"
+
+
+def test_systems_keep_colour_and_shape_in_their_order():
+    names = [f"s{i}" for i in range(8)]
+    colours = theme.system_colours(names)
+    assert len({colours[name] for name in names[:6]}) == 6
+    assert colours["s6"] == colours["s0"]
+    assert len(set(theme.system_shapes(names[:6]).values())) == 6
+
+
+def test_every_outcome_has_a_colour():
+    assert set(theme.OUTCOME_COLOURS) == set(tables.OUTCOMES)

@@ -1,0 +1,49 @@
+"""What tests share: the real data where it is at hand, and a tiny FUNSD made on the spot."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw
+
+SHARED = Path(__file__).parents[1] / ".." / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data beside the checkout; tests that need it skip without it."""
+    if not SHARED.is_dir():
+        pytest.skip("no ../shared: the real data is not at hand")
+    return SHARED
+
+
+def entity(number, text, box, label="answer", links=()):
+    words = [{"text": word, "box": box} for word in text.split()]
+    return {
+        "id": number, "text": text, "box": box, "label": label, "words": words,
+        "linking": [list(link) for link in links],
+    }  # fmt: skip
+
+
+@pytest.fixture
+def funsd_root(tmp_path) -> Path:
+    """Two test forms in FUNSD's layout: `a` with three entities, `b` with one; drawn pages."""
+    forms = {
+        "a": [
+            entity(0, "Name:", [10, 10, 60, 30], "question", [(0, 1)]),
+            entity(1, "Ada Berg", [70, 10, 160, 30], "answer", [(0, 1)]),
+            entity(2, "", [70, 40, 160, 60], "answer"),
+        ],
+        "b": [entity(0, "Total 9.00", [10, 10, 160, 30], "other")],
+    }
+    root = tmp_path / "funsd"
+    for stem, form in forms.items():
+        folder = root / "testing_data"
+        (folder / "annotations").mkdir(parents=True, exist_ok=True)
+        (folder / "images").mkdir(exist_ok=True)
+        (folder / "annotations" / f"{stem}.json").write_text(json.dumps({"form": form}))
+        page = Image.new("L", (200, 100), 255)
+        for item in form:
+            ImageDraw.Draw(page).text(item["box"][:2], item["text"], fill=0, font_size=18)
+        page.save(folder / "images" / f"{stem}.png")
+    return root

@@ -1,0 +1,168 @@
+import base64
+import io
+import json
+import math
+import random
+from itertools import pairwise
+
+import pytest
+from PIL import Image, ImageDraw
+
+from formlab import browser, gallery, tables
+from formlab.errors import NotAvailable
+from formlab.gallery._crops import area
+from formlab.gallery._diff import diff
+
+KEY = {"benchmark": "demo", "split": "test", "doc_id": "1"}
+ROW = KEY | {"system": "ocr", "task": "value", "outcome": "mismatch", "gold": "a", "pred": "b"}
+BOX = {"x0": 400.0, "y0": 500.0, "x1": 480.0, "y1": 516.0}
+
+
+@pytest.fixture
+def root(tmp_path):
+    page = Image.new("L", (800, 1000), 255)
+    ImageDraw.Draw(page).rectangle((400, 500, 480, 516), fill=0)
+    page.save(tmp_path / "page.png")
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    return tmp_path
+
+
+def shown(root, *rows, image="page.png", **options):
+    documents = tables.table("documents", [KEY | {"image": image}])
+    cases = tables.table("cases", [ROW | row for row in rows])
+    return gallery.errors(cases, root=root, documents=documents, **options)
+
+
+def image_of(made, case):
+    source = made.images[case["image"]]["src"]
+    return Image.open(io.BytesIO(base64.b64decode(source.split(",")[1]))).convert("L")
+
+
+def test_crop_shows_exactly_the_gold_box(root):
+    made = shown(root, BOX)
+    case = made.cases[0]
+    image = image_of(made, case)
+    # The union is 80x16; the least crop 240x84 lies around it: left 320, top 466.
+    assert image.size == (240, 84)
+    assert case["boxes"]["gold"] == [
+        round(80 / 240, 5),
+        round(34 / 84, 5),
+        round(80 / 240, 5),
+        round(16 / 84, 5),
+    ]
+    assert image.getpixel((120, 42)) < 40
+    assert image.getpixel((40, 42)) > 215
+
+
+def test_equal_crops_are_kept_once(root):
+    made = shown(root, BOX, BOX | {"pred": "c"}, {})
+    assert len(made.images) == 2
+    assert made.cases[0]["image"] == made.cases[1]["image"] != made.cases[2]["image"]
+
+
+def test_case_without_boxes_shows_the_page(root):
+    made = shown(root, {})
+    assert made.cases[0]["boxes"] == {}
+    assert made.images[made.cases[0]["image"]]["width"] == 400
+
+
+def test_click_and_reversed_and_far_boxes_are_placed(root):
+    click = {"pred_x0": 440.0, "pred_y0": 508.0, "pred_x1": 440.0, "pred_y1": 508.0}
+    far = {"pred_x0": 1e300, "pred_y0": 5.0, "pred_x1": 2e300, "pred_y1": 6.0}
+    reverse = {"x0": 480.0, "y0": 516.0, "x1": 400.0, "y1": 500.0}
+    nan = BOX | {"x0": math.nan}
+    first, second, third, fourth = shown(root, BOX | click, BOX | far, reverse, nan).cases
+    assert first["boxes"]["pred"] == [0.5, 0.5, 0.0, 0.0]
+    assert "pred" not in second["boxes"]
+    assert second["why"] == "the predicted box lies off the page"
+    assert third["boxes"] == {"gold": first["boxes"]["gold"]}
+    assert fourth["boxes"] == {}
+
+
+@pytest.mark.parametrize("image", ["gone.png", "broken.png", "a\x00b", "../" * 40 + "etc", None])
+def test_case_without_a_usable_image_says_why(root, image):
+    case = shown(root, BOX, image=image).cases[0]
+    assert case["image"] is None
+    assert case["why"]
+    assert case["gold"] == "a"
+
+
+def test_order_stays_and_limit_is_counted(root):
+    rows = [{"doc_id": str(i % 3), "path": f"/{i}"} for i in range(9)]
+    made = shown(root, *rows, limit=5)
+    assert [case["path"] for case in made.cases] == [f"/{i}" for i in range(5)]
+    assert (len(made), made.total) == (5, 9)
+
+
+def test_diff_rebuilds_both_sides():
+    rng = random.Random(5)
+    for _ in range(500):
+        gold, pred = ("".join(rng.choices("abc é😀", k=rng.randrange(12))) for _ in range(2))
+        runs = diff(gold, pred)
+        assert "".join(text for op, text in runs if op != "insert") == gold
+        assert "".join(text for op, text in runs if op != "delete") == pred
+        assert all(text for _, text in runs)
+        assert all(a[0] != b[0] for a, b in pairwise(runs))
+
+
+def test_unrelated_values_are_not_cut_to_confetti():
+    assert diff("tea", "Sugar 12") == [("delete", "tea"), ("insert", "Sugar 12")]
+
+
+def test_area_stays_on_the_page():
+    rng = random.Random(6)
+    for _ in range(500):
+        page = rng.randint(1, 900), rng.randint(1, 900)
+        x, y = rng.uniform(-200, 1200), rng.uniform(-200, 1200)
+        box = (x, y, x + rng.uniform(0, 500), y + rng.uniform(0, 500))
+        left, top, width, height = area([box], page)
+        assert left >= 0
+        assert top >= 0
+        assert 0 < width <= page[0] - left
+        assert 0 < height <= page[1] - top
+
+
+def test_hostile_values_stay_bounded_and_are_json(root):
+    evil = "<script>\x00\u2028</script>" * 100_000
+    made = shown(root, {"gold": evil, "pred": evil[::-1], "path": evil, "kind": evil})
+    text = json.dumps(made.payload, ensure_ascii=False)
+    assert len(text.encode("utf-8")) < 20_000
+    assert "more characters" in made.cases[0]["gold"]
+
+
+def test_empty_gallery_is_shown(root):
+    assert len(shown(root)) == 0
+    assert shown(root)._repr_mimebundle_()
+
+
+def test_report_gets_data_and_lab_a_sandboxed_frame(root, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    frame = shown(root, BOX)._repr_mimebundle_()["text/html"]
+    assert frame.startswith('<iframe sandbox="allow-scripts" ')
+    assert frame.count("<") == 2
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    assert set(shown(root, BOX)._repr_mimebundle_()) == {
+        "application/vnd.formlab.gallery+json",
+        "text/plain",
+    }
+
+
+@pytest.mark.browser
+def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, monkeypatch):
+    pytest.importorskip("playwright")
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    evil = "</script><script>parent.pwned=1</script><img src=x onerror=parent.pwned=2>"
+    made = shown(root, BOX | {"gold": evil, "pred": "x", "path": evil}, {"outcome": "missing"})
+    (tmp_path / "lab.html").write_text(made._repr_mimebundle_()["text/html"])
+    with browser.page(tmp_path / "lab.html") as visit:
+        frame = visit.page.frame_locator("iframe")
+        assert frame.locator(".fl-card").count() == 2
+        assert evil in frame.locator(".fl-card").first.inner_text()
+        frame.locator(".fl-card").first.click()
+        assert frame.locator("dialog[open] img").count() == 1
+        assert visit.page.evaluate("typeof pwned") == "undefined"
+        assert visit.trouble == []

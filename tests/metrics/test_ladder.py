@@ -1,0 +1,46 @@
+"""Accuracies on the rungs of the strictness ladder."""
+
+import math
+
+import pytest
+
+from formlab import text
+from formlab.metrics import METRICS
+
+RUNGS = ("exact", "normalised", "typed", "fuzzy")
+
+
+def test_accuracy_of_a_column_is_its_share_of_true():
+    # Two of three known values are right; the null leaves the count.
+    metric = METRICS["exact_accuracy"]
+    tallies = metric.tallies([True, False, None, True])
+    assert tallies.tolist() == [[1, 1], [0, 1], [0, 0], [1, 1]]
+    assert metric.score(tallies.sum(axis=0)) == pytest.approx(2 / 3)
+    assert math.isnan(metric.values(tallies)[2])
+
+
+def test_empty_column_gives_no_tallies():
+    assert METRICS["exact_accuracy"].tallies([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_view_names_the_column_of_the_rung(rung):
+    assert METRICS[f"{rung}_accuracy"].view == rung
+
+
+def test_accuracies_rise_from_rung_to_rung():
+    # Right on: all rungs, all but exact, typed and fuzzy, fuzzy alone, none.
+    table = text.ladders(
+        ["a", "A b", "1,000", "abcdefghij", "a"], ["a", "a  B", "1000.0", "abcdefghiX", "z"]
+    )
+    values = []
+    for rung in RUNGS:
+        metric = METRICS[f"{rung}_accuracy"]
+        values.append(float(metric.score(metric.tallies(table[rung].to_list()).sum(axis=0))))
+    assert values == [0.2, 0.4, 0.6, 0.8]
+
+
+def test_two_strings_are_judged_by_the_ladder():
+    assert METRICS["exact_accuracy"]("a", "A").value == 0
+    assert METRICS["normalised_accuracy"]("a", "A").value == 1
+    assert (METRICS["exact_accuracy"]("a", "A") + METRICS["exact_accuracy"]("a", "a")).value == 0.5

@@ -1,0 +1,257 @@
+"""Metrics of text, beside the libraries that define them."""
+
+import json
+import math
+import random
+
+import jiwer
+import numpy as np
+import pytest
+from rapidfuzz.distance import Levenshtein
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics import BLEU
+
+from formlab import metrics
+from formlab.errors import UnknownName
+from formlab.metrics import METRICS, _words, bleu, cer, edit_distance, wer
+
+NAMES = [name for name, metric in METRICS.items() if metric.view == "text"]
+ROUGES = ["rouge1", "rougeL", "rouge1_stem", "rougeL_stem"]
+PIECES = [
+    *"aab ,.-0159  &;'\"<>()/%$#_~`^\n\té\u0301\u0316שלום مرحبا日本語😀👩",
+    *"\u200d\u200b\u00a0\u2028\u2003\x1c\x85\u3000İßΣK\ud800\udc00\x00\x1b",
+    "&amp;", "&quot;", "&lt;", "&gt;", "&amp;lt;", "-\n", "<skipped>", "...", "1,000.5", "3-4",
+    ",-.", "running", "cats", "relational", "generously", "flies",
+]  # fmt: skip
+
+
+def random_pairs(count, seed=0):
+    """Half the predictions are the gold text with a few pieces changed, half are unrelated."""
+    rng = random.Random(seed)
+    golds, preds = [], []
+    for _ in range(count):
+        gold = rng.choices(PIECES, k=rng.choice([0, 1, 3, 10, 40]))
+        pred = list(gold) if rng.random() < 0.5 else rng.choices(PIECES, k=rng.randrange(20))
+        for _ in range(rng.randrange(3)):
+            place = rng.randrange(len(pred) + 1)
+            pred[place : place + 1] = rng.choices(PIECES, k=rng.randrange(3))
+        golds.append("".join(gold))
+        preds.append("".join(pred))
+    return golds, preds
+
+
+def funsd_texts(shared):
+    """Every entity of FUNSD and every page, its entities one a line; some characters misread."""
+    rng = random.Random(5)
+    golds = []
+    for file in sorted((shared / "data" / "funsd").glob("*/annotations/*.json")):
+        texts = [entity["text"] for entity in json.loads(file.read_text("utf-8"))["form"]]
+        golds += texts[:20]
+        golds.append("\n".join(texts)[:900])
+    if not golds:
+        pytest.skip("no FUNSD in ../shared")
+    preds = ["".join(c if rng.random() > 0.03 else rng.choice("abc .") for c in g) for g in golds]
+    return golds, preds
+
+
+@pytest.fixture(params=["random", "funsd"])
+def texts(request):
+    if request.param == "random":
+        return random_pairs(4000)
+    return funsd_texts(request.getfixturevalue("shared"))
+
+
+def assert_same(ours, theirs):
+    """Equal, where the library's 0 for nothing at all is NaN here."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    undefined = np.isnan(ours)
+    assert (theirs[undefined] == 0).all()
+    np.testing.assert_allclose(ours[~undefined], theirs[~undefined], rtol=1e-12, atol=1e-15)
+    # A comparison of zeros and ones alone would prove little.
+    assert len(np.unique(ours[~undefined])) > 30
+
+
+def counts(output):
+    edits = output.substitutions + output.insertions + output.deletions
+    return [edits, output.hits + output.substitutions + output.deletions]
+
+
+def test_cer_counts_as_jiwer_counts(texts):
+    characters = jiwer.ReduceToListOfListOfChars()
+    expected = [
+        counts(jiwer.process_characters(gold, pred, characters, characters))
+        for gold, pred in zip(*texts, strict=True)
+    ]
+    np.testing.assert_array_equal(cer.tallies(*texts), expected)
+
+
+def test_wer_counts_as_jiwer_counts_words_between_any_white_space(texts):
+    steps = [
+        jiwer.SubstituteRegexes({r"\s+": " "}),
+        jiwer.Strip(),
+        jiwer.ReduceToListOfListOfWords(),
+    ]
+    words = jiwer.Compose(steps)
+    expected = [
+        counts(jiwer.process_words(gold, pred, words, words))
+        for gold, pred in zip(*texts, strict=True)
+    ]
+    np.testing.assert_array_equal(wer.tallies(*texts), expected)
+
+
+def test_error_rates_of_normalised_texts_are_those_of_jiwer_as_it_comes(texts):
+    golds, preds = ([" ".join(value.split()) for value in side] for side in texts)
+    for metric, theirs in ((cer, jiwer.cer), (wer, jiwer.wer)):
+        ours = metric.values(metric.tallies(golds, preds))
+        for gold, pred, value in zip(golds, preds, ours, strict=True):
+            assert value == theirs(gold, pred) if gold else math.isnan(value)
+
+
+def test_sentence_bleu_is_that_of_sacrebleu(texts):
+    reference = BLEU(effective_order=True)
+    expected = [
+        reference.sentence_score(pred, [gold]).score / 100
+        for gold, pred in zip(*texts, strict=True)
+    ]
+    assert_same(bleu.values(bleu.tallies(*texts)), expected)
+
+
+def test_bleu_statistics_are_those_of_sacrebleu():
+    golds, preds = random_pairs(1500, seed=8)
+    reference = BLEU(effective_order=True)
+    for gold, pred, parts in zip(golds, preds, bleu.tallies(golds, preds), strict=True):
+        score = reference.sentence_score(pred, [gold])
+        expected = [*score.counts, *score.totals, score.sys_len, score.ref_len]
+        assert parts.tolist() == expected
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40, 4000])
+def test_corpus_bleu_is_that_of_sacrebleu(texts, size):
+    golds, preds = (side[:size] for side in texts)
+    value = bleu.score(bleu.tallies(golds, preds).sum(axis=0))
+    expected = BLEU().corpus_score(preds, [golds]).score / 100
+    assert value == pytest.approx(expected, rel=1e-12) or (np.isnan(value) and expected == 0)
+
+
+@pytest.mark.parametrize("name", ROUGES)
+def test_rouge_is_that_of_rouge_score(name, texts):
+    kind, _, stem = name.partition("_")
+    reference = RougeScorer([kind], use_stemmer=bool(stem))
+    # rouge-score fills a table in Python, so of the long texts a few are enough.
+    every = list(zip(*texts, strict=True))
+    long = [pair for pair in every if len(pair[0]) > 400]
+    pairs = [pair for pair in every if len(pair[0]) <= 400][:2500] + long[:40]
+    golds, preds = map(list, zip(*pairs, strict=True))
+    expected = [reference.score(gold, pred)[kind].fmeasure for gold, pred in pairs]
+    assert_same(METRICS[name].values(METRICS[name].tallies(golds, preds)), expected)
+
+
+def test_error_rates_by_hand():
+    # kitten, sitting: k>s, e>i, +g, three edits on six letters; seven is the longer length.
+    assert cer("kitten", "sitting").parts == (3, 6)
+    assert edit_distance("kitten", "sitting").parts == (3, 7)
+    # the cat sat, the bat: one word changed, one dropped, of three.
+    assert wer("the cat sat", "the\n bat").parts == (2, 3)
+    # Uncapped: five words too many for a gold text of one.
+    assert wer("a", "a b c d e f").value == 5
+    assert (cer("abcd", "abcx") + cer("ab", "ab")).value == pytest.approx(1 / 6)
+
+
+def test_bleu_by_hand():
+    # gold the cat sat on mats, pred the cat sat on it: 4/5, 3/4, 2/3, 1/2 n-grams right, and
+    # (4/5 * 3/4 * 2/3 * 1/2) ** (1/4) = 0.2 ** 0.25; as long as the gold text, so no penalty.
+    tally = bleu("the cat sat on mats", "the cat sat on it")
+    assert tally.parts == (4, 3, 2, 1, 5, 4, 3, 2, 5, 5)
+    assert tally.value == pytest.approx(0.2**0.25)
+
+
+def test_bleu_of_one_sentence_has_effective_order_and_a_sum_has_not():
+    one = bleu("the cat", "the cat")
+    assert one.value == 1
+    # Two words have no n-grams of order 3: the plain corpus score of them alone is 0.
+    assert bleu.score(np.array(one.parts)) == 0
+    # Added up: 1-grams 2 of 2, 2-grams 1 of 1, none of order 3; still 0, as a corpus score.
+    assert (one + bleu("", "")).value == 0
+
+
+def test_rouge_by_hand():
+    # gold the cat sat, pred sat the dog: 2 words shared, 1 in order, of 3 and 3.
+    assert METRICS["rouge1"]("The cat sat", "sat, the dog").parts == (4, 6)
+    assert METRICS["rougeL"]("The cat sat", "sat, the dog").parts == (2, 6)
+    assert METRICS["rouge1"]("cats running", "cat runs").value == 0
+    # Porter makes running and runs run, cats cat; but ROUGE stems no word of three letters.
+    assert METRICS["rouge1_stem"]("cats running", "cat runs").value == 1
+    assert METRICS["rouge1_stem"]("his", "hi").value == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gold_against_itself_is_best(name):
+    metric = METRICS[name]
+    golds, _ = random_pairs(500, seed=1)
+    values = metric.values(metric.tallies(golds, golds))
+    best = metric.low if metric.direction == "down" else metric.high
+    assert np.nanmin(values) == np.nanmax(values) == best
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_for_something_is_worst_and_nothing_for_nothing_undefined(name):
+    metric = METRICS[name]
+    worst = 1.0 if metric.direction == "down" else 0.0
+    assert metric("some words here and there", "").value == worst
+    assert math.isnan(metric("", "").value)
+    assert math.isnan(metric.score(metric.tallies([], []).sum(axis=0)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_keep_to_the_range(name):
+    metric = METRICS[name]
+    values = metric.values(metric.tallies(*random_pairs(1500, seed=2)))
+    assert np.nanmin(values) >= metric.low
+    assert metric.high is None or np.nanmax(values) <= metric.high
+
+
+@pytest.mark.parametrize("name", ["edit_distance", *ROUGES])
+def test_symmetric_metrics_are_symmetric(name):
+    golds, preds = random_pairs(500, seed=3)
+    metric = METRICS[name]
+    np.testing.assert_array_equal(metric.tallies(golds, preds), metric.tallies(preds, golds))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batch_gives_what_one_at_a_time_gives_whatever_the_chunks(name, monkeypatch):
+    metric = METRICS[name]
+    golds, preds = random_pairs(150, seed=4)
+    alone = [list(metric(gold, pred).parts) for gold, pred in zip(golds, preds, strict=True)]
+    for size in (1, 60, 1 << 19):
+        monkeypatch.setattr(_words, "_CHUNK", size)
+        np.testing.assert_array_equal(metric.tallies(golds, preds), alone)
+    assert metric.tallies(golds, preds).dtype == np.float64
+
+
+def test_more_words_than_characters_are_compared_all_the_same():
+    golds, preds = random_pairs(200, seed=6)
+    words = _words.split(golds + preds)
+    texts, lists = _words.sequences(words), _words.sequences(words, most=1)
+    assert [list(map(ord, text)) for text in texts] == lists
+    edits = [Levenshtein.distance(lists[i], lists[i + 200]) for i in range(200)]
+    assert wer.tallies(golds, preds)[:, 0].tolist() == edits
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_five_megabytes_of_anything_are_scored(name):
+    hostile = "<b>\x1b[31m\ud800\u2028 .,-" * 450_000
+    assert METRICS[name]("a short gold text", hostile[:5_000_000]).value >= 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sides_of_different_length_are_refused(name):
+    with pytest.raises(ValueError, match="2 gold and 1 predicted"):
+        METRICS[name].tallies(["a", "b"], ["a"])
+
+
+def test_registry_names_its_metrics_and_knows_no_others():
+    assert all(metric.name == name for name, metric in METRICS.items())
+    assert metrics.get("wer") is wer
+    assert metrics.title("macro_cer") == "character error rate (CER), mean over documents"
+    with pytest.raises(UnknownName, match="Try: 'rougeL'"):
+        metrics.get("rougeLL")

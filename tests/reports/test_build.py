@@ -1,0 +1,151 @@
+import json
+import os
+
+import nbformat
+import pytest
+
+from formlab import reports
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.reports import index
+from formlab.reports.export import export
+from formlab.reports.run import parameters_of
+
+
+def text(result):
+    return result.html.read_text("utf-8")
+
+
+def test_sound_notebook_is_built_with_its_summary(results):
+    result = results["sound"]
+    assert result.ok, result.error
+    assert result.error is None
+    assert result.summary.title == "What is asked?"
+    assert result.summary.finding == "Half are right."
+    assert result.summary.cards == [{"label": "Exact", "value": "0.500", "note": "n = 3"}]
+
+
+def test_failing_notebook_leaves_a_readable_partial_report(results):
+    result = results["failing"]
+    page = text(result)
+    assert not result.ok
+    assert result.error == "ZeroDivisionError: division by zero"
+    assert page.index("This report is not complete") < page.index('<pre class="fl-stdout">before')
+    assert '<pre class="fl-stdout">after' not in page
+    assert "\x1b" not in page
+
+
+def test_killed_kernel_is_not_reported_as_success(results):
+    result = results["killed"]
+    assert not result.ok
+    assert result.error
+    assert "alive" in text(result)
+
+
+def test_hostile_notebook_ran_to_its_last_cell(results):
+    assert results["hostile"].error.startswith("ValueError: </script>")
+
+
+def test_failures_do_not_stop_other_notebooks(results):
+    assert [name for name, result in results.items() if result.ok] == ["sound"]
+    assert all(result.html.is_file() and result.ipynb.is_file() for result in results.values())
+
+
+def test_no_partial_file_is_left(out, results):
+    assert len(results) == 4
+    assert not [path for path in out.iterdir() if ".part" in path.name]
+
+
+def test_file_names_are_inert_slugs(results):
+    assert results["hostile"].html.name == "a-b-img-src-x-onerror-globalThis-pwned-17.html"
+
+
+def test_outputs_of_a_report_carry_data_and_no_script(results):
+    book = nbformat.read(results["sound"].ipynb, 4)
+    kinds = {
+        mime for cell in book.cells for o in cell.get("outputs", []) for mime in o.get("data", {})
+    }
+    named = {kind.split(".")[-1] for kind in kinds if "formlab" in kind}
+    assert named == {
+        f"{k}+json" for k in ("vega", "plotly", "table", "cards", "caption", "gallery", "sources")
+    }
+    assert kinds - {kind for kind in kinds if "formlab" in kind} == {"text/plain"}
+
+
+def test_policy_admits_only_hashes_and_comes_first(results):
+    head = text(results["sound"])[:900]
+    assert (
+        head.index("<meta charset") < head.index("Content-Security-Policy") < head.index("<title>")
+    )
+    policy = head.split('content="')[1].split('"')[0]
+    assert policy.startswith("default-src 'none'")
+    scripts = policy.split("script-src ")[1].split()
+    assert len(scripts) == 3
+    assert all(source.startswith("'sha256-") for source in scripts)
+
+
+def test_libraries_are_left_out_where_nothing_needs_them(results):
+    assert "Plotly" not in text(results["failing"]).split("<script>")[0]
+    assert results["failing"].html.stat().st_size < 200_000
+    assert results["sound"].html.stat().st_size > 4_000_000
+
+
+def test_how_it_was_made_lists_parameters_versions_and_data(results):
+    page = text(results["sound"]).split("How this was made")[1].split("<script>")[0]
+    for fact in ("title", "polars", "duration", "benchmark", "demo"):
+        assert fact in page
+
+
+def test_unknown_parameter_stops_before_anything_starts(tmp_path):
+    book = tmp_path / "a.ipynb"
+    cell = nbformat.v4.new_code_cell("title = 1", metadata={"tags": ["parameters"]})
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), book)
+    with pytest.raises(UnknownName, match=r"'titel'.*'title'"):
+        reports.build([book], out=tmp_path / "out", parameters={"titel": 2})
+    assert not (tmp_path / "out").exists()
+
+
+def test_broken_and_absent_notebooks_are_named(tmp_path):
+    (tmp_path / "a.ipynb").write_text("{")
+    with pytest.raises(DataBroken, match=r"a\.ipynb"):
+        reports.build([tmp_path / "a.ipynb"], out=tmp_path)
+    with pytest.raises(DataMissing, match=r"b\.ipynb"):
+        reports.build([tmp_path / "b.ipynb"], out=tmp_path)
+
+
+def test_parameters_with_annotations_and_equals_signs_are_found():
+    source = "a: str | None = None\nb = 'x=y'  # c = 3\nc: int\nd, e = 1, 2"
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
+    assert parameters_of(nbformat.v4.new_notebook(cells=[cell])) == {"a": "None", "b": "'x=y'"}
+
+
+def test_run_restores_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_REPORT", "before")
+    book = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(), book)
+    assert reports.run(book, out=tmp_path / "out").ok
+    assert os.environ["FORMLAB_REPORT"] == "before"
+
+
+def test_index_lists_every_report_with_its_state(out, results):
+    listed = {entry.name: entry.ok for entry in index.entries(out)}
+    assert listed == {result.name: result.ok for result in results.values()}
+    page = (out / "index.html").read_text()
+    assert page.count('class="fl-state failed"') == 3
+    assert "ZeroDivisionError" in page
+
+
+def test_index_leaves_out_broken_and_orphaned_records(tmp_path):
+    (tmp_path / "a.report.json").write_text("[]")
+    (tmp_path / "a.html").write_text("")
+    (tmp_path / "b.report.json").write_text(json.dumps({"title": "gone"}))
+    assert index.entries(tmp_path) == []
+
+
+def test_summary_cell_comes_right_after_the_title(tmp_path):
+    new = nbformat.v4
+    last = new.new_code_cell("x", metadata={"tags": ["summary"]})
+    last.outputs = [new.new_output("stream", text="the summary")]
+    cells = [new.new_markdown_cell("# T"), new.new_markdown_cell("## Later"), last]
+    export(new.new_notebook(cells=cells), out=tmp_path / "a.html", name="a")
+    page = (tmp_path / "a.html").read_text()
+    assert page.index("<h1>T</h1>") < page.index("the summary") < page.index('<h2 id="part-1">')

@@ -1,0 +1,46 @@
+"""Every notebook of the project, run on the samples and opened with the network off."""
+
+from pathlib import Path
+
+import pytest
+
+from formlab import browser, reports
+from formlab.errors import NotAvailable
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reports")
+    results = reports.build(NOTEBOOKS, out=out, workers=2)
+    return out, {result.notebook.stem: result for result in results}
+
+
+@pytest.mark.parametrize("name", [notebook.stem for notebook in NOTEBOOKS])
+def test_notebook_runs_without_arguments(built, name):
+    result = built[1][name]
+    assert result.ok, result.error
+    assert result.summary.finding
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["index", *(notebook.stem for notebook in NOTEBOOKS)])
+@pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
+def test_page_opens_offline_without_request_or_error(built, name, width):
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    file = built[0] / f"{name}.html"
+    with browser.page(file.as_uri(), size=(width, 900)) as visit:
+        page = visit.page
+        height = page.evaluate("document.documentElement.scrollHeight")
+        for place in range(0, height, 800):
+            page.evaluate(f"window.scrollTo(0, {place})")
+            page.wait_for_timeout(60)
+        assert page.locator("h1").inner_text()
+        # Charts are drawn, not only announced.
+        assert page.locator("svg, canvas, table, a").count() > 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert not visit.trouble, visit.trouble

@@ -1,0 +1,153 @@
+"""The pages, opened in Chromium with every request outside the file aborted."""
+
+import pytest
+
+from formlab import browser
+from formlab.errors import NotAvailable
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _chromium():
+    pytest.importorskip("playwright")
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+
+
+def scroll_through(page):
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for y in range(0, height, 500):
+        page.evaluate(f"window.scrollTo(0, {y})")
+        page.wait_for_timeout(60)
+    # Not wait_for_function: it polls with eval, which the page's policy refuses.
+    waiting = "[...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state).length"
+    for _ in range(100):
+        if page.evaluate(waiting) == 0:
+            return
+        page.wait_for_timeout(200)
+    pytest.fail("an object was never drawn")
+
+
+def test_sound_report_draws_everything_and_asks_for_nothing(results):
+    with browser.page(results["sound"].html) as visit:
+        scroll_through(visit.page)
+        states = visit.page.eval_on_selector_all(
+            ".fl-object", "boxes => boxes.map(b => [b.dataset.kind, b.dataset.state])"
+        )
+        assert sorted(states) == sorted(
+            [kind, "drawn"] for kind in ("cards", "caption", "vega", "table", "plotly", "gallery")
+        )
+        assert visit.page.locator(".fl-vega svg .mark-rect path").count() == 2
+        assert visit.page.locator(".fl-plotly canvas, .fl-plotly .heatmaplayer image").count() > 0
+        assert visit.page.locator(".fl-caption").inner_text() == "Figure 1. Exact by system"
+        assert "–" in visit.page.locator("main tbody tr").nth(1).inner_text()
+        assert visit.trouble == []
+
+
+def test_gallery_filters_opens_and_closes_by_keyboard(results):
+    with browser.page(results["sound"].html) as visit:
+        page = visit.page
+        page.locator(".fl-card").first.focus()
+        assert page.locator(".fl-card").count() == 2
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        assert page.locator("dialog[open] h3").inner_text() == "/name"
+        page.keyboard.press("ArrowLeft")
+        assert page.locator("dialog[open] h3").inner_text() == "/total"
+        assert page.locator("dialog[open] .fl-merged del").inner_text() == "0"
+        assert page.locator("dialog[open] .fl-merged ins").inner_text() == "O"
+        page.keyboard.press("Escape")
+        assert page.locator("dialog[open]").count() == 0
+        page.locator(".fl-bar select").nth(1).select_option("missing")
+        assert page.locator(".fl-card").count() == 1
+        assert page.locator(".fl-count").inner_text() == "1 of 2 cases"
+        assert "no page image is known" in page.locator(".fl-card").inner_text()
+        page.locator(".fl-bar input").fill("nothing like it")
+        assert page.locator(".fl-card").count() == 0
+        assert visit.trouble == []
+
+
+def test_switches_work_and_phone_has_no_sideways_scroll(results):
+    with browser.page(results["sound"].html, size=(390, 844), scheme="dark") as visit:
+        page = visit.page
+        scroll_through(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        paper = "getComputedStyle(document.body).backgroundColor"
+        dark = page.evaluate(paper)
+        page.click("#fl-theme")
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        assert page.evaluate(paper) != dark
+        assert not page.locator(".fl-source").first.is_visible()
+        page.click("#fl-code")
+        assert page.locator(".fl-source pre").first.is_visible()
+        assert visit.trouble == []
+
+
+def test_nothing_hostile_runs_renders_or_calls_out(results):
+    with browser.page(results["hostile"].html) as visit:
+        page = visit.page
+        scroll_through(page)
+        assert page.locator(".fl-vega svg, .fl-plotly .main-svg").count() >= 5
+        for box in page.locator(".fl-vega svg, .fl-plotly").all():
+            box.scroll_into_view_if_needed()
+            area = box.bounding_box()
+            for across in (0.1, 0.3, 0.5, 0.7, 0.9):
+                page.mouse.move(
+                    area["x"] + across * area["width"], area["y"] + 0.6 * area["height"]
+                )
+            page.mouse.click(area["x"] + 0.5 * area["width"], area["y"] + 0.5 * area["height"])
+        page.locator(".fl-card").first.click()
+        page.keyboard.press("Escape")
+        page.click("#fl-code")
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        page.wait_for_timeout(300)
+        assert page.evaluate("typeof globalThis.pwned") == "undefined"
+        assert page.evaluate("({}).polluted === undefined")
+        assert page.locator("marker-element, iframe, main input:not(.fl-bar input)").count() == 0
+        assert page.locator("main style, main [style*=beacon]").count() == 0
+        bad = "a => a.map(x => x.getAttribute('href') || x.getAttribute('xlink:href') || '')"
+        links = page.eval_on_selector_all("a", bad)
+        assert not [
+            link for link in links if link.strip().lower().startswith(("javascript", "data"))
+        ]
+        handlers = (
+            "[...document.querySelectorAll('main *')]"
+            ".some(e => [...e.attributes].some(a => /^on/i.test(a.name)))"
+        )
+        assert not page.evaluate(handlers)
+        assert page.locator("body").is_visible()
+        assert (visit.requests, visit.errors, visit.dialogs) == ([], [], [])
+        assert [line for line in visit.console if "Content Security Policy" in line] == []
+
+
+def test_hostile_strings_are_shown_as_text(results):
+    with browser.page(results["hostile"].html) as visit:
+        page = visit.page
+        assert (
+            "</script><script>globalThis.pwned=1</script>" in page.locator(".fl-cards").inner_text()
+        )
+        assert "<img src=x onerror" in page.locator("main table").first.inner_text()
+        assert "ValueError" in page.locator(".fl-failed").inner_text()
+
+
+def test_index_is_inert_and_links_every_report(out, results):
+    with browser.page(out / "index.html") as visit:
+        hrefs = visit.page.eval_on_selector_all(
+            ".fl-report a", "a => a.map(x => x.getAttribute('href'))"
+        )
+        assert sorted(hrefs) == sorted(result.html.name for result in results.values())
+        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
+        assert visit.trouble == []
+
+
+def test_policy_alone_stops_a_planted_script(results, tmp_path):
+    page = results["sound"].html.read_text("utf-8")
+    planted = "<script>globalThis.pwned=1</script><img src='https://beacon.invalid/x.png'></main>"
+    (tmp_path / "planted.html").write_text(page.replace("</main>", planted, 1), "utf-8")
+    with browser.page(tmp_path / "planted.html") as visit:
+        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
+        assert visit.requests == []
+        assert any("Content Security Policy" in line for line in visit.console)

@@ -1,0 +1,26 @@
+import numpy as np
+
+from formlab.systems.layout import page_text, rows
+
+
+def test_boxes_on_a_skewed_row_stay_one_row_from_left_to_right():
+    # Each box lies 3 pixels lower than the one before; heights are 10, so neighbours share 7.
+    boxes = np.array([[i * 20, i * 3, i * 20 + 15, i * 3 + 10] for i in (2, 0, 1)])
+    assert rows(boxes) == [[1, 2, 0]]
+
+
+def test_small_print_beside_a_tall_heading_joins_its_row():
+    boxes = np.array([[0, 0, 50, 40], [60, 15, 90, 25], [0, 45, 50, 55]])
+    assert rows(boxes) == [[0, 1], [2]]
+
+
+def test_page_without_boxes_is_the_empty_text():
+    assert page_text(np.empty((0, 4)), []) == ""
+
+
+def test_every_box_is_read_exactly_once():
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        corner = generator.uniform(0, 100, (20, 2))
+        boxes = np.hstack([corner, corner + generator.uniform(0, 30, (20, 2))])
+        assert sorted(place for row in rows(boxes) for place in row) == list(range(20))

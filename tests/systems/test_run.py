@@ -1,0 +1,119 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from formlab import benchmarks, systems
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.systems import System
+from formlab.systems._journal import Journal
+from formlab.tables import Predictions
+
+
+def letters(calls):
+    """A system that notes which documents it is asked for and fails on `b`."""
+
+    def start(settings, threads):
+        def read(document, root):
+            calls.append(document["doc_id"])
+            if document["doc_id"] == "b":
+                raise ValueError("<b>cannot</b>")
+            return [{"path": None, "kind": "page", "task": "text", "value": settings["say"]}]
+
+        return read
+
+    return System("letters", "notes what it is asked", start, {"say": "hello"})
+
+
+@pytest.fixture
+def corpus(funsd_root):
+    return benchmarks.load("funsd", root=funsd_root, split="test")
+
+
+def test_page_that_fails_is_a_row_with_its_reason(corpus, tmp_path):
+    predictions = systems.run(corpus, letters([]), out=tmp_path / "r")
+    records = predictions.records.sort("doc_id").select("doc_id", "value", "status").rows()
+    assert records == [("a", "hello", "ok"), ("b", None, "missing")]
+    error = predictions.responses.filter(pl.col("doc_id") == "b")["error"].item()
+    assert error == "ValueError('<b>cannot</b>')"
+    assert Predictions.load(tmp_path / "r").records.equals(predictions.records)
+
+
+def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_path):
+    calls = []
+    systems.run(corpus, letters(calls), out=tmp_path / "r", limit=1)
+    systems.run(corpus, letters(calls), out=tmp_path / "r")
+    assert calls == ["a", "b"]
+    image = corpus.root / corpus.documents["image"][0]
+    image.write_bytes(image.read_bytes() + b" ")
+    predictions = systems.run(corpus, letters(calls), out=tmp_path / "r")
+    assert calls == ["a", "b", "a"]
+    assert predictions.records.height == 2
+
+
+def test_line_cut_short_by_a_crash_costs_that_page_only(corpus, tmp_path):
+    calls = []
+    systems.run(corpus, letters(calls), out=tmp_path / "r")
+    journal = tmp_path / "r" / "pages.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-20])
+    systems.run(corpus, letters(calls), out=tmp_path / "r")
+    assert calls == ["a", "b", "b"]
+    assert len(journal.read_text().splitlines()) == 2
+
+
+def test_run_of_other_settings_is_not_mixed_in(corpus, tmp_path):
+    systems.run(corpus, letters([]), out=tmp_path / "r")
+    with pytest.raises(DataBroken, match="another run: settings.*'hello'.*'bye'"):
+        systems.run(corpus, letters([]), out=tmp_path / "r", settings={"say": "bye"})
+
+
+def test_two_runs_into_one_folder_are_kept_apart(corpus, tmp_path):
+    (tmp_path / "r").mkdir()
+    with Journal(tmp_path / "r" / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
+        systems.run(corpus, letters([]), out=tmp_path / "r")
+
+
+def test_settings_are_read_as_the_type_of_their_default():
+    ocr = systems.get("ocr")
+    assert ocr.settings({"scale": "0.5"})["scale"] == 0.5
+    assert ocr.run_name(ocr.settings({"scale": "0.5"})) == "ocr(scale=0.5)"
+    with pytest.raises(DataBroken, match="scale of ocr is a float"):
+        ocr.settings({"scale": "half"})
+    with pytest.raises(UnknownName, match="'scale'"):
+        ocr.settings({"scael": "1"})
+    with pytest.raises(UnknownName, match="ocr"):
+        systems.get("ocrr")
+
+
+def test_run_killed_in_the_middle_goes_on_and_repeats_no_page(funsd_root, tmp_path):
+    folder = funsd_root / "testing_data"
+    for copy in range(6):
+        for kind, suffix in (("annotations", "json"), ("images", "png")):
+            source = folder / kind / f"a.{suffix}"
+            (folder / kind / f"c{copy}.{suffix}").write_bytes(source.read_bytes())
+    out = tmp_path / "r"
+    command = [
+        sys.executable, "-m", "formlab.cli", "run", "funsd", "--root", str(funsd_root),
+        "--split", "test", "--system", "ocr", "--out", str(out), "--json",
+    ]  # fmt: skip
+    journal = out / "pages.jsonl"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and not (
+            journal.exists() and journal.read_bytes().count(b"\n")
+        ):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    done = journal.read_bytes()
+    finished = done[: done.rfind(b"\n") + 1]
+    assert 1 <= finished.count(b"\n") < 8
+    assert not (out / "manifest.json").exists()
+    result = subprocess.run([*command, "--workers", "2"], check=True, capture_output=True)
+    assert json.loads(result.stdout)[0]["documents"] == 8
+    # What was finished stands as it was, byte for byte, and every page is there once.
+    assert journal.read_bytes().startswith(finished)
+    pages = [json.loads(line)["doc_id"] for line in journal.read_text().splitlines()]
+    assert sorted(pages) == ["a", "b", *(f"c{copy}" for copy in range(6))]

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from formlab.cli import main
+
+
+@pytest.fixture
+def formlab():
+    def run(*arguments):
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def pages(tmp_path):
+    file = tmp_path / "pages.jsonl"
+    file.write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
+    return file
+
+
+def test_score_prints_summary_rows_with_intervals(formlab, funsd_root, pages, tmp_path):
+    out = tmp_path / "e"
+    result = formlab(
+        "score", "funsd", "--root", funsd_root, "--predictions", pages, "--json", "--out", out
+    )
+    assert result.exit_code == 0
+    rows = {(row["metric"], row["slice"]): row for row in json.loads(result.stdout)}
+    assert {"cer", "wer", "bleu", "rouge1", "rougeL"} <= {metric for metric, _ in rows}
+    cer = rows["cer", "all"]
+    # One page right, the other missing: 10 edits over 14 + 10 characters.
+    assert cer["value"] == pytest.approx(10 / 24)
+    assert (cer["n_docs"], cer["n_missing"]) == (2, 1)
+    assert cer["ci_low"] <= cer["value"] <= cer["ci_high"]
+    assert {f.name for f in out.iterdir()} == {
+        "documents.parquet", "cases.parquet", "scores.parquet", "manifest.json",
+    }  # fmt: skip
+
+
+def test_score_prints_a_table_for_people(formlab, funsd_root, pages):
+    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", pages)
+    assert result.exit_code == 0
+    header = result.stdout.splitlines()[0].split()
+    assert header == [
+        "slice", "metric", "value", "ci_low", "ci_high", "macro", "docs", "cases", "missing",
+        "undefined",
+    ]  # fmt: skip
+
+
+def test_undefined_is_null_in_json_and_never_zero(formlab, funsd_root, tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"doc_id": "a", "path": "/entities/2", "value": ""}\n')
+    (funsd_root / "testing_data" / "annotations" / "b.json").write_text('{"form": []}')
+    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
+    rows = {(row["metric"], row["slice"]): row for row in json.loads(result.stdout)}
+    assert rows["cer", "kind=answer"]["n_undefined"] == 1
+    assert rows["bleu", "all"]["n_undefined"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file or folder"),
+        ("", "the file is empty"),
+        ('{"doc_id": "a", "text": "x"}\n' * 1 + "{}\n" * 5 + '{"doc_id": \n', "p.jsonl:2"),
+        ("\n" * 6 + '{"doc_id": \n', "p.jsonl:7"),
+        ('{"doc_id": "zzz", "text": "x"}\n', "none of the predictions"),
+        ('{"doc_id": "a", "text": "x"}\n' * 2, "two predictions"),
+        ('{"doc_id": "a", "text": "\\u001b[31mred", "status": "\\u001b[31m"}\n', "unknown status"),
+    ],
+)
+def test_users_mistake_is_one_line_on_stderr_and_exit_code_two(
+    formlab, funsd_root, tmp_path, content, message
+):
+    file = tmp_path / "p.jsonl"
+    if content is not None:
+        file.write_text(content)
+    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert "\x1b" not in result.stderr
+
+
+def test_prediction_for_an_unknown_document_is_noted(formlab, funsd_root, pages):
+    pages.write_text(pages.read_text() + '{"doc_id": "stranger", "text": "x"}\n')
+    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", pages, "--json")
+    assert result.exit_code == 0
+    assert "note: predicted documents that are not in the corpus: 1" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("score", "fundsd", "--predictions", "x"), "'funsd'"),
+        (("score", "funsd", "--root", "/nowhere", "--predictions", "x"), "no files of funsd"),
+        (("run", "funsd", "--system", "orc"), "'ocr'"),
+        (("run", "funsd", "--system", "ocr", "--set", "scale"), "is not NAME=VALUE"),
+        (("report", "no_such_notebook"), "no such file"),
+        (("report", "10_content_modality", "-p", "worts=3"), "'worst'"),
+    ],
+)
+def test_unknown_name_says_what_is_known(formlab, arguments, message):
+    result = formlab(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_benchmarks_are_listed_with_splits_and_licence(formlab):
+    rows = json.loads(formlab("benchmarks", "--json").stdout)
+    funsd = next(row for row in rows if row["name"] == "funsd")
+    assert "test (50)" in funsd["splits"]
+    assert funsd["licence"]
+    assert "funsd" in formlab("benchmarks").stdout

@@ -1,0 +1,89 @@
+import json
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing
+
+
+def test_broken_json_line_is_named(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"doc_id": "1"}\n' * 6 + '{"doc_id": \n')
+    with pytest.raises(DataBroken, match=r"p\.jsonl:7"):
+        list(files.each_jsonl(file))
+
+
+def test_line_that_is_no_object_is_named(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"a": 1}\n[1]\n')
+    with pytest.raises(DataBroken, match=r"list .*p\.jsonl:2"):
+        list(files.each_jsonl(file))
+
+
+@pytest.mark.parametrize("content", ["", "\n \n"])
+def test_file_without_any_line_is_an_error(tmp_path, content):
+    file = tmp_path / "p.jsonl"
+    file.write_text(content)
+    with pytest.raises(DataBroken, match="empty"):
+        list(files.each_jsonl(file))
+
+
+def test_line_separators_inside_a_value_do_not_cut_the_line(tmp_path):
+    file = tmp_path / "p.jsonl"
+    file.write_text(json.dumps({"text": "a\u2028b\x0cc"}, ensure_ascii=False) + "\n", "utf-8")
+    assert [row["text"] for _, row in files.each_jsonl(file)] == ["a\u2028b\x0cc"]
+
+
+def test_text_that_is_not_utf8_names_its_line(tmp_path):
+    file = tmp_path / "t.json"
+    file.write_bytes(b'{"a":\n"caf\xe9"}')
+    with pytest.raises(DataBroken, match=r"0xe9 \(.*t\.json:2\)"):
+        files.read_json(file)
+    assert files.read_text(file, encodings=("utf-8", "latin-1")) == '{"a":\n"café"}'
+
+
+def test_json_nested_too_deeply_is_an_error_and_no_crash(tmp_path):
+    file = tmp_path / "deep.json"
+    file.write_text("[" * 200_000)
+    with pytest.raises(DataBroken):
+        files.read_json(file)
+
+
+def test_missing_file_is_one_clear_error(tmp_path):
+    for read in (files.read_json, files.read_parquet, files.read_image, files.image_size):
+        with pytest.raises(DataMissing, match="absent"):
+            read(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("read", [files.read_parquet, files.read_image, files.image_size])
+def test_file_of_another_kind_is_one_clear_error(tmp_path, read):
+    file = tmp_path / "x"
+    file.write_bytes(b"not what it should be")
+    with pytest.raises(DataBroken, match="not a readable"):
+        read(file)
+
+
+def test_truncated_image_is_broken_and_not_half_read(tmp_path):
+    file = tmp_path / "x.png"
+    Image.effect_noise((200, 200), 50).save(file)
+    file.write_bytes(file.read_bytes()[:2000])
+    with pytest.raises(DataBroken, match="not a readable image"):
+        files.read_image(file)
+
+
+def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    file = tmp_path / "x.txt"
+    files.write_text(file, "old")
+    with pytest.raises(RuntimeError), files.atomic(file) as part:
+        part.write_text("half")
+        raise RuntimeError
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_written_tables_come_back(tmp_path):
+    frame = pl.DataFrame({"a": ["\x00<b>", None]})
+    files.write_parquet(tmp_path / "a.parquet", frame)
+    assert files.read_parquet(tmp_path / "a.parquet").equals(frame)

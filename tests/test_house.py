@@ -1,0 +1,105 @@
+"""House rules, checked over the whole package."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import formlab
+from formlab import benchmarks, formats, metrics, systems
+from formlab.analysis import tasks
+
+PACKAGE = Path(formlab.__file__).parent
+TESTS = Path(__file__).parent
+ROOMS = (
+    "errors", "files", "tables", "text", "trees", "browser", "benchmarks", "metrics", "systems",
+    "formats", "arena", "analysis", "charts", "gallery", "reports", "cli",
+)  # fmt: skip
+# Files that registered ones use and that register nothing themselves.
+HELPERS = {"systems": {"layout"}}
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages([str(PACKAGE)], "formlab.")
+    if "assets" not in module.name
+)
+
+
+def imported_rooms(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "formlab":
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("formlab."):
+            yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("formlab."))
+
+
+@pytest.mark.parametrize(
+    "file", sorted(PACKAGE.rglob("*.py")), ids=lambda f: str(f.relative_to(PACKAGE))
+)
+def test_module_imports_only_rooms_that_stand_before_it(file):
+    room = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if room == "__init__":
+        return
+    assert room in ROOMS
+    for other in imported_rooms(file):
+        assert ROOMS.index(other) <= ROOMS.index(room), f"{file} imports {other}"
+
+
+@pytest.mark.parametrize(
+    ("registry", "folder"),
+    [
+        (benchmarks.BENCHMARKS, "benchmarks"),
+        (metrics.METRICS, "metrics"),
+        (systems.SYSTEMS, "systems"),
+        (formats.FORMATS, "formats"),
+        (tasks.TASKS, "analysis/tasks"),
+    ],
+    ids=["benchmarks", "metrics", "systems", "formats", "tasks"],
+)
+def test_every_file_is_registered_and_has_a_test_file(registry, folder):
+    files = {f.stem for f in (PACKAGE / folder).glob("*.py") if not f.stem.startswith("_")}
+    files |= {f.parent.name for f in (PACKAGE / folder).glob("*/__init__.py")}
+    tree = ast.parse((PACKAGE / folder / "__init__.py").read_text())
+    home = f"formlab.{folder.replace('/', '.')}"
+    imported = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(home)
+        for name in (
+            [a.name for a in node.names] if node.module == home else [node.module.split(".")[-1]]
+        )
+    }
+    tested = {f.stem.removeprefix("test_") for f in (TESTS / folder).glob("test_*.py")}
+    helpers = HELPERS.get(folder, set())
+    assert files - helpers <= imported, f"not registered: {files - helpers - imported}"
+    assert files <= tested, f"without a test file: {files - tested}"
+    for name, entry in registry.items():
+        assert getattr(entry, "name", name) == name
+
+
+def public_functions():
+    for name in MODULES:
+        module = importlib.import_module(name)
+        for label, member in vars(module).items():
+            public = inspect.isfunction(member) or inspect.isclass(member)
+            if public and not label.startswith("_") and member.__module__ == name:
+                yield pytest.param(member, id=f"{name}.{label}")
+
+
+@pytest.mark.parametrize("member", list(public_functions()))
+def test_public_name_has_a_docstring(member):
+    # `inspect.getdoc` would inherit one; a dataclass without its own gets its signature.
+    doc = member.__doc__ or ""
+    assert doc, "no docstring"
+    assert not doc.startswith(f"{member.__name__}("), "no docstring of its own"
+
+
+def test_names_offered_at_the_top_are_there():
+    for name in formlab.__all__:
+        assert getattr(formlab, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = formlab.nothing

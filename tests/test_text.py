@@ -1,0 +1,279 @@
+"""Normalisers, typed parsers and the strictness ladder."""
+
+import datetime
+import importlib
+import random
+import sys
+import unicodedata
+from decimal import Decimal
+
+import pytest
+
+from formlab import text
+from formlab.errors import UnknownName
+from formlab.text.normalise import _LONG_RUN
+
+ODD = "aAbZz019 .,-–—−()$€%'’“”\"/\n\t[]{};|&<>"
+ODD += "\u00a0\u2028\u200béE\u0301\u0331Hßİשלום日本😀\ud800\x00\x1b"
+
+
+def odd_strings(count, longest=40, seed=0):
+    rng = random.Random(seed)
+    return ["".join(rng.choices(ODD, k=rng.randrange(longest))) for _ in range(count)]
+
+
+def test_steps_are_applied_in_the_order_given():
+    # "quotes" first makes both backticks an apostrophe; after "lower" nothing changes.
+    assert text.normalise("` A", ["quotes", "lower"]) == "' a"
+    assert text.normalise(" A\u0301  B ", ["nfc"]) == " \u00c1  B "
+    assert text.normalise(" A\u0301  B ") == "\u00e1 b"
+    assert text.settings(["lower", "dashes"]) == "lower,dashes"
+
+
+def test_unknown_step_names_the_nearest():
+    with pytest.raises(UnknownName, match="Try: 'lower'"):
+        text.normalise("x", ["lowr"])
+
+
+@pytest.mark.parametrize("char", "‐‑‒–—―−﹘﹣－")
+def test_every_dash_becomes_a_hyphen(char):
+    assert text.normalise(f"1{char}2", ["dashes"]) == "1-2"
+
+
+def test_normalising_twice_changes_nothing():
+    for value in odd_strings(3000):
+        once = text.normalise(value, text.LADDER_STEPS)
+        assert text.normalise(once, text.LADDER_STEPS) == once
+
+
+def test_long_runs_of_marks_are_normalised_as_unicode_says():
+    rng = random.Random(3)
+    marks = [
+        chr(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.combining(chr(code)) or code in (0x0344, 0x0F73, 0x0F75, 0x0F81)
+    ]
+    for _ in range(300):
+        value = "e" + "".join(rng.choices(marks, k=rng.randrange(28, 120))) + rng.choice("ea\u00e9")
+        assert text.normalise(value, ["nfc"]) == unicodedata.normalize("NFC", value)
+
+
+def test_every_combining_mark_is_found_by_the_guard_against_quadratic_time():
+    for code in range(sys.maxunicode + 1):
+        char = chr(code)
+        first = unicodedata.normalize("NFD", char)[0]
+        if unicodedata.combining(first):
+            assert _LONG_RUN.fullmatch(char * 32), hex(code)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("0", "0"), ("12", "12"), ("007", "7"), ("+5", "5"), ("-5", "-5"), ("− 5", "-5"),
+        ("5-", "-5"), ("5 -", "-5"), ("(5)", "-5"), ("( 1,234.50 )", "-1234.5"), (".5", "0.5"),
+        ("1,234", "1234"), ("1,234,567.8", "1234567.8"), ("1.234.567", "1234567"),
+        ("1.234,5", "1234.5"), ("1.234", "1.234"), ("12,5", "12.5"), ("0,125", "0.125"),
+        ("1 234,56", "1234.56"), ("1\u00a0234", "1234"), ("1'234.50", "1234.5"),
+        ("12,5 %", "0.125"), ("(3%)", "-0.03"), ("-0", "0"),
+        ("1.0000000000000000000000000000000001%", "0.010000000000000000000000000000000001"),
+    ],
+)  # fmt: skip
+def test_number_is_read(written, value):
+    assert text.number(written) == Decimal(value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", " ", "12 apples", "1,23,4", "1,2345,678", "(5", "5)", "(-5)", "-5-", "--5", "1 23", "$5",
+     "5%%", "1e5", "NaN", "Infinity", "١٢", "1_000", "5.", "1..2", "7/1", "9" * 65, "\x005"],
+)  # fmt: skip
+def test_what_is_no_number_is_none(written):
+    assert text.number(written) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "amount", "currency"),
+    [
+        ("$1,200.50", "1200.50", "USD"), ("US$ 5", "5", "USD"), ("5 USD", "5", "USD"),
+        ("-$5", "-5", "USD"), ("$-5", "-5", "USD"), ("($5.00)", "-5", "USD"),
+        ("(5.00 USD)", "-5", "USD"), ("$5-", "-5", "USD"), ("9,90 €", "9.9", "EUR"),
+        ("RM 12.30", "12.3", "MYR"), ("Rs. 500", "500", "INR"), ("3.5", "3.5", None),
+        ("$5 USD", "5", "USD"),
+    ],
+)  # fmt: skip
+def test_money_is_read(written, amount, currency):
+    assert text.money(written) == (Decimal(amount), currency)
+
+
+@pytest.mark.parametrize("written", ["", "$", "USD", "5%", "$5 EUR", "$5 each", "-$5-", "5$5"])
+def test_what_is_no_money_is_none(written):
+    assert text.money(written) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["2022-07-01", "2022/7/1", "2022.07.01", "20220701", "Jul 1, 2022", "july 1st 2022",
+     "1 July 2022", "Jul. 1,2022", "01-JUL-22", "1. July 2022", "the 1st of July, 2022",
+     "Friday, July 1, 2022", "1.7.2022", "01.07.22", "July 1, '22"],
+)  # fmt: skip
+def test_date_of_one_reading_is_read(written):
+    assert text.date(written) == {datetime.date(2022, 7, 1)}
+
+
+def test_numbers_between_slashes_may_be_two_dates():
+    assert text.date("7/1/2022") == {datetime.date(2022, 7, 1), datetime.date(2022, 1, 7)}
+    # There is no month 31, and 7/7 is the same both ways.
+    assert text.date("31-7-2022") == {datetime.date(2022, 7, 31)}
+    assert text.date("7/31/2022") == {datetime.date(2022, 7, 31)}
+    assert text.date("7/7/2022") == {datetime.date(2022, 7, 7)}
+
+
+def test_year_of_two_digits_turns_at_the_pivot():
+    years = [min(text.date(f"1/1/{year}")).year for year in ("00", "68", "69", "99")]
+    assert years == [2000, 2068, 1969, 1999]
+    assert text.date("1/1/30", pivot=30) == {datetime.date(1930, 1, 1)}
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "July 2022", "2022-13-01", "2022-02-30", "2/30/2022", "0/1/2022", "1/2/0000", "1/2/202",
+     "1/2-2022", "due 1/2/2022", "1/2/2022 noon", "20221301", "12345678", "2022-0701"],
+)  # fmt: skip
+def test_what_is_no_date_is_none(written):
+    assert text.date(written) is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["Tea, Milk", "milk; tea", "milk | TEA", "tea\nmilk", '["Milk", "Tea"]', "['tea', 'milk']",
+     "- Tea\n- Milk", "• tea; • milk;", "☑ Tea\n☑ Milk", "(tea, milk)", "tea,,milk,tea"],
+)  # fmt: skip
+def test_choices_do_not_depend_on_order_or_notation(written):
+    assert text.choices(written) == {"tea", "milk"}
+
+
+def test_choices_keep_commas_and_apostrophes_of_options():
+    assert text.choices('"Yes, always", no') == {"yes, always", "no"}
+    assert text.choices("Don't know, can't say") == {"don't know", "can't say"}
+
+
+def test_no_choice_and_no_answer_are_told_apart():
+    assert text.choices("[]") == frozenset()
+    assert text.choices(" \n") is None
+
+
+def test_address_ignores_case_punctuation_and_street_words():
+    one = text.address("P.O. Box 5, 12 North O'Hara Street\nSuite 4")
+    assert one == text.address("po box 5 12 n. ohara st., ste 4")
+    assert one == ("po", "box", "5", "12", "n", "ohara", "st", "ste", "4")
+    assert text.address("12 Main St") != text.address("21 Main St")
+    assert text.address("--") is None
+
+
+def test_parsers_survive_anything():
+    parsers = (text.number, text.money, text.date, text.choices, text.checked, text.address)
+    for value in [*odd_strings(3000), "9" * 5_000_000, "'" * 10_000, '"' * 9_999, "(" * 64]:
+        for parse in parsers:
+            parse(value)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "kind", "rungs"),
+    [
+        ("7", "7", None, "yyyy"),
+        ("Caf\u00e9 – “X”", 'cafe\u0301  - "x"', None, "nyyy"),
+        ("1,200.00", "1200", "number", "nnyy"),
+        ("1,200.00", "1200", "answer", "nnyy"),
+        ("$1,200.00", "1200", "money", "nnyy"),
+        ("$1,200.00", "€1200", "money", "nnnn"),
+        ("Jul 1, 2022", "2022-07-01", "date", "nnyy"),
+        ("Jul 1, 2022", "7/1/22", None, "nnyy"),
+        ("a; b", "b, a", "choice", "nnyy"),
+        ("a; b", "b, a", "answer", "nnnn"),
+        ("yes", "☑", "checkbox", "nnyy"),
+        ("12 Main Street", "12 Main St.", "address", "nnyy"),
+        # One of ten letters is wrong: similarity 0.9.
+        ("Washington", "Washingtan", None, "nnny"),
+        ("", "", None, "yyyy"),
+        ("a", "", None, "nnnn"),
+        # Codes: the same number, but not the same code unless they are said to be numbers.
+        ("007", "7", "answer", "nnnn"),
+        ("007", "7", "number", "nnyy"),
+    ],
+)
+def test_ladder_by_hand(gold, pred, kind, rungs):
+    found = text.ladder(gold, pred, kind=kind)
+    assert "".join("y" if rung else "n" for rung in found[:4]) == rungs
+
+
+def test_swapped_day_and_month_are_two_dates():
+    # Each string can mean both dates, but no one notation makes them the same.
+    assert not text.ladder("12/06/2018", "06/12/2018", kind="date").typed
+    assert text.ladder("12/06/2018", "12-6-18", kind="date").typed
+    assert text.ladder("12/06/2018", "2018-06-12", kind="date").typed
+    assert text.ladder("12/06/2018", "Dec 6, 2018", kind="date").typed
+
+
+def test_similarity_is_one_less_edits_over_the_longer_length():
+    # kitten, sitting: three edits, seven letters; case does not count.
+    assert text.ladder("KITTEN", "sitting").similarity == pytest.approx(1 - 3 / 7)
+    assert text.ladder("KITTEN", "sitting", threshold=0.57).fuzzy
+    assert not text.ladder("KITTEN", "sitting", threshold=0.58).fuzzy
+
+
+def test_best_over_gold_and_accepted_counts():
+    assert text.ladder("soda", "Pop", accepted=["pop", "Cola"]).normalised
+    assert not text.ladder("soda", "Pop", accepted=["pop", "Cola"]).exact
+    assert text.ladder("soda", "Pop", accepted=["pop"]).similarity == 1.0
+
+
+def pairs(count=2000):
+    golds = odd_strings(count, longest=14, seed=1)
+    rng = random.Random(2)
+    preds = [g if rng.random() < 0.2 else g.upper()[: rng.randrange(15)] for g in golds]
+    kinds = rng.choices([None, "number", "date", "money", "choice", "address", "answer"], k=count)
+    accepted = [rng.sample(golds, rng.randrange(3)) or None for _ in range(count)]
+    return golds, preds, kinds, accepted
+
+
+def test_each_rung_implies_the_next_and_similarity_is_a_ratio():
+    found = text.ladders(*pairs())
+    rungs = found.select("exact", "normalised", "typed", "fuzzy").to_numpy().astype(int)
+    assert (rungs[:, 1:] >= rungs[:, :-1]).all()
+    assert found["similarity"].is_between(0, 1).all()
+    assert 0 < rungs[:, 0].sum() < rungs[:, 1].sum() < len(rungs)
+
+
+def test_batch_gives_what_one_at_a_time_gives(monkeypatch):
+    # `formlab.text.ladder` is the function; the module of that name is found by import.
+    monkeypatch.setattr(importlib.import_module("formlab.text.ladder"), "_CHUNK", 100)
+    golds, preds, kinds, accepted = pairs(700)
+    found = text.ladders(golds, preds, kinds, accepted, threshold=0.5)
+    alone = [
+        text.ladder(gold, pred, kind=kind, accepted=more or (), threshold=0.5)
+        for gold, pred, kind, more in zip(golds, preds, kinds, accepted, strict=True)
+    ]
+    assert found.rows() == [tuple(one) for one in alone]
+
+
+def test_value_is_on_every_rung_with_itself_and_rungs_are_symmetric():
+    golds, preds, kinds, _ = pairs(800)
+    assert text.ladders(golds, golds, kinds)["exact"].all()
+    assert text.ladders(golds, preds, kinds).equals(text.ladders(preds, golds, kinds))
+
+
+def test_missing_side_holds_no_rung():
+    found = text.ladders(["a", None, "b"], [None, "a", "b"])
+    assert found["fuzzy"].to_list() == [False, False, True]
+    assert found["similarity"].to_list() == [0.0, 0.0, 1.0]
+
+
+def test_empty_batch_has_the_columns():
+    assert text.ladders([], []).columns == ["exact", "normalised", "typed", "fuzzy", "similarity"]
+
+
+def test_wrong_lengths_and_thresholds_are_refused():
+    with pytest.raises(ValueError, match="2 golds, 1 preds"):
+        text.ladders(["a", "b"], ["a"])
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        text.ladder("a", "b", threshold=80)

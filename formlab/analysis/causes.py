@@ -140,7 +140,8 @@ def looks(value: str) -> str:
     >>> looks("Modern B0OK") == looks("Modem 80Ok")
     True
     """
-    plain = unicodedata.normalize("NFKD", value.casefold())
+    # `normalise` first: it orders long runs of accents, over which unicodedata takes hours.
+    plain = unicodedata.normalize("NFKD", text.normalise(value).casefold())
     plain = "".join(
         char for char in plain if not unicodedata.combining(char) and not char.isspace()
     )
@@ -150,7 +151,7 @@ def looks(value: str) -> str:
 
 
 def _letters(value: str) -> str:
-    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", value).casefold())
+    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text.normalise(value)).casefold())
 
 
 def _mask(value: str) -> str:

@@ -23,7 +23,12 @@ def scroll_through(page):
         page.evaluate(f"window.scrollTo(0, {y})")
         page.wait_for_timeout(60)
     # Not wait_for_function: it polls with eval, which the page's policy refuses.
-    waiting = "[...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state).length"
+    # What is still to draw comes into view again: pages grow while they are scrolled through.
+    waiting = """() => {
+        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
+        left[0]?.scrollIntoView();
+        return left.length;
+    }"""
     for _ in range(100):
         if page.evaluate(waiting) == 0:
             return
@@ -64,7 +69,7 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
         page.locator(".fl-bar select").nth(1).select_option("missing")
         assert page.locator(".fl-card").count() == 1
         assert page.locator(".fl-count").inner_text() == "1 of 2 cases"
-        assert "no page image is known" in page.locator(".fl-card").inner_text()
+        assert "no page image is known" in page.locator(".fl-card").text_content()
         page.locator(".fl-bar input").fill("nothing like it")
         assert page.locator(".fl-card").count() == 0
         assert visit.trouble == []

@@ -31,10 +31,13 @@ lint: setup
 performance: setup  ## speed and memory beside the libraries a user would pick instead
 	$(BIN)/python performance/text_metrics.py
 	$(BIN)/python performance/summarise.py
+	$(BIN)/python performance/tree_edit.py
+	$(BIN)/python performance/entities.py
+	$(BIN)/python performance/facts.py
 
 lock: setup  ## pin what pyproject.toml lists
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra samples --universal --python-version 3.11 \
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from formlab import analysis, benchmarks, files, formats, systems
+from formlab import analysis, benchmarks, files, formats, metrics, systems
 from formlab.errors import DataBroken, FormlabError
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -114,30 +114,38 @@ def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
 @click.option("--seed", type=int, default=0, show_default=True)
 @as_json
 def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
-    """Score predictions against the gold of BENCHMARK."""
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
-    found = formats.read_predictions(predictions, corpus)
-    evaluation = analysis.evaluate(corpus, found, mode=options["mode"])
-    if options["out"]:
-        evaluation.save(options["out"])
-    by = options["by"] or benchmarks.get(benchmark).slices
-    summary = analysis.summarise(
-        evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
-    )
-    for note, count in evaluation.notes.items():
-        click.echo(f"note: {_plain(note)}: {count}", err=True)
+    """Score predictions against the gold of BENCHMARK, on each split that they are for."""
+    wanted = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    summaries = []
+    for name in wanted:
+        corpus = benchmarks.load(benchmark, root=options["root"], split=name)
+        found = formats.read_predictions(predictions, corpus)
+        evaluation = analysis.evaluate(corpus, found, mode=options["mode"])
+        if options["out"]:
+            several = len(wanted) > 1
+            evaluation.save(options["out"] / corpus.split if several else options["out"])
+        for note, count in evaluation.notes.items():
+            click.echo(f"note: {_plain(note)}: {count}", err=True)
+        by = options["by"] or benchmarks.get(benchmark).slices
+        summaries.append(
+            analysis.summarise(
+                evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
+            )
+        )
+    summary = pl.concat(summaries)
     _print(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
 
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     """A row per slice and metric, the mean over documents beside the pooled value."""
-    macro = pl.col("metric").str.starts_with("macro_")
+    macro = pl.col("metric").is_in([n for n in summary["metric"].unique() if metrics.is_mean(n)])
     mean = summary.filter(macro).select(
-        pl.col("metric").str.strip_prefix("macro_"), "slice", macro="value"
+        "split", pl.col("metric").str.strip_prefix("macro_"), "slice", macro="value"
     )
-    rows = summary.filter(~macro).join(mean, on=["metric", "slice"], how="left")
+    rows = summary.filter(~macro).join(mean, on=["split", "metric", "slice"], how="left")
     counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
-    columns = ("slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
+    several = ("split",) if rows["split"].n_unique() > 1 else ()
+    columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
     return rows.select(columns).rename(counts).to_dicts()
 
 

@@ -48,6 +48,8 @@ CASES: dict[str, Any] = {
     "status": _S, "outcome": _S,
     "exact": _B, "normalised": _B, "typed": _B, "fuzzy": _B,
     "similarity": _F, "cause": _S, "gold_origin": _S, "pred_origin": _S,
+    # Of nodes of a form's tree (task layout): how deep they stand and what their edit costs.
+    "depth": _I, "cost": _F,
 }  # fmt: skip
 SCORES: dict[str, Any] = {
     "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "unit": _S, "path": _S,

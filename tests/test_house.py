@@ -19,7 +19,11 @@ ROOMS = (
     "formats", "arena", "analysis", "charts", "gallery", "reports", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
-HELPERS = {"systems": {"layout"}}
+HELPERS = {
+    "benchmarks": {"annotation", "ixbrl"},
+    "metrics": {"judge"},
+    "systems": {"judge", "layout", "pdf_rules"},
+}
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages([str(PACKAGE)], "formlab.")
@@ -73,7 +77,7 @@ def test_every_file_is_registered_and_has_a_test_file(registry, folder):
             [a.name for a in node.names] if node.module == home else [node.module.split(".")[-1]]
         )
     }
-    tested = {f.stem.removeprefix("test_") for f in (TESTS / folder).glob("test_*.py")}
+    tested = {f.stem.removeprefix("test_") for f in (TESTS / folder).rglob("test_*.py")}
     helpers = HELPERS.get(folder, set())
     assert files - helpers <= imported, f"not registered: {files - helpers - imported}"
     assert files <= tested, f"without a test file: {files - tested}"

@@ -9,8 +9,10 @@ from formlab.analysis.causes import causes
 from formlab.analysis.fields import read_fields
 from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
 
-_PRED = {"value": "pred", "page": "pred_page", "status": "pred_status", "origin": "pred_origin"}
-_PRED |= {side: f"pred_{side}" for side in BOX}
+# Columns of *records* under the names that *cases* has for the side they come from.
+GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}
+PRED = {"path": "pred_path", "value": "pred", "page": "pred_page", "status": "pred_status"}
+PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
 
 
 def cases(
@@ -34,9 +36,11 @@ def cases(
         Counts of what could not be compared.
     """
     notes = {}
-    claims = predictions.records.filter(pl.col("task") != "layout")
-    seen = predictions.records.filter(pl.col("task") == "layout")
-    gold = corpus.records.filter(pl.col("task") != "layout")
+    claims = predictions.records.filter(pl.col("task") == "text")
+    seen = predictions.records.filter(
+        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
+    )
+    gold = corpus.records.filter(pl.col("task") == "text")
     if claims["path"].null_count() == claims.height and not seen.height:
         fields = gold.filter(pl.col("path").is_not_null()).height
         gold = gold.filter(pl.col("path").is_null())
@@ -52,10 +56,9 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
 
 
 def _join(gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
-    left = gold.rename({"value": "gold", "origin": "gold_origin", "status": "gold_status"})
-    left = left.drop("system", "role", "meta", "confidence")
-    right = claims.select("doc_id", "path", "confidence", *_PRED).rename(_PRED)
-    right = right.with_columns(pl.col("path").alias("pred_path"))
+    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
+    right = claims.select("doc_id", "confidence", *PRED).rename(PRED)
+    right = right.with_columns(pl.col("pred_path").alias("path"))
     joined = left.join(right, on=["doc_id", "path"], how="left", nulls_equal=True)
     joined = _read_under_boxes(joined, seen)
     extra = claims.join(left, on=["doc_id", "path"], how="anti", nulls_equal=True)
@@ -65,8 +68,8 @@ def _join(gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame) -> pl.Da
 
 
 def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    renamed = claims.rename(_PRED).drop("role", "meta", "accepted", "system")
-    return renamed.with_columns(pl.col("path").alias("pred_path"), pl.lit(outcome).alias("outcome"))
+    renamed = claims.rename(PRED).drop("role", "meta", "accepted", "system")
+    return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
 
 
 def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:

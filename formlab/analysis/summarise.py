@@ -98,7 +98,8 @@ def _rows(evaluation: Evaluation, by: tuple[str, ...], codes: dict[str, int]) ->
 
 
 def _slices(evaluation: Evaluation, by: tuple[str, ...]) -> Iterator[tuple[str, pl.DataFrame]]:
-    cases = evaluation.cases.filter(pl.col("path").is_not_null())
+    # Nodes of a tree have the paths of fields; no score is one of theirs.
+    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     for column in by:
         values = sliced(cases, evaluation.documents, column)
         named = cases.select("doc_id", "path").with_columns(values.alias("slice"))
@@ -149,6 +150,9 @@ def _metric_rows(
         "settings": group["settings"][0],
     }  # fmt: skip
     yield _Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
+    if metric.view == "counts":
+        # What a scorer counts it also averages, where an average is meant (`macro_f1`).
+        return
     # Of several cases a document has the score of their sum; of one, that case's own.
     alone = len(np.unique(place)) == len(place)
     each, where = (values, place) if alone else (metric.score(parts), np.arange(len(codes)))

@@ -19,7 +19,9 @@ def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
         How many at the most.
     """
     wrong = cases.filter(
-        pl.col("path").is_not_null(), pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
+        pl.col("path").is_not_null(),
+        pl.col("task") != "layout",
+        pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
     )
     order = [
         pl.col("outcome") == "missing",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from formlab.benchmarks import funsd, sroie
+from formlab.benchmarks import fincriticaled, formcraft, funsd, omniai, sroie, vrdu
 from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataMissing, UnknownName
 from formlab.tables import Corpus
 
 BENCHMARKS: dict[str, Benchmark] = {
+    "fincriticaled": fincriticaled.BENCHMARK,
+    "formcraft": formcraft.BENCHMARK,
     "funsd": funsd.BENCHMARK,
+    "omniai": omniai.BENCHMARK,
     "sroie": sroie.BENCHMARK,
+    "vrdu": vrdu.BENCHMARK,
 }
 SAMPLES = Path(__file__).parents[2] / "data" / "sample"
 
@@ -51,4 +55,4 @@ def load(name: str, *, root: str | Path | None = None, split: str | None = None)
     if not folder.is_dir():
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    return benchmark.load(split or next(iter(benchmark.splits)), folder)
+    return benchmark.load(split or benchmark.first_split(folder), folder)

@@ -16,7 +16,8 @@ class Benchmark:
 
     `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
-    split from a folder in the published layout.
+    split from a folder in the published layout; `find_splits`, where given, tells the splits that
+    a folder holds and their counts, beside those in `splits`.
     """
 
     name: str
@@ -29,6 +30,16 @@ class Benchmark:
     read: Callable[[str, Path], Corpus]
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
+    find_splits: Callable[[Path], dict[str, int]] | None = None
+
+    def splits_in(self, root: Path) -> dict[str, int]:
+        """The splits that can be asked for under `root`, and their counts of documents."""
+        return self.splits | (self.find_splits(root) if self.find_splits else {})
+
+    def first_split(self, root: Path) -> str:
+        """The split that is loaded where none is asked for: the first one found under `root`."""
+        found = self.find_splits(root) if self.find_splits else {}
+        return next(iter(found or self.splits))
 
     def load(self, split: str, root: Path) -> Corpus:
         """The corpus of one split under `root`.
@@ -40,6 +51,7 @@ class Benchmark:
         DataMissing, DataBroken
             If files are absent or unreadable.
         """
-        if split not in self.splits:
-            raise UnknownName.of(f"split of {self.name}", split, self.splits)
+        known = self.splits_in(root)
+        if split not in known:
+            raise UnknownName.of(f"split of {self.name}", split, known)
         return self.read(split, root).check()

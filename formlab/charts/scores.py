@@ -103,7 +103,9 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> alt.LayerChart | Caption:
 
 def cause_bars(cases: pl.DataFrame, *, by: str = "kind") -> alt.Chart | Caption:
     """How many cases each cause has, most frequent on top, split by `by`."""
-    wrong = cases.filter(pl.col("cause").is_not_null(), pl.col("path").is_not_null())
+    wrong = cases.filter(
+        pl.col("cause").is_not_null(), pl.col("path").is_not_null(), pl.col("task") != "layout"
+    )
     if not wrong.height:
         return _nothing("causes", by)
     counts = wrong.group_by("cause", by).len("cases").sort("cause", by)

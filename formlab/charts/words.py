@@ -58,7 +58,13 @@ def caption(
 
 def status_table(evaluation: Evaluation) -> Table:
     """How many pages and fields were answered, and what became of the rest."""
-    unit = pl.when(pl.col("path").is_null()).then(pl.lit("page")).otherwise(pl.lit("field"))
+    unit = (
+        pl.when(pl.col("task") == "layout")
+        .then(pl.lit("node of the tree"))
+        .when(pl.col("path").is_null())
+        .then(pl.lit("page"))
+        .otherwise(pl.lit("field"))
+    )
     counts = (
         evaluation.cases.group_by(unit.alias("unit"), "status", "outcome")
         .agg(pl.len().alias("cases"), pl.col("doc_id").n_unique().alias("documents"))
@@ -76,7 +82,7 @@ def notes_table(evaluation: Evaluation) -> Table:
 def scores_table(summary: pl.DataFrame, *, part: str = "all") -> Table:
     """Every metric of one slice: pooled value, mean over documents, interval and counts."""
     rows = tables.only(summary, slice=part)
-    macro = pl.col("metric").str.starts_with("macro_")
+    macro = pl.col("metric").is_in([n for n in rows["metric"].unique() if metrics.is_mean(n)])
     mean = rows.filter(macro).select(pl.col("metric").str.strip_prefix("macro_"), macro="value")
     shown = rows.filter(~macro).join(mean, on="metric", how="left")
     titles = {"value": "pooled", "macro": "mean of documents", "ci_low": "low", "ci_high": "high"}

@@ -5,14 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from formlab.errors import DataBroken, DataMissing
-from formlab.formats import plain, runs
+from formlab.formats import fincriticaled, formcraft, omniai, plain, runs, vrdu
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
 FORMATS: dict[str, Format] = {
     "run": runs.FORMAT,
+    "fincriticaled": fincriticaled.FORMAT,
+    "formcraft": formcraft.FORMAT,
+    "omniai": omniai.FORMAT,
+    "vrdu": vrdu.FORMAT,
     "plain": plain.FORMAT,
 }
+
+
+def splits(path: str | Path) -> list[str]:
+    """The splits that a file or folder holds predictions for; empty where it does not say."""
+    path = Path(path)
+    for form in FORMATS.values():
+        if form.splits and path.exists() and form.is_one(path):
+            return form.splits(path)
+    return []
 
 
 def read_predictions(path: str | Path, corpus: Corpus) -> Predictions:

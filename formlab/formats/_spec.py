@@ -14,10 +14,12 @@ class Format:
     """One entry of the registry.
 
     `is_one` tells from a path whether it holds this format; `read` takes the path and the corpus
-    that the predictions are for.
+    that the predictions are for. `splits`, where given, tells the splits that a path holds
+    predictions for.
     """
 
     name: str
     title: str
     is_one: Callable[[Path], bool]
     read: Callable[[Path, Corpus], Predictions]
+    splits: Callable[[Path], list[str]] | None = None

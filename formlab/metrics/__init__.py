@@ -12,12 +12,18 @@ from __future__ import annotations
 
 from formlab.errors import UnknownName
 from formlab.metrics._spec import Metric, Tally, ratio
+from formlab.metrics.entities import METRICS as ENTITY_METRICS
+from formlab.metrics.facts import METRICS as FACT_METRICS
+from formlab.metrics.jsonacc import JSON_METRICS
 from formlab.metrics.ladder import (
     exact_accuracy,
     fuzzy_accuracy,
     normalised_accuracy,
     typed_accuracy,
 )
+from formlab.metrics.marking import MARKING_METRICS
+from formlab.metrics.relations import RELATION_METRICS
+from formlab.metrics.structure import METRICS as STRUCTURE_METRICS
 from formlab.metrics.text import (
     bleu,
     cer,
@@ -28,6 +34,13 @@ from formlab.metrics.text import (
     rougeL_stem,
     wer,
 )
+from formlab.metrics.tree import (
+    TREE_METRICS,
+    tree_edit_distance,
+    tree_edit_tallies,
+    tree_similarity,
+)
+from formlab.metrics.tree_edits import edit_frame, edit_script
 
 METRICS: dict[str, Metric] = {
     "cer": cer,
@@ -42,12 +55,22 @@ METRICS: dict[str, Metric] = {
     "normalised_accuracy": normalised_accuracy,
     "typed_accuracy": typed_accuracy,
     "fuzzy_accuracy": fuzzy_accuracy,
+    **MARKING_METRICS,
+    **TREE_METRICS,
+    **RELATION_METRICS,
+    **JSON_METRICS,
+    **ENTITY_METRICS,
+    **FACT_METRICS,
+    **STRUCTURE_METRICS,
 }
 
 __all__ = [
-    "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "exact_accuracy",
-    "fuzzy_accuracy", "get", "normalised_accuracy", "ratio", "rouge1", "rouge1_stem", "rougeL",
-    "rougeL_stem", "title", "typed_accuracy", "wer",
+    "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_frame", "edit_script",
+    "exact_accuracy",
+    "fuzzy_accuracy", "get", "is_mean",
+    "normalised_accuracy", "ratio", "rouge1", "rouge1_stem", "rougeL",
+    "rougeL_stem", "title", "tree_edit_distance", "tree_edit_tallies", "tree_similarity",
+    "typed_accuracy", "wer",
 ]  # fmt: skip
 
 
@@ -64,6 +87,17 @@ def get(name: str) -> Metric:
     return METRICS[name]
 
 
+def is_mean(name: str) -> bool:
+    """Whether a value of the column `metric` is a mean over documents of a registered metric.
+
+    Examples
+    --------
+    >>> is_mean("macro_cer"), is_mean("macro_f1")
+    (True, False)
+    """
+    return name not in METRICS and name.removeprefix("macro_") in METRICS
+
+
 def title(name: str) -> str:
     """What to call a value of the column `metric`, ``macro_`` means included.
 
@@ -72,5 +106,5 @@ def title(name: str) -> str:
     >>> title("macro_bleu")
     'BLEU, mean over documents'
     """
-    plain = name.removeprefix("macro_")
+    plain = name if name in METRICS else name.removeprefix("macro_")
     return get(plain).title + (", mean over documents" if plain != name else "")

@@ -110,4 +110,4 @@ def test_hostile_values_pass_through_unchanged(evaluate):
     result = evaluate(
         {"doc_id": "a", "text": hostile}, {"doc_id": "a", "path": "/<b>", "value": hostile}
     )
-    assert only(result.cases, pred_path="/<b>")["pred"].item() == hostile
+    assert only(result.cases, pred_path="/<b>", task="text")["pred"].item() == hostile

@@ -1,13 +1,22 @@
-"""How each family of tasks is scored: one file each, one registry line each."""
+"""How each family of tasks is scored: one file each, one registry line a task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from formlab.analysis.tasks import text
+from formlab.analysis.tasks import content, entities, facts, jsonvalue, layout, relations, text
 from formlab.analysis.tasks._spec import Scored
 
-# A task that no benchmark's gold has is not scored; one without an entry here has no scorer yet.
+# A scorer that stands for several tasks runs once.
 TASKS: dict[str, Callable[..., Scored]] = {
     "text": text.score,
+    "marking": content.score,
+    "visual": content.score,
+    "cross": content.score,
+    "layout": layout.score,
+    "vqa": relations.score,
+    "consistency": relations.score,
+    "entity": entities.score,
+    "fact": facts.score,
+    "value": jsonvalue.score,
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
 
 from formlab import files, metrics, tables, text
 from formlab.analysis.align import cases
 from formlab.analysis.fields import RULES
+from formlab.analysis.tasks._cases import score_rows
 from formlab.analysis.tasks._spec import Scored
 from formlab.metrics import Metric
 from formlab.tables import Corpus, Predictions
@@ -56,30 +56,13 @@ def _scores(part: pl.DataFrame, unit: str, settings: _Settings) -> Iterator[pl.D
     golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
     preds = [text.normalise(value, NORM) for value in part.select(used).to_series()]
     for metric in metrics.METRICS.values():
-        if unit not in metric.units:
+        if unit not in metric.units or metric.view == "counts":
             continue
         if metric.view == "text":
             tallies = metric.tallies(golds, preds)
         else:
             tallies = metric.tallies(part[metric.view].to_list())
-        yield _rows(part, metric, np.asarray(tallies), unit=unit, settings=settings(metric))
-
-
-def _rows(
-    part: pl.DataFrame, metric: Metric, tallies: np.ndarray, *, unit: str, settings: str
-) -> pl.DataFrame:
-    pair = tallies.shape[1] == 2
-    columns = part.select("benchmark", "split", "doc_id", "system", "path", "status")
-    columns = columns.with_columns(
-        pl.lit(unit).alias("unit"),
-        pl.lit("all" if unit == "page" else None, pl.String).alias("slice"),
-        pl.lit(metric.name).alias("metric"),
-        pl.Series("hits", tallies[:, 0] if pair else [None] * part.height, dtype=pl.Float64),
-        pl.Series("total", tallies[:, 1] if pair else [None] * part.height, dtype=pl.Float64),
-        pl.Series(
-            "stats", [None] * part.height if pair else tallies.tolist(), dtype=pl.List(pl.Float64)
-        ),
-        pl.Series("value", metric.values(tallies), dtype=pl.Float64),
-        pl.lit(settings).alias("settings"),
-    )
-    return columns.select(*tables.SCORES)
+        yield score_rows(
+            part, metric, tallies, unit=unit, settings=settings(metric),
+            slices="all" if unit == "page" else None,
+        )  # fmt: skip

@@ -1,0 +1,141 @@
+"""Which extracted entities score differently in the modes ``official`` and ``fixed``, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from formlab.analysis.tasks._leaves import Leaves, leaves
+from formlab.benchmarks.vrdu import Schema
+from formlab.metrics.entities import match_entities, same_values
+from formlab.tables import Corpus, Predictions
+
+COLUMNS = {
+    "doc_id": pl.String, "name": pl.String, "path": pl.String, "gold": pl.String,
+    "official_pred": pl.String, "fixed_pred": pl.String,
+    "official": pl.Float64, "fixed": pl.Float64, "reason": pl.String,
+}  # fmt: skip
+ORDER, PARTIAL, SHARED = "order of components", "partial credit", "one prediction, several golds"
+EQUAL, ABSENT = "equal predictions counted as one", "entity without gold averaged as 0"
+DATE, AMOUNT, OTHER = "notation of a date", "sign or notation of an amount", "another assignment"
+_BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
+
+
+class _Item(NamedTuple):
+    doc: str
+    name: str
+    path: str
+    components: tuple[str | None, ...]
+    forms: tuple[tuple[str, ...], ...]
+
+    @property
+    def text(self) -> str:
+        first = [forms[0] for forms in self.forms]
+        if self.components == (None,):
+            return first[0]
+        return json.dumps(dict(zip(self.components, first, strict=True)), ensure_ascii=False)
+
+
+def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+    """The entities whose score depends on the mode.
+
+    Parameters
+    ----------
+    corpus, predictions
+        As for `formlab.evaluate`, of a benchmark that has both modes.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per gold entity that earns another share of itself: what either mode set beside
+        it, the share in [0, 1], and the reason; per prediction that one mode does not count
+        (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too),
+        which ``official`` averages as 0.
+    """
+    schema = Schema.of(corpus)
+    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    answers = dataclasses.replace(predictions, records=predictions.records.filter(here))
+    found = leaves(corpus, answers, schema)
+    rows = list(_changed(found, schema))
+    named = set(found.gold["name"])
+    rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]
+    full = [dict.fromkeys(COLUMNS) | row for row in rows]
+    return pl.DataFrame(full, schema=COLUMNS)
+
+
+def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
+    golds, preds = _items(found.gold, found.gold_records), _items(found.pred, found.pred_records)
+    modes = ("official", "fixed")
+    both = [match_entities(found.gold, found.pred, schema.matches, mode=mode) for mode in modes]
+    credits = [
+        {gold: (pred, credit) for gold, pred, credit in one.pairs.iter_rows()} for one in both
+    ]
+    taken = Counter(both[0].pairs["pred"])
+    for item, gold in golds.items():
+        (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
+        if was == now:
+            continue
+        if now < was:
+            partner = preds[old]
+            shared = taken[old] > 1 and old != new
+            reason = SHARED if shared else _reason(gold, partner, schema)
+        else:
+            reason = _reason(gold, preds[new], schema)
+        if reason == OTHER and now < 1 and len(gold.components) > 1:
+            reason = PARTIAL
+        yield {
+            "doc_id": gold.doc, "name": gold.name, "path": gold.path, "gold": gold.text,
+            "official_pred": None if old is None else preds[old].text,
+            "fixed_pred": None if new is None else preds[new].text,
+            "official": was, "fixed": now, "reason": reason,
+        }  # fmt: skip
+    used = set(both[1].pairs["pred"])
+    for item in both[0].forgiven.tolist():
+        pred = preds[item]
+        yield {
+            "doc_id": pred.doc, "name": pred.name, "official_pred": pred.text,
+            "fixed_pred": pred.text if item in used else None, "reason": EQUAL,
+        }  # fmt: skip
+
+
+def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
+    paths = records["path"]
+    found = {}
+    shown = leaf.with_columns(
+        pl.concat_list("value", pl.col("accepted").fill_null([])).alias("forms")
+    )
+    grouped = shown.group_by("item", maintain_order=True).agg(
+        pl.col("doc", "name", "row").first(), "component", "forms"
+    )
+    for item, doc, name, row, components, forms in grouped.iter_rows():
+        path = paths[row] if components == [None] else "/".join(paths[row].split("/")[:3])
+        texts = tuple(tuple(text or "" for text in own) for own in forms)
+        found[item] = _Item(doc, name, path, tuple(components), texts)
+    return found
+
+
+def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
+    """Why two entities that stand beside each other are the same in one mode alone."""
+    theirs = dict(zip(pred.components, pred.forms, strict=True))
+    changed = []
+    for component, forms in zip(gold.components, gold.forms, strict=True):
+        if component not in theirs:
+            return PARTIAL
+        function = schema.matches.get(component or gold.name, "")
+        given = [theirs[component][0]] * len(forms)
+        old, new = (
+            bool(same_values(function, forms, given, mode=mode).any())
+            for mode in ("official", "fixed")
+        )
+        if not new and not old:
+            return PARTIAL
+        if old != new:
+            changed.append(_BY_FUNCTION.get(function, OTHER))
+    if changed:
+        return changed[0]
+    return ORDER if gold.components != pred.components else OTHER

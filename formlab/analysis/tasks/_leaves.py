@@ -1,0 +1,67 @@
+"""Records of entities as the leaves that matching works on: one row per value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from formlab.benchmarks.vrdu import UNREPEATED, Schema
+from formlab.tables import USABLE, Corpus, Predictions
+
+
+class Leaves(NamedTuple):
+    """Both sides, restricted to what is scored, and the predictions that are not.
+
+    `gold` and `pred` have the columns of `formlab.metrics.entities.LEAVES` and `row`, the place
+    in `gold_records` and `pred_records`. `left_out` are rows of `pred_records` that nothing is
+    scored on: a further value of an unrepeated entity, or one whose gold is not known.
+    """
+
+    gold: pl.DataFrame
+    pred: pl.DataFrame
+    gold_records: pl.DataFrame
+    pred_records: pl.DataFrame
+    left_out: pl.Series
+    notes: dict[str, int]
+
+
+def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
+    """The leaves of gold and predictions; of an unrepeated entity the first value wins."""
+    gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
+    given = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
+    pred_records = given.filter(usable).with_row_index("row")
+    gold, pred = _parsed(gold_records), _parsed(pred_records)
+    unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
+    gold = gold.filter(pl.col("status") != "unscored")
+    once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()
+    later = pred.filter(once & ~pl.struct("doc", "name").is_first_distinct())["row"]
+    no_gold = pred.filter(pl.col("name").is_in(list(schema.unlabelled)))["row"]
+    blank = pred.join(unknown, on=["doc", "name"], how="semi")["row"]
+    left_out = pl.concat([later, no_gold, blank]).unique().sort()
+    notes = {
+        "predicted values after the first of an unrepeated entity": later.len(),
+        "predicted values of entities that the gold does not label": no_gold.len(),
+        "predicted values where the gold is blank, not scored": blank.len(),
+    }
+    pred = pred.filter(~pl.col("row").is_in(left_out.implode()))
+    return Leaves(gold, pred, gold_records, pred_records, left_out, notes)
+
+
+def _parsed(records: pl.DataFrame) -> pl.DataFrame:
+    steps = pl.col("path").str.split("/")
+    nested = steps.list.len() > 3
+    # The parts of a line item share the number of the first of them.
+    base = pl.when(nested).then(pl.col("path").str.extract(r"^(/[^/]*/[^/]*)")).otherwise("path")
+    return records.select(
+        "row", "status", pl.col("doc_id").alias("doc"),
+        pl.col("row").cast(pl.Int64).min().over("doc_id", base).alias("item"),
+        _unescaped(steps.list.get(1, null_on_oob=True).fill_null("")).alias("name"),
+        pl.when(nested).then(_unescaped(steps.list.get(3, null_on_oob=True))).alias("component"),
+        "value", "accepted", pl.col("meta").alias("identity"),
+    )  # fmt: skip
+
+
+def _unescaped(step: pl.Expr) -> pl.Expr:
+    return step.str.replace_all("~1", "/", literal=True).str.replace_all("~0", "~", literal=True)

@@ -1,0 +1,181 @@
+"""FinCriticalED: financial pages as HTML in which experts tagged the facts that must be right.
+
+Layout: ``gold_<i>.txt`` in the root or in a folder ``gold`` or ``gold_annotation_html`` (a page
+image of the same number may stand in ``images``), or one CSV with tagged HTML, a page a row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.benchmarks._facts import FACTS, Fact, tagged
+from formlab.benchmarks._spec import Benchmark
+from formlab.errors import DataBroken, DataMissing
+from formlab.tables import Corpus
+from formlab.text.markup import written_events
+
+FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
+IMAGES = ("images", "gold/images")
+COLUMNS = ("gold_html", "annotated_html", "matched_html", "html")
+ENCODINGS = ("utf-8-sig", "latin-1")
+_NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
+_OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
+_CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
+_REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
+Row = dict[str, Any]
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The pages of one split: a record per fact at ``/facts/<n>``, and the page's HTML at no path.
+
+    Facts keep the published order, numbers first, then dates, monetary units, entities and
+    concepts, each from top to bottom. `kind` is the fact's type; `meta` holds the published name
+    of that type and the hint of its context.
+    """
+    flaws: Counter[str] = Counter()
+    documents, records, sources = [], [], {}
+    for stem, markup, origin, meta in _pages(root, flaws, sources):
+        base = {"benchmark": "fincriticaled", "split": split, "doc_id": stem}
+        facts = tagged(written_events(markup), flaws=flaws)
+        _count_flaws(markup, facts, flaws)
+        gold = base | {"role": "gold", "task": "fact", "status": "ok", "page": 1}
+        records.append(gold | {"kind": "page", "value": markup, "origin": origin})
+        records += [gold | _record(fact, number, origin) for number, fact in enumerate(facts)]
+        counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
+        documents.append(base | counts | _image(root, stem, flaws) | meta)
+    if not documents:
+        raise DataMissing("no gold pages", where=root, remedy=_REMEDY)
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="fincriticaled",
+        split=split,
+        root=root,
+        flaws={name: count for name, count in sorted(flaws.items()) if count},
+        sources=sources,
+    )
+
+
+def _record(fact: Fact, number: int, origin: str) -> Row:
+    meta = {"type": fact.type, "hint": fact.hint, "mark": fact.mark}
+    return {
+        "path": f"/facts/{number}", "kind": fact.kind, "value": fact.value,
+        "origin": f"{origin}#/facts/{number}", "meta": json.dumps(meta, ensure_ascii=False),
+    }  # fmt: skip
+
+
+def _pages(
+    root: Path, flaws: Counter[str], sources: dict[str, str]
+) -> Iterator[tuple[str, str, str, Row]]:
+    """Number, HTML, origin and document columns of each page."""
+    if root.is_file():
+        yield from _rows(root, flaws, sources)
+        return
+    if not root.is_dir():
+        raise DataMissing("no such folder", where=root, remedy=_REMEDY)
+    for name in FOLDERS:
+        found = {
+            int(m[1]): f for f in (root / name).glob("gold_*") if (m := _NAME.fullmatch(f.name))
+        }
+        for number in sorted(found):
+            file = found[number]
+            sources[file.relative_to(root).as_posix()] = files.sha256(file)
+            yield str(number), _decoded(file, flaws), file.name, _beside(file)
+        if found:
+            return
+    for file in sorted(root.glob("*.csv")):
+        yield from _rows(file, flaws, sources)
+        return
+
+
+def _decoded(file: Path, flaws: Counter[str]) -> str:
+    text = files.read_text(file, encodings=ENCODINGS)
+    try:
+        file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        flaws["files in latin-1"] += 1
+    return text
+
+
+def _beside(file: Path) -> Row:
+    """What a page's own ``meta_<i>.json`` says of it: the type of document becomes its domain."""
+    side = file.with_name(f"meta_{_NAME.fullmatch(file.name)[1]}.json")  # type: ignore[index]
+    if not side.is_file():
+        return {}
+    meta = files.read_json(side)
+    if not isinstance(meta, dict):
+        raise DataBroken("page metadata is an object", where=side)
+    return {"domain": meta.get("document_type"), "meta": json.dumps(meta, ensure_ascii=False)}
+
+
+def _rows(
+    file: Path, flaws: Counter[str], sources: dict[str, str]
+) -> Iterator[tuple[str, str, str, Row]]:
+    # A page is longer than the 128 KiB that the module allows a cell.
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.DictReader(io.StringIO(_decoded(file, flaws), newline=""), strict=True)
+    sources[file.name] = files.sha256(file)
+    try:
+        names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
+        column = next((names[name] for name in COLUMNS if name in names), None)
+        if column is None:
+            remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
+            raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
+        for number, row in enumerate(reader):
+            markup = row.get(column)
+            if markup is None:
+                raise DataBroken("a row without its HTML", where=f"{file}:{reader.line_num}")
+            kept = {"domain": row.get(names.get("document_type", ""))}
+            yield str(number), markup, f"{file.name}:{reader.line_num}", kept
+    except csv.Error as error:
+        raise DataBroken(
+            f"not a readable CSV: {error}",
+            where=f"{file}:{reader.line_num}",
+            remedy="quote the HTML",
+        ) from error
+
+
+def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
+    base = root.parent if root.is_file() else root
+    for folder in IMAGES:
+        image = base / folder / f"{stem}.png"
+        if image.is_file():
+            name = image.relative_to(base).as_posix()
+            try:
+                width, height = files.image_size(image)
+            except DataBroken:
+                flaws["images unreadable"] += 1
+                return {"image": name}
+            return {"image": name, "width": width, "height": height}
+    return {}
+
+
+def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:
+    opened = Counter(name.lower() for name in _OPEN.findall(markup))
+    closed = Counter(name.lower() for name in _CLOSE.findall(markup))
+    flaws["fact tags not closed"] += (opened - closed).total()
+    flaws["fact tags closed but not opened"] += (closed - opened).total()
+    flaws["fact tags without text"] += opened.total() - len(facts)
+    flaws["pages without a fact"] += not facts
+
+
+BENCHMARK = Benchmark(
+    name="fincriticaled",
+    title="FinCriticalED: are the financial facts right?",
+    licence="Apache-2.0; pages from SEC EDGAR are in the public domain",
+    citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
+    source="https://huggingface.co/datasets/TheFinAI/FinCriticalED",
+    splits={"test": 859},
+    tasks=("fact",),
+    read=read,
+    slices=("kind", "domain"),
+    modes=("fixed", "official"),
+)

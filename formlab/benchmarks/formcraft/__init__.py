@@ -1,0 +1,166 @@
+"""FORMCRAFT: forms with fields, groups, nested groups, and relations between fields.
+
+The set is announced and not released, and the paper gives no file layout; this is formlab's own,
+around the paper's schema (`schema`). A split is a folder, or a list of document ids::
+
+    <root>/<split>/forms/<doc_id>.json       the form: fields, groups, and what is below
+    <root>/<split>/images/<doc_id>.png       page 1; further pages as <doc_id>_2.png, …
+
+or ``<root>/forms``, ``<root>/images`` and ``<root>/splits/<split>.txt`` with one id a line; without
+``splits`` all forms are the split `test`. Beside `fields` and `groups` a form may hold `pages` (its
+images, relative to `images`), `template`, `domain`, and the items of L3:
+
+- `vqa`: `id`, `question`, `answers` (all accepted), `options`, `fields` (paths of those involved);
+- `consistency`: `id`, `source` and `dependent` (paths of fields), `expected`, `confidence`;
+- both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
+  `derivation`, an operation and the paths of the fields it is applied to.
+
+The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
+escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from formlab import files, tables
+from formlab.benchmarks._spec import Benchmark
+from formlab.benchmarks.formcraft.records import field_rows, item_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
+Row = dict[str, Any]
+
+
+def splits(root: Path) -> dict[str, int]:
+    """The splits found under `root`, each with its count of forms."""
+    listed = sorted((root / "splits").glob("*.txt"))
+    if listed:
+        return {file.stem: len(_ids(file)) for file in listed}
+    if (root / "forms").is_dir():
+        return {"test": len(list((root / "forms").glob("*.json")))}
+    folders = sorted(folder for folder in root.glob("*/forms") if folder.is_dir())
+    return {folder.parent.name: len(list(folder.glob("*.json"))) for folder in folders}
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The forms of one split: a record per field, group, question and consistency check.
+
+    Raises
+    ------
+    DataMissing
+        If there is no folder of forms, or a listed form is not there.
+    DataBroken
+        At the first form that is not JSON or not of the schema, with its file and place.
+    """
+    base = root / split if (root / split / "forms").is_dir() else root
+    folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
+    listed = base / "splits" / f"{split}.txt"
+    found = sorted(folder.glob("*.json"))
+    if listed.is_file():
+        found = [folder / f"{name}.json" for name in _ids(listed)]
+    if not found:
+        raise DataBroken("no forms", where=folder, remedy="one JSON file a form")
+    flaws: Counter[str] = Counter()
+    documents, records, sources = [], [], {}
+    for file in found:
+        form = read_form(file)
+        key = {"benchmark": "formcraft", "split": split, "doc_id": file.stem}
+        fields = list(field_rows(form, flaws))
+        known = {row["path"] for row in fields}
+        rows = [*fields, *item_rows(form, known, flaws)]
+        common = key | {"role": "gold", "status": "ok"}
+        records += [common | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        documents.append(key | _document(base, root, form, file.stem, fields, flaws))
+        sources[str(file.relative_to(root))] = files.sha256(file)
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="formcraft",
+        split=split,
+        root=root,
+        flaws=dict(sorted((what, count) for what, count in flaws.items() if count)),
+        sources=sources,
+    )
+
+
+def read_form(file: Path) -> FormCraft:
+    """The form in a file of annotations, where only what the schema names is accepted."""
+    value = files.read_json(file)
+    if not isinstance(value, dict):
+        raise DataBroken("a form is a JSON object", where=file, remedy="fields and groups")
+    try:
+        return FormCraft.model_validate(tidied(value)[0])
+    except NotAFormError as error:
+        raise DataBroken(f"not a form: {error}", where=file, remedy="fields and groups") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "/".join(str(step) for step in first["loc"])
+        raise DataBroken(
+            f"not of FORMCRAFT's schema: {first['msg']}", where=f"{file}#/{place}"
+        ) from error
+
+
+def _ids(file: Path) -> list[str]:
+    return [line.strip() for line in files.read_text(file).split("\n") if line.strip()]
+
+
+def _document(
+    base: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
+) -> Row:
+    pages = _pages(base / "images", form, stem)
+    real = [row for row in fields if row["kind"] != "group"]
+    kinds = {row["kind"] for row in real}
+    names = [page.relative_to(root).as_posix() for page in pages]
+    row: Row = {
+        "n_fields": len(real), "n_kinds": len(kinds),
+        "template": form.template, "domain": form.domain, "meta": json.dumps({"pages": names}),
+    }  # fmt: skip
+    missing = [page for page in pages if not page.is_file()]
+    flaws["images missing"] += len(missing) if pages else 1
+    if not pages or pages[0] in missing:
+        return row
+    row["image"] = names[0]
+    try:
+        row["width"], row["height"] = files.image_size(pages[0])
+    except DataBroken:
+        flaws["images unreadable"] += 1
+    return row
+
+
+def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
+    """The images of a form: those it names, else those named after it."""
+    if form.pages:
+        # The last part only: a file of annotations has no say over other folders.
+        return [folder / Path(name).name for name in form.pages]
+    first = [folder / f"{stem}{end}" for end in IMAGES]
+    found = [page for page in first if page.is_file()][:1]
+    while found:
+        page = found[0].with_name(f"{stem}_{len(found) + 1}{found[0].suffix}")
+        if not page.is_file():
+            break
+        found.append(page)
+    return found
+
+
+BENCHMARK = Benchmark(
+    name="formcraft",
+    title="FORMCRAFT: content, layout and relations of forms",
+    licence="not released; the project's own sample is Apache-2.0",
+    citation="FORMCRAFT: beyond documents, benchmarking form intelligence. Under review, 2025.",
+    source="not released yet; the paper gives no address",
+    splits={"test": 366},
+    # Textual fields go with the other modalities: fields are matched once, over all of them.
+    tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
+    read=read,
+    slices=("modality", "subtype"),
+    find_splits=splits,
+)

@@ -1,0 +1,135 @@
+"""From a form of FORMCRAFT's schema to rows of *records*: one per field, group and item."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from formlab import tables
+from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
+from formlab.benchmarks.formcraft.taxonomy import (
+    RELATIONS,
+    TASK_OF,
+    canonical,
+    modality_of,
+)
+
+# Where the items of L3 stand; a group of that name gives way.
+VQA, CONSISTENCY = "/vqa", "/consistency"
+_KINDS = {"checkbox": "checkbox", "circle": "choice"}
+# Longer labels would make a path of every line of a page that a model took for a label.
+_LONGEST_LABEL = 120
+Row = dict[str, Any]
+
+
+class Paths:
+    """Gives each field and group of one form a path of its own.
+
+    Examples
+    --------
+    >>> paths = Paths()
+    >>> paths.of("", "Section A"), paths.of("/Section A", "Yes/No"), paths.of("", "Section A")
+    ('/Section A', '/Section A/Yes~1No', '/Section A#2')
+    """
+
+    def __init__(self) -> None:
+        self._used = {VQA, CONSISTENCY}
+        self._next: Counter[str] = Counter()
+
+    def of(self, parent: str, label: str) -> str:
+        """The path of `label` below `parent`, as in a JSON Pointer; a second one gets ``#2``."""
+        step = " ".join(label[:_LONGEST_LABEL].split()) or "#"
+        wanted = f"{parent}/{step.replace('~', '~0').replace('/', '~1')}"
+        path, number = wanted, max(self._next[wanted], 1)
+        while path in self._used:
+            number += 1
+            path = f"{wanted}#{number}"
+        self._next[wanted] = number
+        self._used.add(path)
+        return path
+
+
+def label_of(path: str) -> str:
+    """The label that a path ends in.
+
+    Examples
+    --------
+    >>> label_of("/Section A/Yes~1No#2")
+    'Yes/No'
+    """
+    step, mark, number = path.rpartition("/")[2].rpartition("#")
+    if not (mark and number.isdecimal()):
+        step = step + mark + number
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def field_rows(form: FormCraft, flaws: Counter[str]) -> Iterator[Row]:
+    """Rows of all fields and groups, in the order of the form.
+
+    A field has the task of its modality (`text` where that is not known); a group has the task
+    `layout` and the kind `group`, its label as value. `flaws` counts labels and words of the
+    taxonomy that are missing or unknown.
+    """
+    yield from _rows(form.fields, form.groups, "", Paths(), flaws)
+
+
+def _rows(
+    fields: Iterable[FieldModel],
+    groups: Iterable[Group] | None,
+    parent: str,
+    paths: Paths,
+    flaws: Counter[str],
+) -> Iterator[Row]:
+    for field in fields:
+        flaws["fields without a label"] += not field.label.strip()
+        modality, subtype = modality_of(field.modality, field.modality_subtype)
+        flaws["fields of an unknown modality"] += modality is None
+        flaws["fields of an unknown subtype"] += modality is not None and subtype is None
+        yield {
+            "task": TASK_OF.get(modality or "", "text"), "path": paths.of(parent, field.label),
+            "kind": field.kind or _KINDS.get(subtype or "", "string"), "modality": modality,
+            "subtype": subtype, "value": field.value, "accepted": field.accepted or None,
+        } | _place(field)  # fmt: skip
+    for group in groups or ():
+        path = paths.of(parent, group.label)
+        row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
+        yield row | _place(group)
+        yield from _rows(group.fields, group.groups, path, paths, flaws)
+
+
+def _place(item: FieldModel | Group) -> Row:
+    box = dict(zip(tables.BOX, item.box, strict=True)) if item.box else {}
+    return {"page": item.page or 1} | box
+
+
+def item_rows(form: FormCraft, known: set[str], flaws: Counter[str]) -> Iterator[Row]:
+    """Rows of the questions and consistency checks; `known` are the paths of the fields."""
+    for item in form.vqa:
+        flaws["questions about a field that is not there"] += bool(set(item.fields) - known)
+        meta = {"question": item.question, "options": item.options, "fields": item.fields}
+        answer, *others = item.answers or [None]
+        flaws["questions without an answer"] += answer is None
+        yield _item(item, f"{VQA}/{item.id}", "vqa", meta, flaws) | {
+            "kind": item.kind or ("choice" if item.options else None),
+            "value": answer, "accepted": others or None,
+            "status": "unscored" if answer is None else "ok",
+        }  # fmt: skip
+    for item in form.consistency:
+        flaws["checks of a field that is not there"] += not {item.source, item.dependent} <= known
+        meta = {"source": item.source, "dependent": item.dependent}
+        yield _item(item, f"{CONSISTENCY}/{item.id}", "consistency", meta, flaws) | {
+            "kind": item.kind, "value": item.expected, "confidence": item.confidence,
+        }  # fmt: skip
+
+
+def _item(item: Question | Check, path: str, task: str, meta: Row, flaws: Counter[str]) -> Row:
+    labels = {}
+    for axis in RELATIONS:
+        given = getattr(item, axis)
+        labels[axis] = canonical(axis, given)
+        flaws[f"items with an unknown {axis}"] += labels[axis] is None
+    meta |= {"rationale": item.rationale, "derivation": item.derivation}
+    said = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
+    return {"task": task, "path": path, "meta": said} | labels

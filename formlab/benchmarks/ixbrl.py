@@ -1,0 +1,235 @@
+"""Any inline-XBRL filing as test pages: the issuer's own tags become the facts of gold pages.
+
+The pages are written in the layout of `fincriticaled`, which reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from formlab import browser, files
+from formlab.errors import DataBroken
+
+DPI = 300
+# US letter in inches; a page that is longer is drawn in full.
+_WIDE, _HIGH = 8.5, 11
+_LONGEST = 80
+_BREAK = re.compile(r"(?:page-)?break-(after|before)\s*:\s*(?:always|page)", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}|\d{1,2}[-/.]\d|\b(?:month|year|day)s?\b", re.IGNORECASE)
+_NO_FIGURE = re.compile(r"[^\d.,-]")
+_STYLE = "html { zoom: %.4f; background: #fff } body { margin: 0.4in }"
+_ENTITIES = ("EntityRegistrantName", "TradingSymbol")
+
+
+def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dict[str, int]]:
+    """The pages of a filing as HTML with fact tags, and what its tags say of each fact.
+
+    ``ix:nonFraction`` becomes ``<number>``; ``ix:nonNumeric`` becomes ``<temporal>`` where it is a
+    date or duration and ``<reportingentity>`` where it names the issuer. What is hidden, has no
+    figure or spans blocks keeps its text and loses its tag; the third value counts these.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it holds no inline XBRL.
+    """
+    data = files.read_bytes(filing)
+    parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
+    root = etree.fromstring(data, parser)
+    body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
+    if body is None or not any(_prefixed(node) for node in body.iter()):
+        raise DataBroken(
+            "no inline XBRL in this file", where=filing, remedy="an iXBRL 10-K or 10-Q"
+        )
+    notes: Counter[str] = Counter()
+    _drop_hidden(body, notes)
+    facts: dict[int, dict[str, Any]] = {}
+    for node in list(body.iter()):
+        if _prefixed(node):
+            _retag(node, facts, notes)
+    pages = [_page(nodes) for nodes in _cut(body)]
+    pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
+    mine = [[facts[int(n)] for n in re.findall(r'data-fact="(\d+)"', page)] for page in pages]
+    notes["facts"] = sum(map(len, mine))
+    return [re.sub(r' data-fact="\d+"', "", page) for page in pages], mine, dict(notes)
+
+
+def write_pages(
+    filing: Path, out: Path, *, pages: Collection[int] | None = None, dpi: int = DPI
+) -> dict[str, int]:
+    """Write ``gold_<i>.txt``, ``meta_<i>.json`` and ``images/<i>.png`` for pages of a filing.
+
+    Parameters
+    ----------
+    filing
+        An inline-XBRL document.
+    out
+        A folder.
+    pages
+        Numbers of the pages, from 0; all that hold a fact if left out.
+    dpi
+        Of the pictures, drawn by Chromium.
+
+    Returns
+    -------
+    dict of str to int
+        How many facts there are, and how many tags of each sort were left out.
+    """
+    texts, facts, notes = gold_pages(filing)
+    chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
+    zoom = dpi / 96
+    with browser.page(size=(round(_WIDE * dpi), round(_HIGH * dpi))) as visit:
+        for number in chosen:
+            files.write_text(
+                out / f"gold_{number}.txt", f"<html><body>{texts[number]}</body></html>\n"
+            )
+            meta = {
+                "document_type": "financial statement",
+                "filing": filing.name,
+                "facts": facts[number],
+            }
+            files.write_json(out / f"meta_{number}.json", meta)
+            style = f"<style>{_STYLE % zoom}</style>"
+            visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
+            with files.atomic(out / "images" / f"{number}.png") as part:
+                visit.page.screenshot(path=part, type="png", full_page=True)
+    return notes | {"pages": len(chosen)}
+
+
+def _name(node: etree._Element) -> str:
+    return etree.QName(node).localname if isinstance(node.tag, str) else ""
+
+
+def _prefixed(node: etree._Element) -> bool:
+    return isinstance(node.tag, str) and "inlineXBRL" in (etree.QName(node).namespace or "")
+
+
+def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
+    for node in [n for n in body.iter() if _prefixed(n) and _name(n) == "header"]:
+        tags = ("nonFraction", "nonNumeric")
+        notes["hidden facts left out"] += sum(_name(child) in tags for child in node.iter())
+        parent = node.getparent()
+        if parent is not None:
+            _keep_tail(node)
+            parent.remove(node)
+
+
+def _keep_tail(node: etree._Element) -> None:
+    before, parent = node.getprevious(), node.getparent()
+    if before is not None:
+        before.tail = (before.tail or "") + (node.tail or "")
+    else:
+        parent.text = (parent.text or "") + (node.tail or "")
+
+
+def _retag(node: etree._Element, facts: dict[int, dict[str, Any]], notes: Counter[str]) -> None:
+    text = "".join(node.itertext()).strip()
+    tag = _tag(node, text)
+    if not tag:
+        if _name(node) in ("nonFraction", "nonNumeric"):
+            notes["tags without a printed figure, date or name left out"] += 1
+        _unwrap(node)
+        return
+    number = len(facts)
+    kept = {
+        key: node.get(key) for key in ("name", "contextRef", "unitRef", "scale", "sign", "format")
+    }
+    facts[number] = {key: value for key, value in kept.items() if value is not None}
+    facts[number] |= {"text": text, "value": _value(text, node)}
+    for key in list(node.attrib):
+        del node.attrib[key]
+    node.tag = tag
+    node.set("data-fact", str(number))
+
+
+def _tag(node: etree._Element, text: str) -> str | None:
+    name, concept = _name(node), (node.get("name") or "").split(":")[-1]
+    if len(text) > _LONGEST or not text:
+        return None
+    if name == "nonFraction":
+        return "number" if any(char.isdigit() for char in text) else None
+    if name != "nonNumeric" or len(node):
+        return None
+    if concept in _ENTITIES:
+        return "reportingentity"
+    form = node.get("format") or ""
+    dated = "date" in form or "dur" in form or concept.endswith("Date")
+    return "temporal" if dated and _DATE.search(text) else None
+
+
+def _value(text: str, node: etree._Element) -> str | None:
+    """The number that the tag states: as printed, times ten to the `scale`, negated by `sign`.
+
+    Examples
+    --------
+    >>> node = etree.fromstring('<f scale="6" sign="-" format="ixt:num-dot-decimal"/>')
+    >>> _value("1,279.5", node)
+    '-1279500000'
+    """
+    if _name(node) == "nonNumeric":
+        return None
+    form = node.get("format") or ""
+    figures = _NO_FIGURE.sub("", text)
+    comma = "comma" in form.split(":")[-1]
+    figures = figures.replace(".", "").replace(",", ".") if comma else figures.replace(",", "")
+    try:
+        value = Decimal(figures).scaleb(int(node.get("scale") or 0))
+    except (InvalidOperation, ValueError):
+        return None
+    return f"{-value if node.get('sign') == '-' else value:f}"
+
+
+def _unwrap(node: etree._Element) -> None:
+    parent = node.getparent()
+    at = parent.index(node)
+    children = list(node)
+    before = parent[at - 1] if at else None
+
+    def add(text: str | None, last: etree._Element | None) -> None:
+        if not text:
+            return
+        if last is None:
+            parent.text = (parent.text or "") + text
+        else:
+            last.tail = (last.tail or "") + text
+
+    add(node.text, before)
+    tail = node.tail
+    parent.remove(node)
+    for place, child in enumerate(children):
+        parent.insert(at + place, child)
+    add(tail, children[-1] if children else before)
+
+
+def _cut(body: etree._Element) -> list[list[etree._Element]]:
+    """The elements of each page: what stands between page breaks."""
+    marks = {n: m[1].lower() for n in body.iter() if (m := _BREAK.search(n.get("style") or ""))}
+    if not marks:
+        return [list(body)]
+    above = [list(node.iterancestors()) for node in marks]
+    container = next(n for n in above[0] if all(n in others for others in map(set, above)))
+    pages: list[list[etree._Element]] = [[]]
+    for child in container:
+        inside = [marks[node] for node in child.iter() if node in marks]
+        if "before" in inside and pages[-1]:
+            pages.append([])
+        pages[-1].append(child)
+        if "after" in inside:
+            pages.append([])
+    return [page for page in pages if page]
+
+
+def _page(nodes: list[etree._Element]) -> str:
+    for node in nodes:
+        for inner in node.iter():
+            if isinstance(inner.tag, str):
+                inner.tag = _name(inner)
+        etree.cleanup_namespaces(node)
+    return "".join(etree.tostring(node, encoding="unicode", method="html") for node in nodes)

@@ -1,0 +1,193 @@
+"""OmniAI's open forms: images with a JSON schema, the true JSON and the true Markdown.
+
+Layout: a folder of ``*.json`` files as OmniAI's tool reads them, one item each (a list of items is
+read too), or one ``*.jsonl`` of items. An item has `imageUrl` (an address, or the name of a file
+below the folder or its ``images``) or `file_name`, `metadata`, `jsonSchema`, `trueJsonOutput` and
+`trueMarkdownOutput`. A file of a ``<root>/<split>`` folder belongs to that split.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from formlab import files, tables
+from formlab.benchmarks._spec import Benchmark
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+# The path of the row that holds the whole of the true JSON.
+WHOLE = "/"
+_KINDS = {"number": "number", "integer": "number", "boolean": "checkbox", "string": "string"}
+_DEEPEST = 60
+_NAME = re.compile(r"[^\w.-]+")
+Row = dict[str, Any]
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The forms: a record per leaf of the true JSON, one for all of it, one for the page's text.
+
+    Leaves are at JSON Pointers (``/items/0/price``, task `text`), their kind from the schema; the
+    whole JSON, canonical, is at ``/`` (task `value`, kind `json`); the Markdown is the page's text.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no folder or no item, or a file or item cannot be read.
+    """
+    folder = files.folder(root, remedy="a folder with OmniAI's items as JSON files")
+    base = folder / split if (folder / split).is_dir() else folder
+    flaws: Counter[str] = Counter()
+    documents, records, sources, taken = [], [], {}, set()
+    for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")]):
+        for where, item in _items(file):
+            doc_id = _doc_id(item, file, where, taken)
+            key = {"benchmark": "omniai", "split": split, "doc_id": doc_id}
+            rows = list(_records(item, where, flaws))
+            records += [key | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
+            documents.append(key | _document(item, base, root, rows, flaws))
+        sources[str(file.relative_to(root))] = files.sha256(file)
+    if not documents:
+        raise DataBroken("no items", where=base, remedy="one JSON file a form")
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="omniai",
+        split=split,
+        root=root,
+        flaws={what: count for what, count in sorted(flaws.items()) if count},
+        sources=sources,
+    )
+
+
+def _items(file: Path) -> Iterator[tuple[str, Row]]:
+    if file.suffix == ".jsonl":
+        for number, item in files.each_jsonl(file):
+            yield f"{file.name}:{number}", item
+        return
+    value = files.read_json(file)
+    for place, item in enumerate(value if isinstance(value, list) else [value]):
+        if not isinstance(item, dict) or "trueJsonOutput" not in item:
+            raise DataBroken(
+                "an item is an object with imageUrl, jsonSchema and trueJsonOutput",
+                where=f"{file}#/{place}",
+            )
+        yield (f"{file.name}#/{place}" if isinstance(value, list) else file.name), item
+
+
+def _image(item: Row) -> str:
+    return str(item.get("imageUrl") or item.get("file_name") or "")
+
+
+def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
+    """The name of the file if it holds one item, else that of the image."""
+    name = file.stem if where == file.name else PurePosixPath(urlsplit(_image(item)).path).stem
+    name = _NAME.sub("_", str(item.get("id") or name)) or "item"
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name}_{number}"
+    taken.add(unique)
+    return unique
+
+
+def _records(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
+    text = item.get("trueMarkdownOutput")
+    flaws["items without Markdown"] += not text
+    yield {
+        "task": "text", "kind": "page", "value": text if isinstance(text, str) else None,
+        "status": "ok" if text else "unscored", "origin": f"{where}#/trueMarkdownOutput",
+    }  # fmt: skip
+    truth = _plain(item["trueJsonOutput"])
+    yield {
+        "task": "value", "path": WHOLE, "kind": "json", "origin": f"{where}#/trueJsonOutput",
+        "value": json.dumps(truth, ensure_ascii=False, sort_keys=True),
+    }  # fmt: skip
+    for path, kind, value in _leaves(truth, item.get("jsonSchema"), "", 0):
+        flaws["true values of null"] += value is None
+        yield {
+            "task": "text", "path": path, "kind": kind,
+            "value": None if value is None else _written(value),
+            "origin": f"{where}#/trueJsonOutput{path}",
+        }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """The true JSON; an item from a data set viewer has it as text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
+    rules = schema if isinstance(schema, dict) else {}
+    if depth > _DEEPEST:
+        raise DataBroken(f"JSON nested deeper than {_DEEPEST} levels", where=path[:80])
+    if isinstance(value, dict):
+        inner = rules.get("properties")
+        for key, item in value.items():
+            rule = inner.get(key) if isinstance(inner, dict) else None
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _leaves(item, rule, f"{path}/{step}", depth + 1)
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _leaves(item, rules.get("items"), f"{path}/{place}", depth + 1)
+    elif path:
+        stated = rules.get("type")
+        kind = (
+            "choice" if "enum" in rules else _KINDS.get(stated if isinstance(stated, str) else "")
+        )
+        yield path, kind or "string", value
+
+
+def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter[str]) -> Row:
+    metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+    fields = [row for row in rows if row.get("path") not in (None, WHOLE)]
+    row: Row = {
+        "n_fields": len(fields), "n_kinds": len({field["kind"] for field in fields}),
+        "domain": _text(metadata.get("format") or metadata.get("documentType")),
+        "meta": json.dumps(
+            {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")},
+            ensure_ascii=False,
+        ),
+    }  # fmt: skip
+    name = PurePosixPath(urlsplit(_image(item)).path).name
+    found = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
+    if found is None:
+        flaws["images not in the folder"] += 1
+        return row
+    row["image"] = found.relative_to(root).as_posix()
+    try:
+        row["width"], row["height"] = files.image_size(found)
+    except DataBroken:
+        flaws["images unreadable"] += 1
+    return row
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+BENCHMARK = Benchmark(
+    name="omniai",
+    title="OmniAI: JSON from open forms and documents",
+    licence="MIT (the tool and its open data)",
+    citation="OmniAI. OCR benchmark. 2025.",
+    source="https://github.com/getomni-ai/benchmark",
+    splits={"test": 1000},
+    tasks=("text", "value"),
+    read=read,
+    modes=("official", "fixed"),
+)

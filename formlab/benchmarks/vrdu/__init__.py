@@ -1,0 +1,148 @@
+"""VRDU: typed and nested entities of ad-buy and registration forms, in few-shot splits.
+
+Layout: ``main/{dataset.jsonl or .gz,meta.json,pdfs/}`` and ``few_shot-splits/<split>.json``, at
+the root or in a folder of it for each data set.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.benchmarks._spec import Benchmark
+from formlab.benchmarks.vrdu import _dataset, _labels, _splits
+from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
+from formlab.benchmarks.vrdu._splits import Split, decode
+from formlab.errors import DataMissing
+from formlab.tables import Corpus
+
+__all__ = ["BENCHMARK", "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "read", "splits"]
+
+Row = dict[str, Any]
+
+
+def splits(root: Path) -> dict[str, int]:
+    """Each split below `root` with the count of test documents that it lists.
+
+    ``<data set>-pdfs`` are the documents whose PDF is there; those without gold are counted too.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no data set, or a split's file cannot be read.
+    """
+    counts = {}
+    for name, (home, file) in _splits.places(root).items():
+        pdfs = sum(1 for _ in home.glob("main/pdfs/*.pdf"))
+        counts[name] = pdfs if file is None else len(_splits.documents(file))
+    return counts
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The test documents of one split, with a record per entity and per part of a line item.
+
+    Entities are at ``/<name>`` (repeated ones at ``/<name>/<n>``), the parts of line items at
+    ``/<line item>/<n>/<name>``, in the order of the file. A record's value is the first of its
+    surface forms, `accepted` are the others. Boxes, in page fractions, and character spans are in
+    `meta`; pixels are given where the OCR states the page's size. The OCR itself is not kept.
+    Without a data set the labels of DeepForm are the gold, of five entities.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If files are absent or unreadable, or there is no such split.
+    """
+    home, listed = _splits.find(split, root)
+    schema, name = Schema.read(home / "main" / "meta.json")
+    flaws: Counter[str] = Counter()
+    file = _dataset.find(home)
+    if file is not None:
+        found, twice = _dataset.documents(file)
+        flaws["documents given twice, the last one counts"] = twice
+        chosen = _chosen(found, listed, home, flaws)
+        golds = {key: list(_dataset.records(found[key], schema, flaws)) for key in chosen}
+        sizes = {key: found[key].sizes for key in chosen}
+        paths = {key: found[key].file for key in chosen}
+    else:
+        file = home / _labels.NAME
+        if not file.is_file():
+            remedy = f"{' or '.join(_dataset.NAMES)}, or {_labels.NAME} beside main/"
+            raise DataMissing("no annotations", where=home / "main", remedy=remedy)
+        labelled, found = _labels.read(file)
+        schema = schema.only(labelled)
+        golds = {key: found[key] for key in _chosen(found, listed, home, flaws)}
+        flaws["labels left blank"] = sum(row["value"] is None for r in golds.values() for row in r)
+        sizes, paths = {}, {}
+    meta = _meta(split, schema)
+    info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
+    documents, records = [], []
+    for key, rows in golds.items():
+        base = {"benchmark": "vrdu", "split": split, "doc_id": key}
+        mark = base | {"role": "gold", "task": "entity", "status": "ok", "modality": "textual"}
+        records += [mark | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
+        pdf = _pdf(home, root, paths.get(key), key, flaws)
+        documents.append(base | info | pdf | _counts(rows) | _page(sizes.get(key)))
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="vrdu",
+        split=split,
+        root=root,
+        flaws={name: count for name, count in sorted(flaws.items()) if count},
+        sources={str(file.relative_to(root)): files.sha256(file)},
+    )
+
+
+def _chosen(
+    found: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
+) -> list[str]:
+    if listed is None:
+        return [key for key in found if "/" not in key and (home / "main/pdfs" / key).is_file()]
+    wanted = set(listed)
+    flaws["documents of the split that have no gold"] = len(wanted - found.keys())
+    return [key for key in found if key in wanted]
+
+
+def _meta(split: str, schema: Schema) -> Row:
+    said = decode(split)
+    task = {"task": said.task, "train_size": said.train, "seed": said.seed} if said else {}
+    return task | {"schema": schema._asdict(), "template": said.template if said else None}
+
+
+def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[str]) -> Row:
+    main = home / "main"
+    for path in (stated, f"pdfs/{key}"):
+        # A path that leaves the folder is not followed.
+        file = (main / path).resolve() if path and "\0" not in path else main
+        if file.is_relative_to(main.resolve()) and file.is_file():
+            return {"image": (main / path).relative_to(root).as_posix()}
+    flaws["PDFs missing"] += 1
+    return {}
+
+
+def _page(sizes: list[tuple[float, float] | None] | None) -> Row:
+    first = sizes[0] if sizes else None
+    return {"width": round(first[0]), "height": round(first[1])} if first else {}
+
+
+def _counts(rows: list[Row]) -> Row:
+    return {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
+
+
+BENCHMARK = Benchmark(
+    name="vrdu",
+    title="VRDU: visually-rich document understanding, ad-buy and registration forms",
+    licence="CC BY 4.0",
+    citation="Wang, Zhou, Wei, Lee, Tata. VRDU: a benchmark for visually-rich document "
+    "understanding. KDD 2023.",
+    source="https://github.com/google-research-datasets/vrdu",
+    splits={},
+    tasks=("entity",),
+    read=read,
+    slices=("kind", "subtype"),
+    modes=("official", "fixed"),
+    find_splits=splits,
+)

@@ -1,0 +1,227 @@
+"""The annotations of `dataset.jsonl`, read line by line: the OCR beside them is large."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formlab import files
+from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
+from formlab.errors import DataBroken
+from formlab.tables import BOX
+
+Row = dict[str, Any]
+NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
+
+
+class Document(NamedTuple):
+    """One line of the data set without its OCR text.
+
+    `sizes` are width and height of each page where the OCR states them, else None.
+    """
+
+    name: str
+    file: str | None
+    annotations: list[Any]
+    sizes: list[tuple[float, float] | None]
+    where: str
+
+
+def find(home: Path) -> Path | None:
+    """The data set of a corpus, unpacked or not; None if it is not there."""
+    return next((f for name in NAMES if (f := home / "main" / name).is_file()), None)
+
+
+def documents(path: Path) -> tuple[dict[str, Document], int]:
+    """The documents by file name, and how many names came twice; the last one counts."""
+    stat = path.stat()
+    return _documents(path, stat.st_mtime_ns, stat.st_size)
+
+
+# All splits of a benchmark share one file, which takes far longer to read than to score.
+@functools.lru_cache(maxsize=2)
+def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
+    found: dict[str, Document] = {}
+    count = 0
+    for number, line in _lines(path):
+        document = _document(line, where=f"{path.name}:{number}", path=path, number=number)
+        found[document.name] = document
+        count += 1
+    if not found:
+        raise DataBroken("no documents in the file", where=path, remedy="check the download")
+    return found, count - len(found)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield number, line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataBroken(
+            f"the compressed file is damaged or was cut off: {error}",
+            where=f"{path}:{number + 1}",
+            remedy="download it again",
+        ) from error
+
+
+def _document(line: bytes, *, where: str, path: Path, number: int) -> Document:
+    try:
+        text = line.rstrip().decode()
+    except UnicodeDecodeError as error:
+        raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
+    value = files.parse_json(text, where=str(path), first_line=number)
+    name = value.get("filename") if isinstance(value, dict) else None
+    annotations = value.get("annotations") if isinstance(value, dict) else None
+    if not isinstance(name, str) or not isinstance(annotations, list):
+        what = "a document has a 'filename' and a list of 'annotations'"
+        raise DataBroken(what, where=f"{path}:{number}", remedy="the file as it is published")
+    ocr = value.get("ocr")
+    pages = ocr.get("pages") if isinstance(ocr, dict) else None
+    sizes = [_size(page) for page in pages] if isinstance(pages, list) else []
+    file = value.get("file_path")
+    return Document(name, file if isinstance(file, str) else None, annotations, sizes, where)
+
+
+def _size(page: Any) -> tuple[float, float] | None:
+    size = page.get("dimension", page) if isinstance(page, dict) else None
+    if not isinstance(size, dict):
+        return None
+    pair = (size.get("width"), size.get("height"))
+    # A width of 1 is a page measured in fractions, not in pixels.
+    return pair if all(isinstance(side, int | float) and side > 1 for side in pair) else None
+
+
+def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
+    """The gold records of a document: entities at ``/<name>``, line items' parts below theirs.
+
+    Raises
+    ------
+    DataBroken
+        At an annotation of another shape than ``[name or names, [entity, …]]``.
+    """
+    seen: Counter[str] = Counter()
+    for place, annotation in enumerate(document.annotations):
+        where = f"{document.where}#/annotations/{place}"
+        name, entities = _shape(annotation, where)
+        if isinstance(name, str):
+            path = _flat_path(name, schema, seen)
+            flaws["unrepeated entities annotated twice"] += (
+                schema.patterns.get(name) == UNREPEATED and seen[name] > 1
+            )
+            flaws["entities that meta.json does not know"] += name not in schema.matches
+            yield _record(path, name, entities, document, where, flaws)
+            continue
+        yield from _line_item(name, entities, document, schema, seen, flaws, where)
+
+
+def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any]]:
+    if isinstance(annotation, list) and len(annotation) == 2:
+        name, entities = annotation
+        if isinstance(entities, list) and entities and isinstance(name, str):
+            return name, entities
+        words = isinstance(name, list) and all(isinstance(word, str) for word in name)
+        if words and isinstance(entities, list) and entities and isinstance(entities[0], list):
+            return tuple(name), entities[0]
+    what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
+    raise DataBroken(what, where=where, remedy="the file as it is published")
+
+
+def escape(name: str) -> str:
+    """A name as one step of a path."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
+    number = seen[name]
+    seen[name] += 1
+    alone = schema.patterns.get(name) == UNREPEATED and number == 0
+    return f"/{escape(name)}" if alone else f"/{escape(name)}/{number}"
+
+
+def _line_item(
+    names: tuple[str, ...], entities: list[Any], document: Document, schema: Schema,
+    seen: Counter[str], flaws: Counter[str], where: str,
+) -> Iterator[Row]:  # fmt: skip
+    group = schema.group_of(names) or "line_item"
+    flaws["line items without components"] += not names
+    flaws["line items with a component that meta.json does not know"] += not set(names) <= set(
+        schema.names(group)
+    )
+    flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
+    base = f"/{escape(group)}/{seen[group]}"
+    seen[group] += 1
+    given: Counter[str] = Counter()
+    for place, name in enumerate(names):
+        path = f"{base}/{escape(name)}"
+        if given[name]:
+            flaws["line items with a component twice"] += 1
+            path += f"/{given[name]}"
+        given[name] += 1
+        yield _record(path, name, entities[place : place + 1], document, where, flaws)
+
+
+def _record(
+    path: str, name: str, entities: list[Any], document: Document, where: str, flaws: Counter[str]
+) -> Row:
+    forms, boxes, segments = [], [], []
+    for entity in entities:
+        if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
+            what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
+            raise DataBroken(what, where=where, remedy="the file as it is published")
+        forms.append(whole(entity[0], flaws))
+        boxes.append(entity[1] if len(entity) > 1 else None)
+        segments.append(entity[2] if len(entity) > 2 else None)
+        flaws["boxes missing or malformed"] += fractions(boxes[-1]) is None
+    row: Row = {
+        "path": path, "kind": name, "value": forms[0] if forms else None,
+        "accepted": list(dict.fromkeys(forms[1:])), "origin": where,
+        "meta": json.dumps({"boxes": boxes, "segments": segments}),
+    }  # fmt: skip
+    return row | placed(boxes[0] if boxes else None, document.sizes)
+
+
+def whole(text: str, counts: Counter[str]) -> str:
+    """`text` with each lone surrogate, which no table can hold, as U+FFFD, and counted."""
+    if text.isascii():
+        return text
+    kept = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    counts["values with half a character, now U+FFFD"] += kept != text
+    return kept
+
+
+def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
+    """Page (from 0) and corners in page fractions of a published box; None if it is malformed.
+
+    Examples
+    --------
+    >>> fractions([0, 0.1, 0.2, 0.3, 0.4]), fractions([0.1, 0.2, 0.3, 0.4])
+    ((0, (0.1, 0.2, 0.3, 0.4)), None)
+    """
+    if not isinstance(box, list) or len(box) != 5:
+        return None
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in box)
+    if not numbers or not float(box[0]).is_integer() or not all(-1 <= v <= 2 for v in box[1:]):
+        return None
+    return int(box[0]), tuple(map(float, box[1:]))
+
+
+def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
+    """Page (from 1), and the corners in pixels where the page's size is known."""
+    found = fractions(box)
+    if found is None:
+        return {}
+    page, corners = found
+    size = sizes[page] if 0 <= page < len(sizes) else None
+    if size is None:
+        return {"page": page + 1}
+    pixels = (corner * size[side % 2] for side, corner in enumerate(corners))
+    return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))

@@ -1,0 +1,58 @@
+"""The labels of DeepForm 2020, a gold for ad-buy forms whose annotations are not at hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken
+
+NAME = "deepform-2020-labels.csv"
+KEY = "file_id"
+
+
+def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
+    """The labelled entities, and each document's gold records.
+
+    An empty cell says that nobody labelled the value, not that the document has none: its record
+    is `unscored`.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it has no column `file_id` or a row of another length.
+    """
+    reader = csv.reader(io.StringIO(files.read_text(path), newline=""))
+    header = next(reader, [])
+    if header[:1] != [KEY] or len(set(header)) != len(header) or len(header) < 2:
+        what = f"the first line names the columns, {KEY} first"
+        raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in reader:
+        where = f"{path.name}:{reader.line_num}"
+        if not row:
+            continue
+        if len(row) != len(header):
+            what = f"{len(row)} cells, the first line has {len(header)}"
+            raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy="mend that line")
+        name = f"{row[0]}.pdf"
+        if name in found:
+            what = f"{row[0]!r} is labelled twice"
+            raise DataBroken(
+                what, where=f"{path}:{reader.line_num}", remedy="keep one of the lines"
+            )
+        found[name] = list(_records(header[1:], row[1:], where))
+    return tuple(header[1:]), found
+
+
+def _records(names: list[str], cells: list[str], where: str) -> Iterator[dict[str, Any]]:
+    for name, cell in zip(names, cells, strict=True):
+        blank = not cell.strip()
+        yield {
+            "path": f"/{name}", "kind": name, "value": None if blank else cell,
+            "status": "unscored" if blank else "ok", "origin": where,
+        }  # fmt: skip

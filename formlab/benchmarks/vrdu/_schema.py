@@ -1,0 +1,117 @@
+"""What may be extracted from a document: each entity's match function and how often it appears."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from formlab import files
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+UNREPEATED, REPEATED = "unrepeated", "repeated"
+REMEDY = "main/meta.json as it is published"
+# The data type behind each match function, as the strictness ladder names types.
+TYPES = {
+    "DateMatch": "date", "PriceMatch": "money", "AddressMatch": "address",
+    "NumericalStringMatch": "string", "NameMatch": "string", "GeneralStringMatch": "string",
+}  # fmt: skip
+
+
+class Schema(NamedTuple):
+    """The entities of one data set.
+
+    `matches` maps an entity (or a component of a line item) to the name of its match function;
+    `patterns` maps it to ``unrepeated``, ``repeated`` or the name of the line item it belongs
+    to; `unlabelled` are entities that the gold at hand says nothing about.
+    """
+
+    matches: dict[str, str]
+    patterns: dict[str, str]
+    unlabelled: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> tuple[Schema, str]:
+        """Schema and name of the data set from a `meta.json`.
+
+        Raises
+        ------
+        DataMissing, DataBroken
+            If there is no such file, or it maps no entities to match functions.
+        """
+        meta = files.read_json(path)
+        matches = meta.get("entity_name_to_match_func") if isinstance(meta, dict) else None
+        if not _is_words(matches):
+            what = "no object 'entity_name_to_match_func' of names to names"
+            raise DataBroken(what, where=path, remedy=REMEDY)
+        patterns = meta.get("entity_appearance_pattern", dict.fromkeys(matches, UNREPEATED))
+        if not _is_words(patterns):
+            what = "'entity_appearance_pattern' is not an object of names to names"
+            raise DataBroken(what, where=path, remedy=REMEDY)
+        return cls(matches, patterns), str(meta.get("dataset_name", path.parent.parent.name))
+
+    @classmethod
+    def of(cls, corpus: Corpus) -> Schema:
+        """The schema that the documents of `corpus` carry.
+
+        Raises
+        ------
+        DataBroken
+            If they carry none, or several that differ.
+        """
+        given = corpus.documents["meta"].unique().to_list()
+        found = {json.dumps(json.loads(text).get("schema")) for text in given if text}
+        schemas = [json.loads(text) for text in found]
+        if len(schemas) != 1 or not isinstance(schemas[0], dict):
+            what = f"the documents carry {len(schemas)} schemas of entities, one is needed"
+            raise DataBroken(
+                what, where=f"{corpus.benchmark}:{corpus.split}", remedy="load it anew"
+            )
+        parts = schemas[0]
+        return cls(parts["matches"], parts["patterns"], tuple(parts["unlabelled"]))
+
+    def only(self, names: tuple[str, ...]) -> Schema:
+        """The schema of a gold that labels `names` alone."""
+        others = tuple(name for name in self.matches if name not in names)
+        return Schema(
+            {name: self.matches.get(name, "GeneralStringMatch") for name in names},
+            dict.fromkeys(names, UNREPEATED),
+            others,
+        )
+
+    def names(self, pattern: str) -> list[str]:
+        """The entities (or components) of one pattern."""
+        return [name for name, its in self.patterns.items() if its == pattern]
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the line items."""
+        return [p for p in dict.fromkeys(self.patterns.values()) if p not in (UNREPEATED, REPEATED)]
+
+    @property
+    def entities(self) -> list[str]:
+        """What is scored on its own: unrepeated and repeated entities, then line items.
+
+        Examples
+        --------
+        >>> Schema({}, {"sum": "item", "date": "unrepeated", "day": "item"}).entities
+        ['date', 'item']
+        """
+        return [*self.names(UNREPEATED), *self.names(REPEATED), *self.groups]
+
+    def group_of(self, components: tuple[str, ...]) -> str | None:
+        """The line item that knows all of `components`; else the one that knows most of them."""
+        known = {group: len(set(components) & set(self.names(group))) for group in self.groups}
+        return max(known, key=known.__getitem__) if any(known.values()) else None
+
+    def type_of(self, name: str) -> str:
+        """The data type of an entity or component: date, money, address or string."""
+        return TYPES.get(self.matches.get(name, ""), "string")
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(key, str) and isinstance(word, str) for key, word in value.items()
+    )

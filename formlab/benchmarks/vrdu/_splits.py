@@ -1,0 +1,119 @@
+"""The few-shot splits: what their names say, and where they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from formlab import files
+from formlab.benchmarks.vrdu._schema import Schema
+from formlab.errors import DataBroken, DataMissing, UnknownName
+
+WITH_PDF = "-pdfs"
+_NAME = re.compile(
+    r"(?P<dataset>[a-zA-Z]+)-(?P<task>[0-9a-zA-Z_-]+)-train_(?P<train>\d+)-test_(?P<test>\d+)"
+    r"-valid_(?P<valid>\d+)-SD_(?P<seed>\d+)"
+)
+_TASK = re.compile(
+    r"(?:lv(?P<level>[123])-)?(?P<word>[a-zA-Z]+)(?:_(?P<template>.+))?", re.IGNORECASE
+)
+TASKS = {"1": "single", "2": "mixed", "3": "unseen"}
+_WORDS = {"single": "1", "kno": "1", "mixed": "2", "unk": "3"}
+
+
+class Split(NamedTuple):
+    """What the name of a split says.
+
+    `task` is ``single``, ``mixed`` or ``unseen`` (tasks 1 to 3 of the paper: documents of one
+    known template, of the same templates as in training, of a template not seen in training);
+    `template` is the one that task 1 is about, or that task 3 keeps for testing.
+    """
+
+    name: str
+    dataset: str
+    task: str
+    train: int
+    test: int
+    valid: int
+    seed: int
+    template: str | None
+
+
+def decode(name: str) -> Split | None:
+    """What the name of a split says, or None if it is not built as the published ones.
+
+    Examples
+    --------
+    >>> split = decode("FARA-lv3-unk_Short-Form-train_50-test_300-valid_100-SD_2")
+    >>> split.task, split.template, split.train, split.seed
+    ('unseen', 'Short-Form', 50, 2)
+    >>> decode("DeepForm-kno_template-train_10-test_5-valid_100-SD_2").task
+    'single'
+    """
+    match = _NAME.fullmatch(name)
+    task = _TASK.fullmatch(match["task"]) if match else None
+    if match is None or task is None:
+        return None
+    level = task["level"] or _WORDS.get(task["word"].lower())
+    if level is None:
+        return None
+    template = None if task["template"] in (None, "template") else task["template"]
+    counts = (int(match[part]) for part in ("train", "test", "valid", "seed"))
+    return Split(name, match["dataset"], TASKS[level], *counts, template)
+
+
+def homes(root: Path) -> list[Path]:
+    """The folders below or at `root` that hold a data set: those with `main` and splits.
+
+    Raises
+    ------
+    DataMissing
+        If there is none.
+    """
+    found = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
+    if not found:
+        remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
+        raise DataMissing("no VRDU data set", where=root, remedy=remedy)
+    return found
+
+
+def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
+    """The data set that has the split `name`, and its test documents.
+
+    ``<data set>-pdfs`` is every document that has gold and whose PDF is there; its list is None.
+
+    Raises
+    ------
+    UnknownName
+        If no data set below `root` has such a split.
+    """
+    # A name is not a path: it must be one of those that are there.
+    known = places(root)
+    if name not in known:
+        raise UnknownName.of("split of vrdu", name, known)
+    home, file = known[name]
+    return home, None if file is None else documents(file)
+
+
+def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
+    """The splits below `root`, each with its data set and file: the published ones come first."""
+    found: dict[str, tuple[Path, Path | None]] = {
+        file.stem: (home, file)
+        for home in homes(root)
+        for file in sorted(home.glob("few_shot-splits/*.json"))
+    }
+    for home in homes(root):
+        if next(home.glob("main/pdfs/*.pdf"), None):
+            found[f"{Schema.read(home / 'main' / 'meta.json')[1]}{WITH_PDF}"] = (home, None)
+    return found
+
+
+def documents(file: Path) -> list[str]:
+    """The test documents that a split's file lists."""
+    split = files.read_json(file)
+    listed = split.get("test") if isinstance(split, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
+        what = "a split is an object with a list 'test' of file names"
+        raise DataBroken(what, where=file, remedy="the split as it is published")
+    return list(dict.fromkeys(listed))

@@ -1,0 +1,195 @@
+"""Raw answers of models in FORMCRAFT's schema: a folder with one file a form.
+
+``<doc_id>.json`` or ``<doc_id>.txt`` holds what the model wrote, as it wrote it: a form (`fields`,
+`groups`) and, under `vqa` and `consistency`, its answers, as ``{"<id>": answer}`` or as a list of
+objects with `id` and `answer`. Answers may stand in a file of their own, ``<doc_id>.answers.json``
+or ``.answers.txt``. A field may carry `page` and `box`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from formlab import files, tables
+from formlab.benchmarks.formcraft import lenient
+from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft.tidy import NotAFormError, as_text, tidied
+from formlab.errors import DataBroken
+from formlab.formats._spec import Format
+from formlab.tables import USABLE, Corpus, Predictions
+
+ENDINGS = (".json", ".txt")
+ANSWERS = ".answers"
+TASKS = {"vqa": VQA, "consistency": CONSISTENCY}
+_LOOKED_AT, _START = 20, 65_536
+_KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
+_ANSWER_KEYS = ("answer", "value", "prediction", "expected")
+Row = dict[str, Any]
+
+
+def is_one(path: Path) -> bool:
+    """Whether one of the folder's first files has a key of FORMCRAFT's schema in it."""
+    if not path.is_dir():
+        return False
+    some = _files(path)[:_LOOKED_AT]
+    return any(_KEY.search(files.read_bytes_start(file, _START)) for file in some)
+
+
+def read(path: Path, corpus: Corpus) -> Predictions:
+    """The predictions of one system; its name is the folder's.
+
+    Every file gives one response with the raw text, its status and what was repaired; every form
+    a record without a path that has the form's status. Where the answers of a form cannot be
+    read, each of its questions and checks gets a record with that status.
+
+    Raises
+    ------
+    DataBroken
+        If the folder has no such file.
+    """
+    found = _files(path)
+    if not found:
+        raise DataBroken("no answers", where=path, remedy="one <doc_id>.json or .txt a form")
+    reader = _Reader(corpus, path.name or "formcraft")
+    for file in found:
+        reader.add(file)
+    return Predictions(
+        records=tables.table("records", reader.records),
+        responses=tables.table("responses", reader.responses),
+        system=reader.system,
+        sources={file.name: files.sha256(file) for file in found},
+        notes={what: count for what, count in sorted(reader.notes.items()) if count},
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS and f.is_file())
+
+
+class _Reader:
+    """Collects the rows of all files of one folder."""
+
+    def __init__(self, corpus: Corpus, system: str) -> None:
+        self.corpus, self.system = corpus, system
+        self.records: list[Row] = []
+        self.responses: list[Row] = []
+        self.notes: Counter[str] = Counter()
+        self._taken: dict[str, str] = {}
+        items = corpus.records.filter(pl.col("task").is_in(list(TASKS)))
+        self._items: dict[str, list[Row]] = {}
+        for doc_id, task, item in items.select("doc_id", "task", "path").rows():
+            self._items.setdefault(doc_id, []).append({"task": task, "path": item})
+
+    def add(self, file: Path) -> None:
+        """Read one file."""
+        stem = file.stem
+        apart = stem.lower().endswith(ANSWERS)
+        doc_id = stem[: -len(ANSWERS)] if apart else stem
+        name = f"{doc_id}{ANSWERS if apart else ''}"
+        if name in self._taken:
+            raise DataBroken(
+                f"two answers for {name!r}, the first in {self._taken[name]}",
+                where=file,
+                remedy="keep one of them",
+            )
+        self._taken[name] = file.name
+        # What a model wrote may be cut inside a character.
+        text = files.read_bytes(file).decode("utf-8", "replace")
+        reply = lenient.read(text)
+        value, status, changes = reply.value, reply.status, reply.changes
+        answers = {key: value.pop(key, None) for key in TASKS} if value else {}
+        rows: list[Row] = []
+        if not apart:
+            try:
+                rows, mended = _form_rows(value, answers, self.notes)
+                changes += mended
+            except NotAFormError as error:
+                status, changes = "bad_json", (*changes, str(error))
+            status = "repaired" if changes and status == "ok" else status
+            rows.append({"task": "text", "path": None, "kind": "form", "status": status})
+        rows += self._answer_rows(doc_id, answers, apart, status)
+        key = {"benchmark": self.corpus.benchmark, "split": self.corpus.split, "doc_id": doc_id}
+        common = key | {"role": "prediction", "system": self.system, "status": status}
+        self.records += [common | {"origin": _origin(file, row)} | row for row in rows]
+        self.responses.append(
+            key | {
+                "system": self.system, "task": "vqa" if apart else "layout", "status": status,
+                "text": text, "attempts": 1, "error": "; ".join(changes) or None,
+            }
+        )  # fmt: skip
+        self.notes[f"answers {status}"] += 1
+
+    def _answer_rows(self, doc_id: str, answers: Row, apart: bool, status: str) -> list[Row]:
+        rows = [row for task in TASKS for row in _answers(task, answers.get(task), self.notes)]
+        if apart and not rows and status not in USABLE:
+            rows = [item | {"status": status} for item in self._items.get(doc_id, [])]
+        given = {row["path"] for row in self.records if row["doc_id"] == doc_id}
+        fresh: dict[str, Row] = {}
+        for row in rows:
+            if row["path"] not in given:
+                fresh.setdefault(row["path"], row)
+        self.notes["answers given twice, the first kept"] += len(rows) - len(fresh)
+        return list(fresh.values())
+
+
+def _form_rows(
+    value: Row | None, answers: Row, notes: Counter[str]
+) -> tuple[list[Row], tuple[str, ...]]:
+    """Rows of the fields and groups, and what was mended to read them."""
+    if value is None or (not value and any(answers.values())):
+        return [], ()
+    tidy, mended = tidied(value)
+    try:
+        form = FormCraft.model_validate(tidy)
+    except ValidationError as error:
+        raise NotAFormError(
+            error.errors(include_url=False, include_input=False)[0]["msg"]
+        ) from error
+    flaws: Counter[str] = Counter()
+    rows = list(field_rows(form, flaws))
+    notes.update({f"predicted {what}": count for what, count in flaws.items()})
+    return rows, mended
+
+
+def _answers(task: str, given: Any, notes: Counter[str]) -> Iterator[Row]:
+    pairs: list[tuple[Any, Any]] = []
+    if isinstance(given, dict):
+        pairs = list(given.items())
+    elif isinstance(given, list):
+        pairs = [(item.get("id"), item) for item in given if isinstance(item, dict)]
+        notes["answers without an id"] += len(given) - len(pairs)
+    for name, answer in pairs:
+        if name is None:
+            notes["answers without an id"] += 1
+            continue
+        confidence = None
+        if isinstance(answer, dict):
+            confidence = _number(answer.get("confidence"))
+            answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
+        value = None if answer is None else as_text(answer)
+        yield {
+            "task": task, "path": f"{TASKS[task]}/{as_text(name)}", "value": value,
+            "confidence": confidence,
+        } | ({"status": "missing"} if value is None else {})  # fmt: skip
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _origin(file: Path, row: Row) -> str:
+    return file.name if row["path"] is None else f"{file.name}#{row['path']}"
+
+
+FORMAT = Format("formcraft", "a folder of models' answers in FORMCRAFT's schema", is_one, read)

@@ -1,0 +1,260 @@
+"""When two values of a type are the same: as published for VRDU, and put right.
+
+A value is read once into three numbers, so that any number of pairs compare as arrays. What is
+compared as text is numbered: equal texts have equal numbers.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+from formlab import text
+
+# Published: addresses may differ in so many edits, prices by so much.
+EDITS, CENT = 3, 0.01
+NOT_WORD = re.compile("[^0-9a-zA-Z]")
+_NOT_DIGIT = re.compile("[^0-9]")
+_NOT_PRICE = re.compile("[^0-9.]")
+_NOT_DATE = re.compile(r"[^0-9a-zA-Z/\-,]")
+_MONTHS = [
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+]  # fmt: skip
+_MONTH = {name: place for place, name in enumerate(_MONTHS, start=1)}
+_SHORT = {name[:3]: place for name, place in _MONTH.items()}
+_MM, _DD = "(1[0-2]|0?[1-9])", "(3[01]|[12][0-9]|0?[1-9])"
+_NUMERIC = re.compile(
+    rf"{_MM}(?:/{_DD}(?:/([0-9]{{4}}|[0-9]{{2}}))?|-{_DD}-([0-9]{{4}}|[0-9]{{2}}))"
+)
+_SHORT_MONTH = re.compile(rf"({'|'.join(_SHORT)}){_DD}/([0-9]{{2}})", re.IGNORECASE)
+_LONG_MONTH = re.compile(rf"({'|'.join(_MONTH)}){_DD},([0-9]{{4}})", re.IGNORECASE)
+_YEAR_FIRST = re.compile(rf"([0-9]{{4}})/{_MM}/{_DD}")
+_PLAIN_DATE = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4}|[0-9]{2})")
+# What the strictest parser reads; a longer text is no date and no amount.
+_LONGEST = 64
+_NONE = -1.0
+# The plainest amounts, which need no parser.
+_PLAIN = re.compile(r"\$? ?(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]{1,2})?")
+
+Key = tuple[float, float, float]
+
+
+class Codes:
+    """Numbers texts, equal texts alike."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def __call__(self, value: str) -> float:
+        return float(self._places.setdefault(value, len(self._places)))
+
+    def texts(self) -> list[str]:
+        """The texts, each at its number."""
+        return list(self._places)
+
+
+class Columns:
+    """The three numbers of each of some keys, gathered column by column as they are asked for."""
+
+    def __init__(self, keys: Sequence[Key] | np.ndarray, rows: np.ndarray | slice) -> None:
+        self._table = np.ascontiguousarray(np.asarray(keys, dtype=float).reshape(-1, 3).T)
+        self._rows = rows
+
+    def __getitem__(self, column: int) -> np.ndarray:
+        return self._table[column][self._rows]
+
+    def at(self, rows: np.ndarray) -> Columns:
+        """The keys at the given places."""
+        chosen = copy.copy(self)
+        chosen._rows = rows
+        return chosen
+
+
+class Match(NamedTuple):
+    """One match function: reads a value, and tells for n pairs of keys which are the same."""
+
+    read: Callable[[str, Codes], Key]
+    same: Callable[[Columns, Columns, Codes], np.ndarray]
+
+
+def _text(reduce: Callable[[str], str]) -> Callable[[str, Codes], Key]:
+    return lambda value, codes: (codes(reduce(value)), 0.0, 0.0)
+
+
+def _equal(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
+    return gold[0] == pred[0]
+
+
+def squeeze(value: str) -> str:
+    """`value` with each run of white space as one space, none at the ends."""
+    return " ".join(value.split())
+
+
+def _near(gold: Columns, pred: Columns, codes: Codes) -> np.ndarray:
+    pairs, places = np.unique(
+        np.stack([gold[0], pred[0]], axis=1).astype(int), axis=0, return_inverse=True
+    )
+    texts = codes.texts()
+    ours, theirs = ([texts[place] for place in side] for side in pairs.T)
+    edits = process.cpdist(
+        ours, theirs, scorer=Levenshtein.distance, score_cutoff=EDITS, dtype=np.int64, workers=1
+    )
+    return (edits <= EDITS)[places.reshape(-1)]
+
+
+def _price(value: str, _codes: Codes) -> Key:
+    return (_digits(value), 0.0, 0.0)
+
+
+def _digits(value: str) -> float:
+    try:
+        return float(_NOT_PRICE.sub("", value))
+    except ValueError:
+        return np.nan
+
+
+def _close(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
+    # Two amounts too large for a float have no difference; they are not the same.
+    with np.errstate(invalid="ignore"):
+        return np.abs(gold[0] - pred[0]) <= CENT
+
+
+def _signed_price(value: str, _codes: Codes) -> Key:
+    amount = None if _PLAIN.fullmatch(value) or len(value) > _LONGEST else text.money(value)
+    return (_digits(value) if amount is None else float(amount.amount), 0.0, 0.0)
+
+
+def published_date(value: str) -> datetime.date | None:
+    """The date that the published evaluator reads in `value`; a missing year is 1900.
+
+    Examples
+    --------
+    >>> [str(published_date(v)) for v in ("07/01/22", "Jul 1/22", "July 01, 2022", "2022-07-01")]
+    ['2022-07-01', '2022-07-01', '2022-07-01', 'None']
+    """
+    if len(value) > 10 * _LONGEST:
+        # White space and signs do not count, so a long text may still hold a date and no more.
+        value = squeeze(value)
+    kept = _NOT_DATE.sub("", value)
+    if match := _NUMERIC.fullmatch(kept):
+        month, day, year, other, late = match.groups()
+        return _date(year or late or "1900", int(month), day or other)
+    if match := _YEAR_FIRST.fullmatch(kept):
+        return _date(match[1], int(match[2]), match[3])
+    if match := _SHORT_MONTH.fullmatch(kept):
+        return _date(match[3], _SHORT[match[1].lower()], match[2])
+    if match := _LONG_MONTH.fullmatch(kept):
+        return _date(match[3], _MONTH[match[1].lower()], match[2])
+    return None
+
+
+def _date(year: str, month: int, day: str) -> datetime.date | None:
+    full = int(year)
+    if len(year) == 2:
+        full += 2000 if full < 69 else 1900
+    try:
+        return datetime.date(full, month, int(day))
+    except ValueError:
+        return None
+
+
+def _published_date(value: str, codes: Codes) -> Key:
+    day = published_date(value)
+    plain = codes(NOT_WORD.sub("", value))
+    if day is None:
+        return (_NONE, 0.0, plain)
+    # Day and month may be swapped, so only which two numbers they are counts.
+    low, high = sorted((day.month, day.day))
+    return (day.year * 10_000.0 + low * 100 + high, 0.0, plain)
+
+
+def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
+    dates = (gold[0] != _NONE) & (pred[0] != _NONE)
+    return np.where(dates, gold[0] == pred[0], gold[2] == pred[2])
+
+
+def _readings(value: str) -> set[datetime.date]:
+    """Every date that `value` can mean."""
+    # Most dates look like this, and the full parser is slow.
+    if match := _PLAIN_DATE.fullmatch(value):
+        one, _, other, year = match.groups()
+        return {_date(year, int(one), other), _date(year, int(other), one)} - {None}
+    found = text.date(value) if len(value) <= _LONGEST else None
+    if found is None and (day := published_date(value)) is not None:
+        return {day}
+    return set(found or ())
+
+
+def _any_date(value: str, codes: Codes) -> Key:
+    days = [float(day.toordinal()) for day in sorted(_readings(value))]
+    return (days[0] if days else _NONE, days[-1] if days else _NONE, codes(NOT_WORD.sub("", value)))
+
+
+def _same_any_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
+    dates = (gold[0] != _NONE) & (pred[0] != _NONE)
+    shared = (gold[0] == pred[0]) | (gold[1] == pred[1])
+    shared |= (gold[0] == pred[1]) | (gold[1] == pred[0])
+    return np.where(dates, shared, gold[2] == pred[2])
+
+
+DEFAULT = "DefaultMatch"
+PUBLISHED: dict[str, Match] = {
+    "DateMatch": Match(_published_date, _same_published_date),
+    "PriceMatch": Match(_price, _close),
+    "AddressMatch": Match(_text(squeeze), _near),
+    "NumericalStringMatch": Match(_text(lambda value: _NOT_DIGIT.sub("", value)), _equal),
+    "NameMatch": Match(_text(lambda value: "".join(value.split())), _equal),
+    "GeneralStringMatch": Match(_text(lambda value: NOT_WORD.sub("", value)), _equal),
+    DEFAULT: Match(_text(squeeze), _equal),
+}
+FIXED: dict[str, Match] = PUBLISHED | {
+    "DateMatch": Match(_any_date, _same_any_date),
+    "PriceMatch": Match(_signed_price, _close),
+}
+MODES = {"official": PUBLISHED, "fixed": FIXED}
+
+
+def same_values(
+    function: str, golds: Sequence[str], preds: Sequence[str], *, mode: str = "official"
+) -> np.ndarray:
+    """Which of n pairs of values are the same.
+
+    Parameters
+    ----------
+    function
+        A name as in VRDU's `meta.json`; an unknown one compares texts, white space aside.
+    golds, preds
+        n values each.
+    mode
+        ``official`` as published; ``fixed`` reads dates of all notations and keeps signs.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n,), bool.
+
+    Examples
+    --------
+    >>> golds, preds = ["$ 1,200.50", "(5.00)"], ["1200.50", "5.00"]
+    >>> same_values("PriceMatch", golds, preds).tolist()
+    [True, True]
+    >>> same_values("PriceMatch", golds, preds, mode="fixed").tolist()
+    [True, False]
+    >>> same_values("DateMatch", ["07/01/22"], ["1 July 2022"], mode="fixed").tolist()
+    [True]
+    """
+    codes = Codes()
+    match = MODES[mode].get(function, MODES[mode][DEFAULT])
+    ours, theirs = (
+        Columns([match.read(value, codes) for value in side], slice(None))
+        for side in (golds, preds)
+    )
+    return match.same(ours, theirs, codes)

@@ -1,0 +1,235 @@
+"""A page as a stream of tokens, and what stands around each: its label, its row, its column."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from functools import cached_property
+from itertools import accumulate
+
+from formlab.text.flow import Flow, Unit
+
+_TOKEN = re.compile(r"\d+(?:[.,/:]\d+)*|[^\W\d_]+|[^\s\w]|_")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_MINUS = "-"
+_CURRENCY = frozenset("$€£¥₹₩")
+# Signs that only typography tells apart; an em dash stands for no value and stays.
+_ALIKE = str.maketrans("−‐‑–’‘“”", "----''\"\"")
+# Letters of context that are compared; with fewer than the least, the block before is the label.
+REACH, LEAST = 32, 3
+
+
+def tokens(text: str) -> list[str]:
+    """Numbers with their separators, words and single signs, in lower case.
+
+    Examples
+    --------
+    >>> tokens("Total: $(1,234.50) v3.25.1")
+    ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
+    """
+    return _TOKEN.findall(_lower(text))
+
+
+def _lower(text: str) -> str:
+    text = text.translate(_ALIKE)
+    low = text.lower()
+    # Places are offsets into the text as written, so its length must stay: "İ" would grow.
+    return (
+        low
+        if len(low) == len(text)
+        else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+    )
+
+
+class Places:
+    """The tokens of a page; token t is ``words[t]``, from ``starts[t]`` of unit ``units[t]``."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.blocks: list[Unit] = flow.units
+        self.marks = flow.marks
+        self.words: list[str] = []
+        self.units: list[int] = []
+        self.starts: list[int] = []
+        # All letters of the page in a row, and for each token where they stood before it.
+        letters: list[str] = []
+        self.before: list[int] = []
+        self.block_before: list[int] = []
+        self.first_token: list[int] = []
+        # Numbers without a word between them share a run: the values of one row.
+        self.runs: list[list[int]] = [[]]
+        self.run: dict[int, tuple[int, int]] = {}
+        count = 0
+        for number, block in enumerate(self.blocks):
+            self.block_before.append(count)
+            self.first_token.append(len(self.words))
+            for match in _TOKEN.finditer(_lower(block.text)):
+                word = match[0]
+                self.before.append(count)
+                if word[0].isdigit():
+                    self.run[len(self.words)] = (len(self.runs) - 1, len(self.runs[-1]))
+                    self.runs[-1].append(len(self.words))
+                elif word[0].isalpha():
+                    letters.append(word)
+                    count += len(word)
+                    if self.runs[-1]:
+                        self.runs.append([])
+                self.words.append(word)
+                self.units.append(number)
+                self.starts.append(match.start())
+        self.before.append(count)
+        self.block_before.append(count)
+        self.letters = "".join(letters)
+        self._headers: dict[tuple[int, int], str] = {}
+
+    @cached_property
+    def index(self) -> dict[str, list[int]]:
+        """The tokens that are each word."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for place, word in enumerate(self.words):
+            found[word].append(place)
+        return dict(found)
+
+    def find(self, wanted: list[str]) -> list[int]:
+        """Where the tokens `wanted` stand one after the other."""
+        if not wanted:
+            return []
+        # Start from the rarest of them: "$" alone may be on the page a thousand times.
+        rarest = min(range(len(wanted)), key=lambda at: len(self.index.get(wanted[at], ())))
+        starts = (place - rarest for place in self.index.get(wanted[rarest], ()))
+        size = len(wanted)
+        return [s for s in starts if s >= 0 and self.words[s : s + size] == wanted]
+
+    def run_together(self, wanted: list[str]) -> list[tuple[int, int]]:
+        """Where the tokens stand when the spaces of the page are lost; digits stay whole."""
+        whole = "".join(wanted)
+        found, at = [], -1
+        while (at := self._packed.find(whole, at + 1)) >= 0:
+            end = at + len(whole)
+            first, last = bisect_right(self._offsets, at) - 1, bisect_left(self._offsets, end)
+            cut = self._offsets[first] < at and whole[0].isdigit()
+            cut |= end < self._offsets[last] and self._packed[end].isdigit() and whole[-1].isdigit()
+            if not cut and last - first < len(wanted):
+                found.append((first, last))
+        return found
+
+    @cached_property
+    def _packed(self) -> str:
+        return "".join(self.words)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        return [0, *accumulate(map(len, self.words))]
+
+    def spanned(self, unit: int, start: int, end: int) -> tuple[int, int]:
+        """The tokens that the characters from `start` up to `end` of a unit touch."""
+        low, high = self.first_token[unit], self._end_of(unit)
+        first = bisect_left(self.starts, start, low, high)
+        if first > low and self.starts[first - 1] + len(self.words[first - 1]) > start:
+            first -= 1
+        return first, bisect_left(self.starts, end, low, high)
+
+    def _end_of(self, unit: int) -> int:
+        return self.first_token[unit + 1] if unit + 1 < len(self.blocks) else len(self.words)
+
+    def label(self, token: int) -> str:
+        """The letters just before a token in its block, or of the last block that has some."""
+        end = self.before[token]
+        unit = self.units[token]
+        start = self.block_before[unit]
+        if end - start < LEAST:
+            unit -= 1
+            while unit >= 0 and self.block_before[unit] == end:
+                unit -= 1
+            while unit > 0 and self.block_before[unit + 1] == self.block_before[unit]:
+                unit -= 1
+            start = self.block_before[unit] if unit >= 0 else 0
+        return self.letters[max(start, end - REACH) : end]
+
+    def left(self, token: int) -> str:
+        """The letters before a token, whatever the block."""
+        end = self.before[token]
+        return self.letters[max(0, end - REACH) : end]
+
+    def right(self, token: int) -> str:
+        """The letters from a token on."""
+        start = self.before[token]
+        return self.letters[start : start + REACH]
+
+    def header(self, token: int) -> str:
+        """What the heads of the token's column say, without spaces; empty outside a table."""
+        block = self.blocks[self.units[token]]
+        if block.table < 0 or block.head:
+            return ""
+        key = (block.table, block.column)
+        if key not in self._headers:
+            heads = [
+                head.text
+                for head in self._heads.get(block.table, ())
+                if head.column < block.column + block.span
+                and block.column < head.column + head.span
+            ]
+            self._headers[key] = "".join("".join(tokens(text)) for text in heads[:8])
+        return self._headers[key]
+
+    @cached_property
+    def _heads(self) -> dict[int, list[Unit]]:
+        """The units of each table's head: what stands above its first row of values."""
+        rows: dict[int, dict[int, list[Unit]]] = defaultdict(lambda: defaultdict(list))
+        for block in self.blocks:
+            if block.table >= 0:
+                rows[block.table][block.row].append(block)
+        return {table: _head(list(lines.values())) for table, lines in rows.items()}
+
+    def sign(self, first: int, last: int) -> str:
+        """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
+        numbers = [place for place in range(first, last) if self.words[place][0].isdigit()]
+        if len(numbers) != 1:
+            return ""
+        before, after = numbers[0] - 1, numbers[0] + 1
+        while before >= 0 and self.words[before] in _CURRENCY:
+            before -= 1
+        while after < len(self.words) and self.words[after] == "%":
+            after += 1
+        ahead = self.words[before] if before >= 0 else ""
+        if ahead == "(" and after < len(self.words) and self.words[after] == ")":
+            return "("
+        return "-" if ahead == _MINUS and self._signs(before) else ""
+
+    def _signs(self, minus: int) -> bool:
+        """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
+        after, before = minus + 1, minus - 1
+        touches = (
+            self.units[after] == self.units[minus] and self.starts[after] == self.starts[minus] + 1
+        )
+        if before < 0 or self.units[before] != self.units[minus]:
+            return touches
+        end = self.starts[before] + len(self.words[before])
+        return touches and (end < self.starts[minus] or not self.words[before][0].isalnum())
+
+    def text(self, first: int, last: int) -> str:
+        """The tokens `first` up to `last` as they are written."""
+        pieces = []
+        for unit in range(self.units[first], self.units[last - 1] + 1):
+            inside = [place for place in range(first, last) if self.units[place] == unit]
+            if inside:
+                end = self.starts[inside[-1]] + len(self.words[inside[-1]])
+                pieces.append(self.blocks[unit].text[self.starts[inside[0]] : end])
+        return " ".join(pieces)
+
+
+def _head(rows: list[list[Unit]]) -> list[Unit]:
+    head: list[Unit] = []
+    for row in rows:
+        if not all(unit.head for unit in row) and any(_is_value(unit.text) for unit in row[1:]):
+            return head
+        head += row
+    return []
+
+
+def _is_value(text: str) -> bool:
+    return (
+        any(char.isdigit() for char in text)
+        and not any(char.isalpha() for char in text)
+        and _YEAR.fullmatch(text.strip()) is None
+    )

@@ -1,0 +1,100 @@
+"""Is each tagged fact of a page in the prediction, right, and in its place? Rules, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from formlab.metrics._match import MISSING, Match, Verdict, Wanted
+from formlab.metrics._places import Places, tokens
+from formlab.metrics._spec import Metric
+
+__all__ = ["METRICS", "MISSING", "Verdict", "Wanted", "counts", "judge", "locate"]
+
+
+def locate(gold: Places, kind: str, value: str, mark: int) -> Wanted | None:
+    """Where a tagged fact stands in its page; None if its tag holds no text that is shown.
+
+    A tag on part of a number or word stands for all of it.
+    """
+    if mark not in gold.marks:
+        return None
+    first, last = gold.spanned(*gold.marks[mark])
+    wanted = tokens(value)
+    if len(wanted) > last - first:
+        # A currency sign that was given a number: the two stand together further on, if anywhere.
+        near = [place for place in gold.find(wanted) if first <= place <= first + 200]
+        first, last = (near[0], near[0] + len(wanted)) if near else (first, last)
+    return Wanted(kind, value, first, last) if last > first else None
+
+
+def judge(gold: Places, facts: Sequence[Wanted | None], pred: Places) -> list[Verdict]:
+    """A verdict on each fact of one page.
+
+    A fact is correct where the same tokens stand with the same sign, next to the same row label
+    or words and in the same column; every place of a value in the gold competes for the places
+    it has in the prediction. A whole number is one token, so it is never found inside another.
+
+    Examples
+    --------
+    >>> from formlab.text.flow import read
+    >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
+    >>> facts = [Wanted("number", "4,310", 2, 3), Wanted("number", "15", 5, 6)]
+    >>> judge(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))
+    [Verdict(found=True, correct=False, misplaced=False, text='4310'), \
+Verdict(found=True, correct=True, misplaced=False, text='15')]
+    """
+    match = Match(gold, pred)
+    return [MISSING if fact is None else match.verdict(fact) for fact in facts]
+
+
+def counts(verdicts: Sequence[Verdict]) -> dict[str, np.ndarray]:
+    """Tallies of each metric of `METRICS`, shape (facts, 2).
+
+    Examples
+    --------
+    >>> {name: t.sum(axis=0).tolist() for name, t in counts([MISSING]).items()}
+    {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
+'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
+    """
+    said = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
+    found, correct, misplaced = said.T
+    every = np.ones_like(found)
+    parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
+    return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=True)}
+
+
+def _alone(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
+    """Tallies of facts that are given as values without a page around them."""
+
+    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+        same = (tokens(gold) == tokens(pred) for gold, pred in zip(golds, preds, strict=True))
+        verdicts = [
+            Verdict(bool(tokens(pred)), right, False, pred)
+            for right, pred in zip(same, preds, strict=True)
+        ]
+        return counts(verdicts)[name]
+
+    return tallies
+
+
+def _metric(
+    name: str, title: str, direction: Literal["up", "down"], unit: str, source: str
+) -> Metric:
+    return Metric(
+        name=name, title=title, direction=direction, low=0.0, high=1.0, unit=unit, source=source,
+        view="counts", tallies=_alone(name), units=("fact",),
+    )  # fmt: skip
+
+
+_PAPER = "He et al., arXiv:2511.14998v1, equations 6 to 9"
+_RELEASE = "The-FinAI/FinCriticalED, evaluate_performance of the released notebook"
+_ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
+    ("fact_accuracy", "financial fact accuracy (FFA)", "up", "correct per gold fact", _PAPER),
+    ("fact_accuracy_of_found", "FFA of facts found", "up", "correct per found fact", _RELEASE),
+    ("fact_missing_rate", "facts missing", "down", "not found per gold fact", _RELEASE),
+    ("fact_misplaced_rate", "facts in a wrong row", "down", "misplaced per gold fact", "formlab"),
+)
+METRICS = {entry[0]: _metric(*entry) for entry in _ENTRIES}

@@ -1,0 +1,181 @@
+"""JSON accuracy, as the OmniAI benchmark defines it: 1 - changed leaves / leaves of the truth.
+
+A leaf is a string, number, boolean or null. A leaf that is only in the truth, one that is only in
+the prediction and one with another value each count as one change; under a member that is missing,
+extra or of another type all leaves count. Lists are compared without regard to order: equal items
+go together first, the rest so that the changes are fewest. The published tool pairs the rest of a
+list greedily, so it can count more changes on lists of several changed objects. The score stops at
+0, where a prediction changes more than the truth has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from formlab.metrics._spec import Metric
+
+# Deeper or longer than any form, shallower than Python's stack; more counts as all changed.
+_DEEPEST, _MOST_ITEMS = 200, 300
+
+
+def leaves(value: Any) -> int:
+    """How many leaves a JSON value has; an empty object or list has none.
+
+    Examples
+    --------
+    >>> leaves({"total": 9.5, "items": [{"name": "tea", "price": None}, "x"]})
+    4
+    """
+    count, stack = 0, [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            stack += one.values()
+        elif isinstance(one, list):
+            stack += one
+        else:
+            count += 1
+    return count
+
+
+def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
+    """How many leaves have to be added, deleted or changed to get from `pred` to `gold`.
+
+    Parameters
+    ----------
+    gold, pred
+        JSON values.
+    official
+        Whether a null that the prediction filled in counts as no change, as in the published
+        tool, whose count of the leaves of null is 0. Else it is one.
+
+    Examples
+    --------
+    >>> changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [2, 3], "c": 0})
+    4
+    >>> changes({"a": None}, {"a": 1}, official=True), changes({"a": None}, {"a": 1})
+    (0, 1)
+    """
+    return _changes(gold, pred, official, 0)
+
+
+def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
+    if depth > _DEEPEST:
+        return leaves(gold) + leaves(pred)
+    if isinstance(gold, dict) and isinstance(pred, dict):
+        return sum(
+            _changes(gold[key], pred[key], official, depth + 1)
+            if key in gold and key in pred
+            else leaves(gold.get(key) if key in gold else pred.get(key))
+            for key in gold.keys() | pred.keys()
+        )
+    if isinstance(gold, list) and isinstance(pred, list):
+        return _list_changes(gold, pred, official, depth)
+    if _same(gold, pred):
+        return 0
+    if official and gold is None:
+        return 0
+    # Another type counts as one change per leaf of the truth, an empty one as one.
+    return max(leaves(gold), 1)
+
+
+def _same(gold: Any, pred: Any) -> bool:
+    # In JSON true is not 1, though in Python it is.
+    return gold == pred and isinstance(gold, bool) == isinstance(pred, bool)
+
+
+def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) -> int:
+    ours, theirs = _unequal(gold, pred)
+    objects = [item for item in ours if isinstance(item, dict | list)]
+    others = [item for item in theirs if isinstance(item, dict | list)]
+    # A changed plain item is one taken out and one put in: nothing tells which was which.
+    plain = len(ours) - len(objects) + len(theirs) - len(others)
+    every = [leaves(item) for item in objects], [leaves(item) for item in others]
+    if not objects or not others or max(len(objects), len(others)) > _MOST_ITEMS:
+        return plain + sum(every[0]) + sum(every[1])
+    cost = np.array(
+        [[_changes(one, other, official, depth + 1) for other in others] for one in objects]
+    )
+    alone = np.add.outer(every[0], every[1])
+    rows, columns = linear_sum_assignment(np.minimum(cost, alone) - alone)
+    paired = (np.minimum(cost, alone) - alone)[rows, columns].sum()
+    return plain + sum(every[0]) + sum(every[1]) + int(paired)
+
+
+def _unequal(gold: list[Any], pred: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The items of both lists that have no equal in the other."""
+    keys = [[_key(item) for item in items] for items in (gold, pred)]
+    common = Counter(keys[0]) & Counter(keys[1])
+    left = []
+    for items, names in zip((gold, pred), keys, strict=True):
+        spent, rest = Counter(common), []
+        for item, name in zip(items, names, strict=True):
+            if spent[name]:
+                spent[name] -= 1
+            else:
+                rest.append(item)
+        left.append(rest)
+    return left[0], left[1]
+
+
+def _key(item: Any) -> str:
+    try:
+        return json.dumps(item, sort_keys=True, default=str)
+    except RecursionError:
+        return f"too deep {id(item)}"
+
+
+def accuracy_parts(gold: Any, pred: Any, *, official: bool = False) -> tuple[float, float]:
+    """Leaves of the truth that survive (never below 0), and leaves of the truth.
+
+    Examples
+    --------
+    >>> accuracy_parts({"a": 1, "b": 2, "c": 3, "d": 4}, {"a": 1, "b": 2, "c": 0})
+    (2.0, 4.0)
+    """
+    total = leaves(gold)
+    return float(max(0, total - changes(gold, pred, official=official))), float(total)
+
+
+def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Tallies of shape (n, 2) of pairs of JSON texts; a prediction that is none changes all.
+
+    Examples
+    --------
+    >>> json_tallies(['{"total": 9.5}'], ["no JSON"]).tolist()
+    [[0.0, 1.0]]
+    """
+    return np.array(
+        [
+            accuracy_parts(_loaded(gold), _loaded(pred))
+            for gold, pred in zip(golds, preds, strict=True)
+        ]
+    ).reshape(-1, 2)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+json_accuracy = Metric(
+    name="json_accuracy",
+    title="JSON accuracy",
+    direction="up",
+    low=0.0,
+    high=1.0,
+    unit="unchanged leaves per leaf of the truth",
+    source="OmniAI OCR benchmark, getomni-ai/benchmark",
+    view="counts",
+    units=("document",),
+    tallies=json_tallies,
+)
+JSON_METRICS = {"json_accuracy": json_accuracy}

@@ -1,0 +1,262 @@
+"""What a judge model said of each fact, checked: counts come from its verdicts, never from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import json_repair
+
+from formlab.metrics._places import Places, tokens
+from formlab.metrics.facts import MISSING, Verdict
+from formlab.text.markup import SILENT, Event, events, is_html, written_events
+
+# Published name of each type, its part of the keys of counts, and its part of those of rates.
+TYPES = {
+    "Number": ("Number", "number"),
+    "Temporal": ("Temporal", "temporal"),
+    "Monetary Unit": ("Monetary_Unit", "monetary_unit"),
+    "Reporting Entity": ("Reporting_Entity", "reporting_entity"),
+    "Financial Concepts": ("Financial_Concepts", "financial_concepts"),
+}
+# Beyond this length Python's parser, which the released code uses, may take minutes.
+_LONGEST = 300_000
+_SPACE = re.compile(r"\s+")
+_STEPS = (
+    (re.compile(r"\\[()]"), " "),
+    (re.compile(r"\\[\[\]]"), " "),
+    (re.compile(r"\\([%$])"), r"\1"),
+    (re.compile(r"\n\s*\n+"), "\n"),
+    (re.compile(r" {2,}"), " "),
+)
+Answer = dict[str, Any]
+
+
+def plain_text(prediction: str) -> str:
+    r"""A prediction as the released code gives it to the judge and searches it.
+
+    Examples
+    --------
+    >>> plain_text("<td>10\\%</td><td>5</td>")
+    '10% 5'
+    """
+    short = len(prediction) <= _LONGEST
+    stream = written_events(prediction) if short else _long(prediction)
+    pieces, silent = [], 0
+    for what, data, _ in stream:
+        if what == "text" and not silent:
+            blank = not data.strip(" \n\t\r\f")
+            pieces.append(("\n" if "\n" in data else " ") if blank else data)
+        elif data in SILENT:
+            silent = max(0, silent + (1 if what == "start" else -1))
+    text = " ".join(pieces)
+    for pattern, new in _STEPS:
+        text = pattern.sub(new, text)
+    return text.strip()
+
+
+def _long(prediction: str) -> Iterable[Event]:
+    return events(prediction) if is_html(prediction) else [Event("text", prediction)]
+
+
+def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: str) -> Answer:
+    """A judge's answer on one page after the released code's checks, bit for bit.
+
+    Parameters
+    ----------
+    raw
+        The answer, with `id` where known.
+    facts
+        The page's facts, with `type`.
+    text
+        The prediction, as from `plain_text`.
+
+    Returns
+    -------
+    dict
+        `raw` with its verdicts overruled and its counts recounted. A value that the judge did
+        not place is found, and correct, wherever it is part of the text: also "5" in "2015".
+    """
+    answer = json.loads(json.dumps(raw))
+    entries = [entry for entry in answer.get("entity_diagnostics") or [] if isinstance(entry, dict)]
+    lower = text.lower()
+    packed = _SPACE.sub("", lower)
+    for entry in entries:
+        _overrule(entry, lower, packed)
+    _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
+    for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
+        _recount(
+            answer, word, Counter(entry.get("type", "") for entry in entries if entry.get(key))
+        )
+    for part in ("", *(f"_with_{key}_type" for key, _ in TYPES.values())):
+        total, found = answer[f"total_entities{part}"], answer[f"found_entities{part}"]
+        answer[f"not_found_entities{part}"] = total - found
+    return answer
+
+
+def by_substring(values: Sequence[str], prediction: str) -> list[Verdict]:
+    """Verdicts of the released code's checks alone, where a judge placed nothing (mode `official`).
+
+    Examples
+    --------
+    >>> [verdict.correct for verdict in by_substring(["5", "6"], "in 2015")]
+    [True, False]
+    """
+    lower = plain_text(prediction).lower()
+    packed = _SPACE.sub("", lower)
+    verdicts = []
+    for value in values:
+        entry: Answer = {"value": value}
+        _overrule(entry, lower, packed)
+        found = entry.get("found_in_prediction", False)
+        verdicts.append(
+            Verdict(found, entry.get("correct", False), False, entry.get("matched_text", ""))
+        )
+    return verdicts
+
+
+def _overrule(entry: Answer, lower: str, packed: str) -> None:
+    value, matched = str(entry.get("value") or ""), str(entry.get("matched_text") or "")
+    if value and not (entry.get("found_in_prediction") and matched):
+        joined = _SPACE.sub("", value.lower())
+        if value.lower() in lower or (len(joined) >= 4 and joined in packed):
+            entry["found_in_prediction"] = True
+            if not matched:
+                entry["matched_text"] = matched = value
+    if matched and _same(matched, value):
+        entry["correct"] = True
+
+
+def _same(one: str, other: str) -> bool:
+    one, other = (_SPACE.sub(" ", text).strip().lower() for text in (one, other))
+    return bool(one) and one == other
+
+
+def _recount(answer: Answer, word: str, counts: Counter[str]) -> None:
+    answer[f"{word}_entities"] = counts.total()
+    for name, (key, _) in TYPES.items():
+        answer[f"{word}_entities_with_{key}_type"] = counts[name]
+
+
+def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The released code's figures over checked answers, in percent, bit for bit.
+
+    ``*_acc`` is correct over found, ``*_missing_rate`` not found over gold; ``*_error``, in
+    spite of its name, is about correct over gold, from the two rounded figures. 0 where nothing
+    is there to divide by.
+
+    Examples
+    --------
+    >>> counts = {"total_entities": 4, "found_entities": 2, "correct_entities": 1}
+    >>> [performance([counts])[name] for name in ("entity_acc", "missing_rate", "entity_error")]
+    [50.0, 50.0, 25.0]
+    """
+    answers = list(answers)
+    parts = {"": ""} | {name: f"_with_{key}_type" for key, name in TYPES.values()}
+    rates, missing = {}, {}
+    for name, part in parts.items():
+        total, found, correct = (
+            sum(int(answer.get(f"{word}_entities{part}") or 0) for answer in answers)
+            for word in ("total", "found", "correct")
+        )
+        rates[name] = round(correct / found * 100, 2) if found else 0.0
+        missing[name] = round((total - found) / total * 100, 2) if total else 0.0
+    figures = {_rate(name): value for name, value in rates.items()}
+    figures |= {f"{name}_missing_rate".lstrip("_"): value for name, value in missing.items()}
+    return figures | {
+        f"{name or 'entity'}_error": round(rates[name] * (1 - missing[name] / 100), 2)
+        for name in parts
+    }
+
+
+def _rate(name: str) -> str:
+    return f"{name}_acc" if name == "reporting_entity" else f"{name}_entity_acc".lstrip("_")
+
+
+def parse(text: str) -> tuple[Answer | None, str]:
+    """A judge's answer from its text, and its status: ok, repaired or bad_json.
+
+    Of an answer that breaks off, what can be read is kept.
+
+    Examples
+    --------
+    >>> parse('{"entity_diagnostics": [{"value": "5", "correct": true}')
+    ({'entity_diagnostics': [{'value': '5', 'correct': True}]}, 'repaired')
+    >>> parse("I cannot help with that.")
+    (None, 'bad_json')
+    """
+    try:
+        answer, status = json.loads(text), "ok"
+    except (json.JSONDecodeError, RecursionError):
+        try:
+            answer, status = json_repair.loads(text[: 1 << 20], skip_json_loads=True), "repaired"
+        except (ValueError, RecursionError):
+            answer, status = None, "bad_json"
+    return (answer, status) if isinstance(answer, dict) and answer else (None, "bad_json")
+
+
+def settled(
+    raw: Mapping[str, Any] | None,
+    facts: Sequence[Mapping[str, str]],
+    pred: Places,
+    notes: Counter[str] | None = None,
+) -> list[Verdict]:
+    """One verdict per fact from a judge's answer (mode `fixed`).
+
+    Entries are matched to facts by `number` (from 1), else by type, value and hint, each once. A
+    fact that the judge skipped is missing; entries for facts that are not there, and second
+    entries for one fact, are counted in `notes` and left out. What the judge calls correct must
+    be found; the value must stand in the prediction in whole tokens.
+
+    Examples
+    --------
+    >>> from formlab.text.flow import read
+    >>> fact = {"type": "Number", "value": "5", "hint": "page 5"}
+    >>> said = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
+    >>> settled({"entity_diagnostics": [said]}, [fact], Places(read("in 2015")))[0].correct
+    False
+    """
+    notes = Counter() if notes is None else notes
+    entries: dict[int, Mapping[str, Any]] = {}
+    listed = (raw or {}).get("entity_diagnostics")
+    for entry in listed if isinstance(listed, list) else []:
+        place = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
+        if place is None:
+            notes["judge: entries for no fact"] += 1
+        elif place in entries:
+            notes["judge: facts listed twice"] += 1
+        else:
+            entries[place] = entry
+    notes["judge: facts skipped"] += len(facts) - len(entries)
+    return [_verdict(entries.get(n), fact, pred, notes) for n, fact in enumerate(facts)]
+
+
+def _fact_of(
+    entry: Mapping[str, Any], facts: Sequence[Mapping[str, str]], taken: Mapping[int, Any]
+) -> int | None:
+    number = entry.get("number")
+    if isinstance(number, int) and not isinstance(number, bool):
+        return number - 1 if 0 < number <= len(facts) else None
+    said = (entry.get("type"), entry.get("value"))
+    same = [n for n, fact in enumerate(facts) if (fact["type"], fact["value"]) == said]
+    hint = entry.get("context_hint")
+    close = [n for n in same if facts[n].get("hint") == hint] or same
+    return next((n for n in close if n not in taken), close[0] if close else None)
+
+
+def _verdict(
+    entry: Mapping[str, Any] | None, fact: Mapping[str, str], pred: Places, notes: Counter[str]
+) -> Verdict:
+    if entry is None:
+        return MISSING
+    there = bool(pred.find(tokens(fact["value"]))) or bool(pred.run_together(tokens(fact["value"])))
+    matched = entry.get("matched_text")
+    matched = matched if isinstance(matched, str) else ""
+    said = entry.get("correct") is True
+    correct = there and (said or _same(matched, fact["value"]))
+    notes["judge: called correct, not in the prediction"] += said and not there
+    found = correct or there or entry.get("found_in_prediction") is True
+    return Verdict(found, correct, False, matched or (fact["value"] if there else ""))

@@ -1,0 +1,235 @@
+"""Marks on a form: precision, recall and F1 of ticks, rings and table cells; whole cross fields.
+
+A mark is something a pen or a cursor did that may be right or wrong on its own. A box that is
+rightly left empty is no mark: it adds nothing to any of the counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from formlab import text
+from formlab.metrics._spec import Metric
+from formlab.text.normalise import LADDER_STEPS
+
+# The one mark of a field that is a single box.
+TICK = "\u2611"
+_EMPTY = frozenset(
+    {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked", "blank"}
+)
+_TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
+# More cells than any form has; a bound on what a hostile value may cost.
+_MOST, _MOST_PARTS = 20_000, 200
+_CELL = re.compile(r"\t|\s\|\s|\|")
+_PART = re.compile(r"[;\n]|\s\|\s")
+_BOX = re.compile(r"^(\[\s*[x✓✔]?\s*\]|\(\s*[x✓✔•]\s*\)|[☐☑☒✓✔])\s*", re.IGNORECASE)
+
+
+def marks(value: str, *, subtype: str | None = None) -> Counter[str]:
+    """The marks that a value states.
+
+    A value that says checked or unchecked is one mark or none. A ``table-grid`` is the multiset of
+    its cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
+    bars or tabs. Any other value is the set of its options (`formlab.text.choices`); an
+    ``annotation`` is a single mark, its whole text.
+
+    Examples
+    --------
+    >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("no"))
+    (['milk', 'tea'], True, [])
+    >>> sorted(marks("Mon | 8 | \\nTue | 8 | 2", subtype="table-grid"))
+    ['0:8', '0:mon', '1:2', '1:8', '1:tue']
+    """
+    plain = text.normalise(value, LADDER_STEPS)
+    if plain in _EMPTY or plain in ("[]", "{}"):
+        return Counter()
+    if subtype == "table-grid":
+        return _cells(value)
+    if subtype == "annotation":
+        return Counter([plain])
+    state = True if plain in _TICKED else text.checked(value)
+    # A ringed 1 or 0 is an option, a box can only be ticked or not.
+    if state is not None and not (subtype == "circle" and plain.isdecimal()):
+        return Counter([TICK] if state else [])
+    return Counter(text.choices(value) or [plain])
+
+
+def _cells(value: str) -> Counter[str]:
+    try:
+        table = json.loads(value)
+    except (ValueError, RecursionError):
+        table = None
+    if isinstance(table, list):
+        rows = [row if isinstance(row, list) else [row] for row in table]
+        if table and all(isinstance(row, dict) for row in table):
+            rows = [list(row.values()) for row in table]
+    else:
+        rows = [_CELL.split(line) for line in value.split("\n")]
+    # A rule between head and body, as Markdown has it, is no row of cells.
+    rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
+    found = (
+        f"{number}:{plain}"
+        for number, row in enumerate(rows)
+        for cell in row
+        if cell is not None and (plain := text.normalise(str(cell), LADDER_STEPS))
+    )
+    return Counter(one for one, _ in zip(found, range(_MOST), strict=False))
+
+
+def mark_counts(gold: Counter[str], pred: Counter[str]) -> tuple[int, int, int]:
+    """True positives, predicted marks, gold marks.
+
+    Examples
+    --------
+    >>> mark_counts(marks("Tea; Milk"), marks("milk; Jam; Rusk"))
+    (1, 3, 2)
+    """
+    return (gold & pred).total(), pred.total(), gold.total()
+
+
+def mark_tallies(
+    golds: Sequence[str], preds: Sequence[str], subtypes: Sequence[str | None] | None = None
+) -> dict[str, np.ndarray]:
+    """Tallies of shape (n, 2) of `mark_precision`, `mark_recall` and `mark_f1` for n fields.
+
+    Examples
+    --------
+    >>> mark_tallies(["Tea; Milk"], ["Milk; Jam; Rusk"])["mark_f1"].tolist()
+    [[2.0, 5.0]]
+    """
+    subtypes = subtypes or [None] * len(golds)
+    counts = np.array(
+        [
+            mark_counts(marks(gold, subtype=subtype), marks(pred, subtype=subtype))
+            for gold, pred, subtype in zip(golds, preds, subtypes, strict=True)
+        ],
+        dtype=float,
+    ).reshape(-1, 3)
+    hits, given, wanted = counts.T
+    return {
+        "mark_precision": np.stack([hits, given], axis=1),
+        "mark_recall": np.stack([hits, wanted], axis=1),
+        "mark_f1": np.stack([2 * hits, given + wanted], axis=1),
+    }
+
+
+def constituents(value: str) -> list[str]:
+    """The parts of a cross-modal value: what stands between semicolons, bars or line ends.
+
+    A box at the start of a part is a part of its own. A JSON list or object gives its members.
+
+    Examples
+    --------
+    >>> constituents("[x] Other: retired; see sketch")
+    ['checked', 'Other: retired', 'see sketch']
+    >>> constituents('{"ticked": true, "note": "retired"}')
+    ['checked', 'retired']
+    """
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, list | dict):
+        members = list(found.values()) if isinstance(found, dict) else found
+        raw = [_said(member) for member in members[:_MOST_PARTS]]
+    else:
+        raw = _PART.split(value, _MOST_PARTS)
+    parts = []
+    for part in raw:
+        box = _BOX.match(part.strip())
+        if box:
+            parts.append("checked" if re.search("[x✓✔•☑☒]", box[1].lower()) else "unchecked")
+            part = part.strip()[box.end() :]
+        if part.strip():
+            parts.append(part.strip())
+    return parts
+
+
+def _said(member: object) -> str:
+    if isinstance(member, bool):
+        return "checked" if member else "unchecked"
+    if isinstance(member, str):
+        return member
+    return "" if member is None else json.dumps(member, ensure_ascii=False)
+
+
+def all_constituents(gold: str, pred: str) -> bool:
+    """Whether every part of a cross-modal value is right, in any order, and none is added.
+
+    Parts are compared on the rung `typed` of the ladder, so amounts and dates may be written
+    otherwise, and a tick may be ``[x]`` or ``yes``.
+
+    Examples
+    --------
+    >>> all_constituents("[x] Fee paid; $1,200.00", "1200.00 USD; ☑ fee paid")
+    True
+    >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
+    False
+    """
+    wanted, given = constituents(gold), constituents(pred)
+    if len(wanted) != len(given):
+        return False
+    left = list(given)
+    for part in wanted:
+        # Equal texts first; a typed equal may also be wanted by another part.
+        found = next((one for one in left if _plain(one) == _plain(part)), None)
+        found = found or next((one for one in left if _same_part(part, one)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return True
+
+
+def _plain(part: str) -> str:
+    return text.normalise(part, LADDER_STEPS)
+
+
+def _same_part(gold: str, pred: str) -> bool:
+    tick, other = text.checked(gold), text.checked(pred)
+    if tick is not None and other is not None:
+        return tick == other
+    return text.ladder(gold, pred).typed
+
+
+def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    """Tallies of shape (n, 2): 1 where all parts of the field are right, of 1."""
+    hits = [all_constituents(gold, pred) for gold, pred in zip(golds, preds, strict=True)]
+    return np.array([[float(hit), 1.0] for hit in hits]).reshape(-1, 2)
+
+
+def _mark_metric(name: str, title: str, unit: str) -> Metric:
+    return Metric(
+        name=name,
+        title=title,
+        direction="up",
+        low=0.0,
+        high=1.0,
+        unit=unit,
+        source="FORMCRAFT, section 4.2 and Table 2",
+        view="counts",
+        units=("field",),
+        tallies=lambda golds, preds: mark_tallies(golds, preds)[name],
+    )
+
+
+mark_precision = _mark_metric("mark_precision", "precision of marks", "right marks per mark given")
+mark_recall = _mark_metric("mark_recall", "recall of marks", "right marks per mark on the form")
+mark_f1 = _mark_metric("mark_f1", "F1 of marks", "F1 over marks")
+cross_accuracy = Metric(
+    name="cross_accuracy",
+    title="accuracy, every constituent right",
+    direction="up",
+    low=0.0,
+    high=1.0,
+    unit="fields wholly right per field",
+    source="FORMCRAFT, section 4.2 and Table 3b",
+    view="counts",
+    units=("field",),
+    tallies=cross_tallies,
+)
+MARKING_METRICS = {m.name: m for m in (mark_precision, mark_recall, mark_f1, cross_accuracy)}

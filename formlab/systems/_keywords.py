@@ -1,0 +1,185 @@
+"""Entities of a form by key words: which label a value stands beside, and what it looks like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+# Points: how far below its label, and to its right, a value may stand.
+_BELOW, _RIGHT, _INDENT = 30.0, 200.0, 45.0
+
+
+class Run(NamedTuple):
+    """A piece of text on a page (from 1), in points from the top left."""
+
+    text: str
+    page: int
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+class Rule(NamedTuple):
+    """Where the value of an entity stands: which label, which sides of it, what it looks like.
+
+    Of the groups of `value` the one named `name` is the value, else all of it is.
+    """
+
+    label: str
+    value: str
+    sides: str = "inside right below"
+
+
+_DAY = (
+    r"(?:[0-9]{1,2}/[0-9]{1,2}/(?:[0-9]{4}|[0-9]{2})|[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"|[A-Z][a-z]{2,8}\.? [0-9]{1,2}, [0-9]{4})"
+)
+_DAYS = rf"(?P<flight_from>{_DAY}) ?(?:-|–|to) ?(?P<flight_to>{_DAY})"
+_AMOUNT = r"\(?\$ ?-?[0-9][0-9,]*\.[0-9]{2}\)?"
+_NUMBER = r"(?P<contract_num>[A-Z]{0,3}[0-9][0-9A-Z-]{2,})(?: ?/.*)?"
+_NAME = r"[^\W_].*[^\W_:].*"
+_LABELLED_NUMBERS = (
+    r"Invoice #",
+    r"Contract #",
+    r"Contract / Revision",
+    r"Order / Rev(?:ision)?",
+    r"Order #",
+)
+_FLIGHTS = (r"Flight Dates?", r"Order Flight", r"Flight(?: Start/End)?", r"Contract Dates")
+RULES: dict[str, tuple[Rule, ...]] = {
+    "contract_num": tuple(Rule(label, _NUMBER) for label in _LABELLED_NUMBERS),
+    "advertiser": (
+        Rule("Advertiser(?: Name)?", _NAME, "inside right"),
+        Rule("Advertiser", _NAME, "below"),
+    ),
+    "agency": (
+        Rule("Agency(?: Name)?", _NAME, "inside right"),
+        Rule("Agency", _NAME, "below"),
+    ),
+    "product": (
+        Rule("Product(?: Desc(?:ription)?)?", _NAME, "inside right"),
+        Rule("Product", _NAME, "below"),
+    ),
+    "property": (
+        Rule("(?:Property|Station)", _NAME, "inside right"),
+        Rule("Property", _NAME, "below"),
+    ),
+    "tv_address": (Rule("(?:TV )?Address", _NAME, "inside right"),),
+    "flight_from": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
+    "flight_to": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
+    "gross_amount": (
+        Rule(r"Total \$", _AMOUNT), Rule("Gross Total", _AMOUNT),
+        Rule(r"(?:Grand )?Totals?", _AMOUNT, "right"), Rule("Gross Amount", _AMOUNT),
+        Rule("(?:Total )?Gross(?: Amt)?", _AMOUNT),
+    ),
+    "file_date": (Rule("(?:Date|Dated|File date|Filed on)", _DAY),),
+    "registration_num": (Rule(r"Registration (?:No\.?|Number)", r"[0-9]{3,6}"),),
+    "registrant_name": (Rule(r"(?:Name of )?Registrant", _NAME),),
+    "foreign_principle_name": (Rule(r"(?:Name of )?Foreign Principal", _NAME),),
+    "signer_name": (Rule("(?:Signed by|Name of signer)", _NAME),),
+    "signer_title": (Rule("Title(?: of signer)?", _NAME),),
+}  # fmt: skip
+# Where a form splits label and value in sections, the name stands beside "Name:".
+_SECTION = {"advertiser": "Advertiser", "agency": "Agency"}
+
+
+def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, tuple[str, Run]]:
+    """The value of each entity, and where it stands, by the first rule that holds.
+
+    Examples
+    --------
+    >>> runs = [Run("Order #", 1, 10, 10, 60, 20), Run("204417", 1, 70, 10, 99, 20)]
+    >>> entities(runs, ["contract_num"])["contract_num"][0]
+    '204417'
+    """
+    found = {}
+    for name in names:
+        for value, run in _candidates(name, runs):
+            found[name] = (value, run)
+            break
+    return found
+
+
+def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+    for rule in RULES[name]:
+        # Forms number their questions.
+        label = re.compile(rf"(?:[0-9]+\. )?{rule.label}\s*:?", re.IGNORECASE)
+        value = re.compile(rule.value)
+        for run in runs:
+            match = label.match(run.text)
+            if match is None:
+                continue
+            for text, place in _beside(run, match.end(), rule.sides, runs):
+                if (hit := value.fullmatch(text)) and not _is_label(text):
+                    whole = _continued(place, text, runs) if rule.value == _NAME else hit[0]
+                    yield hit.groupdict().get(name) or whole, place
+    if name in _SECTION:
+        yield from _in_section(_SECTION[name], runs)
+
+
+def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+    rest = run.text[end:].strip()
+    if rest:
+        # Text that goes on after a whole label; a longer word is another label.
+        if "inside" in sides and not run.text[end - 1 : end + 1].isalnum():
+            yield rest, run
+        return
+    page = [other for other in runs if other.page == run.page and other is not run]
+    height = run.y1 - run.y0
+    if "right" in sides:
+        row = [
+            other for other in page
+            if abs(other.y0 - run.y0) < max(0.6 * height, 3) and 0 <= other.x0 - run.x1 < _RIGHT
+        ]  # fmt: skip
+        yield from ((other.text, other) for other in sorted(row, key=lambda other: other.x0))
+    if "below" in sides:
+        column = [
+            other for other in page
+            if 0 < other.y0 - run.y0 < _BELOW and abs(other.x0 - run.x0) < _INDENT
+        ]  # fmt: skip
+        order = sorted(column, key=lambda other: (other.y0 - run.y0, abs(other.x0 - run.x0)))
+        yield from ((other.text, other) for other in order)
+
+
+def _continued(run: Run, text: str, runs: Sequence[Run]) -> str:
+    """`text` with the line right below it, if that begins at the same place."""
+    height = run.y1 - run.y0
+    page = [other for other in runs if other.page == run.page]
+    for other in page:
+        step = other.y0 - run.y0
+        near = 0 < step < 1.35 * height and abs(other.x0 - run.x0) < 3
+        if near and not _is_label(other.text) and not _labelled(other, page):
+            return f"{text} {other.text}"
+    return text
+
+
+def _labelled(run: Run, page: Sequence[Run]) -> bool:
+    return any(
+        abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < _RIGHT / 2 and _is_label(other.text)
+        for other in page
+    )
+
+
+_LABELS = re.compile(
+    r"(?:.*:|.* #|Code|(?:Agency|Advertiser|Product|Invoice|Order|Contract)\b.*"
+    r"|(?:Billing|Sales|Account)\b.*"
+    r"|Demographic|Property|Name|Ref|Estimate.*|Special Handling|Original Date.*|[\W\d]*)",
+    re.IGNORECASE,
+)
+
+
+def _is_label(text: str) -> bool:
+    # A value may begin like a label, but no label is an amount, a date or a number.
+    return bool(_LABELS.fullmatch(text)) and not re.match(r"[\W]*[$0-9]", text)
+
+
+def _in_section(title: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+    heads = [run for run in runs if run.text == title]
+    for run in runs:
+        if run.text == "Name:" and any(
+            head.page == run.page and abs(head.y0 - run.y0) < 3 and head.x1 < run.x0
+            for head in heads
+        ):
+            yield from _beside(run, len(run.text), "right", runs)

@@ -1,0 +1,125 @@
+"""The system `rules`: key words and typed patterns over the text of a PDF, or over its OCR."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems._keywords import RULES, Run, entities
+from formlab.systems._spec import Reader, System
+from formlab.tables import BOX
+
+# A page with less text than this is a scan.
+_LEAST_TEXT = 20
+
+
+def start(settings: dict[str, Any], threads: int) -> Reader:
+    """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
+    engine: list[Any] = []
+
+    def ocr(image: Any) -> Any:
+        # Few documents are scans: the models are loaded at the first of them.
+        if not engine:
+            from rapidocr import RapidOCR
+
+            key = "EngineConfig.onnxruntime.intra_op_num_threads"
+            engine.append(RapidOCR(params={"Global.log_level": "error", key: threads}))
+        return engine[0](image)
+
+    def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
+        if document["image"] is None or root is None:
+            raise DataMissing("this document has no PDF", where=document["doc_id"])
+        path = root / document["image"]
+        pages = list(_pages(path, ocr, settings["scale"], settings["pages"]))
+        runs = [run for _, page in pages for run in page]
+        wanted = _wanted(document)
+        found = entities(runs, wanted)
+        factor = (document["width"] or pages[0][0]) / pages[0][0] if pages else 1.0
+        return [_row(name, value, run, factor) for name, (value, run) in found.items()]
+
+    return read
+
+
+def _wanted(document: dict[str, Any]) -> list[str]:
+    schema = json.loads(document["meta"] or "{}").get("schema")
+    names = [*schema["matches"], *schema["unlabelled"]] if schema else list(RULES)
+    return [name for name in names if name in RULES]
+
+
+def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
+    corners = (side * factor for side in run[2:])
+    row = {"task": "entity", "path": f"/{name}", "kind": name, "value": value, "page": run.page}
+    return row | dict(zip(BOX, corners, strict=True))
+
+
+def _pages(path: Path, ocr: Any, scale: float, limit: int) -> Iterator[tuple[float, list[Run]]]:
+    """Width of each page, and its runs in reading order."""
+    if files.read_bytes_start(path, 5) != b"%PDF-":
+        image = files.read_image(path)
+        yield float(image.width), _seen(ocr(image), 1, 1.0)
+        return
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+    with document:
+        for number in range(min(len(document), limit)):
+            page = document[number]
+            runs = _joined(list(_written(page, number + 1)))
+            if sum(len(run.text) for run in runs) < _LEAST_TEXT:
+                runs = _seen(ocr(page.render(scale=scale).to_numpy()), number + 1, scale)
+            yield page.get_width(), sorted(runs, key=lambda run: (round(run.y0), run.x0))
+
+
+def _written(page: Any, number: int) -> Iterator[Run]:
+    turned, (width, height) = page.get_rotation(), page.get_size()
+    text = page.get_textpage()
+    for place in range(text.count_rects()):
+        left, bottom, right, top = text.get_rect(place)
+        value = " ".join(text.get_text_bounded(left, bottom, right, top).split())
+        if not value:
+            continue
+        # The text's own coordinates are those of the page before it was turned.
+        corners = {
+            0: (left, height - top, right, height - bottom),
+            90: (bottom, left, top, right),
+            180: (width - right, bottom, width - left, top),
+            270: (width - top, height - right, width - bottom, height - left),
+        }[turned]
+        yield Run(value, number, *corners)
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Runs of one row that stand no further apart than words do, as one."""
+    whole: list[Run] = []
+    for run in sorted(runs, key=lambda run: (round(run.y1), run.x0)):
+        last = whole[-1] if whole else None
+        if last and abs(last.y1 - run.y1) < 2 and -1 < run.x0 - last.x1 < 0.4 * (last.y1 - last.y0):
+            top, bottom = min(last.y0, run.y0), max(last.y1, run.y1)
+            whole[-1] = Run(f"{last.text} {run.text}", run.page, last.x0, top, run.x1, bottom)
+        else:
+            whole.append(run)
+    return whole
+
+
+def _seen(result: Any, number: int, scale: float) -> list[Run]:
+    runs = []
+    for corners, value in zip(result.boxes if result.txts else (), result.txts or (), strict=True):
+        xs, ys = ([float(point[axis]) / scale for point in corners] for axis in (0, 1))
+        runs.append(Run(value, number, min(xs), min(ys), max(xs), max(ys)))
+    return runs
+
+
+SYSTEM = System(
+    name="rules",
+    title="key words and typed patterns over the text of PDFs; RapidOCR where a page has none",
+    start=start,
+    defaults={"scale": 2.0, "pages": 5},
+    versions=("pypdfium2", "rapidocr", "onnxruntime"),
+)

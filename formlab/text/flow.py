@@ -1,0 +1,243 @@
+"""The visible text of a page in reading order, block by block and cell by cell."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from formlab.text.markup import SILENT, Event, events, is_html
+
+_BLOCKS = frozenset(
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "br",
+        "caption",
+        "center",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "head",
+        "header",
+        "hr",
+        "html",
+        "legend",
+        "li",
+        "main",
+        "nav",
+        "ol",
+        "option",
+        "p",
+        "pre",
+        "section",
+        "select",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    ]
+)
+_LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+_GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")
+_RULE = re.compile(r"[\s|:+=-]+")
+
+
+@dataclass
+class Unit:
+    """A block or cell's visible text; `table`, `row`, `column` and `span` are -1 outside tables."""
+
+    text: str
+    table: int = -1
+    row: int = -1
+    column: int = -1
+    span: int = -1
+    head: bool = False
+
+
+@dataclass
+class _Table:
+    number: int
+    row: int = -1
+    column: int = 0
+    span: int = 1
+    head: bool = False
+    inside: bool = False
+    # Column → how many more rows a cell from above reaches into it.
+    reach: dict[int, int] = field(default_factory=dict)
+
+
+class Flow:
+    """Units of visible text in reading order, built from events.
+
+    `marks` maps the running number of each start tag named in `tags` to its unit and the start
+    and end of its text in there.
+
+    Examples
+    --------
+    >>> from formlab.text.markup import written_events
+    >>> flow = Flow(written_events("<tr><td>Cash<td><number>5</number> m"), tags={"number"})
+    >>> [unit.text for unit in flow.units], flow.marks
+    (['Cash', '5 m'], {0: (1, 0, 1)})
+    """
+
+    def __init__(
+        self, stream: Iterable[Event], *, tags: Iterable[str] = (), lines: bool = False
+    ) -> None:
+        self.units: list[Unit] = []
+        self.marks: dict[int, tuple[int, int, int]] = {}
+        self._tags, self._lines = frozenset(tags), lines
+        self._buffer: list[str] = []
+        self._length, self._spaced, self._silent, self._tables = 0, True, 0, 0
+        self._open: list[tuple[str, int, int, int]] = []
+        self._stack: list[_Table] = []
+        self._count = 0
+        for event in stream:
+            getattr(self, f"_{event.what}")(event)
+        self._flush()
+        while self._open:
+            self._close(len(self._open) - 1)
+
+    def _text(self, event: Event) -> None:
+        if self._silent:
+            return
+        if self._lines and not self._stack and "\n" in event.data:
+            self._plain(event.data)
+            return
+        self._add(event.data)
+
+    def _plain(self, data: str) -> None:
+        first, *rest = data.split("\n")
+        self._add(first)
+        for line in rest:
+            self._flush()
+            self._add(line)
+
+    def _add(self, data: str) -> None:
+        piece = _SPACE.sub(" ", data)
+        if self._spaced:
+            piece = piece.lstrip(" ")
+        if piece:
+            self._buffer.append(piece)
+            self._length += len(piece)
+            self._spaced = piece.endswith(" ")
+
+    def _flush(self) -> None:
+        text = "".join(self._buffer).rstrip()
+        if text:
+            table = self._stack[-1] if self._stack else None
+            where = (table.number, table.row, table.column, table.span) if table else (-1,) * 4
+            head = bool(table and table.head and table.inside)
+            self.units.append(Unit(text, *where, head=head))
+        self._buffer, self._length, self._spaced = [], 0, True
+
+    def _start(self, event: Event) -> None:
+        name = event.data
+        self._silent += name in SILENT
+        if name in _BLOCKS:
+            self._flush()
+        if name in self._tags:
+            self._open.append((name, self._count, len(self.units), self._length))
+            self._count += 1
+        elif name == "table":
+            self._stack.append(_Table(self._tables))
+            self._tables += 1
+        elif self._stack and name == "tr":
+            self._next_row(self._stack[-1])
+        elif self._stack and name in ("td", "th"):
+            self._next_cell(self._stack[-1], event)
+
+    def _next_row(self, table: _Table) -> None:
+        table.row, table.column, table.span, table.inside = table.row + 1, 0, 0, False
+        table.reach = {column: left - 1 for column, left in table.reach.items() if left > 1}
+
+    def _next_cell(self, table: _Table, event: Event) -> None:
+        if table.row < 0:
+            self._next_row(table)
+        table.column += table.span
+        while table.column in table.reach and table.reach[table.column] > 0:
+            table.column += 1
+        table.span, rows = event.spans
+        table.head, table.inside = event.data == "th", True
+        if rows > 1:
+            # One more than the rows below, as the next row counts all down by one.
+            cells = range(table.column, table.column + table.span)
+            table.reach |= dict.fromkeys(cells, rows)
+
+    def _end(self, event: Event) -> None:
+        name = event.data
+        if name in SILENT and self._silent:
+            self._silent -= 1
+        if name in self._tags:
+            places = [at for at, opened in enumerate(self._open) if opened[0] == name]
+            if places:
+                self._close(places[-1])
+            return
+        if name in _BLOCKS:
+            self._flush()
+        if name == "table" and self._stack:
+            self._stack.pop()
+        elif name in ("td", "th") and self._stack:
+            self._stack[-1].inside = False
+
+    def _close(self, place: int) -> None:
+        _, number, unit, start = self._open.pop(place)
+        if unit < len(self.units):
+            # The text was cut inside the tag: what belongs to its first block is marked.
+            self.marks[number] = (unit, start, len(self.units[unit].text))
+        elif unit == len(self.units) and self._length:
+            self.marks[number] = (unit, start, self._length)
+
+
+def read(text: str) -> Flow:
+    """The units of model output: HTML, Markdown with pipe tables, or plain lines.
+
+    Columns of plain lines are told apart by tabs, bars or two and more spaces.
+
+    Examples
+    --------
+    >>> units = read("| a | b |\\n|---|---|\\n| c | 1 |").units
+    >>> [(unit.text, unit.row, unit.column) for unit in units]
+    [('a', 0, 0), ('b', 0, 1), ('c', 1, 0), ('1', 1, 1)]
+    """
+    if is_html(text):
+        return Flow(events(text), lines=_LAYOUT.search(text) is None)
+    flow = Flow(())
+    table = -1
+    row = 0
+    for line in html.unescape(text).splitlines():
+        cells = line.strip()
+        if cells.count("|") < 2:
+            flow.units += [Unit(cell) for cell in map(str.strip, _GAP.split(cells)) if cell]
+            row = -1
+            continue
+        if row < 0 or table < 0:
+            table, row = table + 1, 0
+        if _RULE.fullmatch(cells):
+            continue
+        for column, cell in enumerate(cells.strip("|").split("|")):
+            if said := _SPACE.sub(" ", cell).strip():
+                flow.units.append(Unit(said, table, row, column, 1))
+        row += 1
+    return flow

@@ -1,0 +1,170 @@
+"""HTML as events, as a tree and as visible text, whatever its quality and size."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from html.entities import html5
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+from lxml import etree
+
+# What a browser does not show, and ruby glosses, which the published extraction leaves out too.
+SILENT = frozenset({"script", "style", "template", "rt", "rp"})
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "iframe", "rt", "rp"})
+VOID = frozenset(
+    [
+        "area",
+        "base",
+        "basefont",
+        "bgsound",
+        "br",
+        "col",
+        "command",
+        "embed",
+        "frame",
+        "hr",
+        "image",
+        "img",
+        "input",
+        "isindex",
+        "keygen",
+        "link",
+        "menuitem",
+        "meta",
+        "nextid",
+        "param",
+        "source",
+        "spacer",
+        "track",
+        "wbr",
+    ]
+)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_SPACE = re.compile(r"\s+")
+# Beyond these a span is hostile: it would only cost memory.
+_MOST_COLUMNS, _MOST_ROWS = 100, 500
+
+
+class Event(NamedTuple):
+    """A start tag, an end tag or a run of text; `data` is the tag's name or the text."""
+
+    what: str
+    data: str
+    spans: tuple[int, int] = (1, 1)
+
+
+class _Tokens(HTMLParser):
+    """Events as they are written, nothing moved or closed: what gold annotations need."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.events: list[Event] = []
+        self.text: list[str] = []
+
+    def cut(self) -> None:
+        if self.text:
+            self.events.append(Event("text", "".join(self.text)))
+            self.text = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.cut()
+        self.events.append(Event("start", tag, _spans(dict(attrs))))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.cut()
+        self.events.append(Event("end", tag))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def handle_charref(self, name: str) -> None:
+        self.text.append(html.unescape(f"&#{name};"))
+
+    def handle_entityref(self, name: str) -> None:
+        self.text.append(html5.get(f"{name};", f"&{name}"))
+
+    def handle_comment(self, data: str) -> None:  # noqa: ARG002 - the parser's interface
+        self.cut()
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def written_events(markup: str) -> list[Event]:
+    """The tags and texts of an HTML file as they are written, also where tags are not closed.
+
+    Examples
+    --------
+    >>> [event.data for event in written_events("<p>5 &lt; <Number>6")]
+    ['p', '5 < ', 'number', '6']
+    """
+    parser = _Tokens()
+    parser.feed(markup)
+    parser.close()
+    parser.cut()
+    return parser.events
+
+
+def tree(markup: str) -> etree._Element | None:
+    """The tree that libxml2 makes of HTML, of whatever quality and size; None for no content."""
+    # NUL and half surrogate pairs are no characters of a document.
+    data = markup.replace("\0", "\ufffd").encode("utf-8", "replace")
+    parser = etree.HTMLParser(encoding="utf-8", recover=True, huge_tree=True)
+    try:
+        return etree.fromstring(data, parser) if data.strip() else None
+    except etree.ParseError:
+        return None
+
+
+def events(markup: str) -> Iterator[Event]:
+    """The tags and texts of a tree that is built from any HTML in time that is linear in it."""
+    root = tree(markup)
+    if root is None:
+        return
+    for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if isinstance(node.tag, str):
+            yield Event(what, node.tag, _spans(node.attrib) if what == "start" else (1, 1))
+        text = node.text if what == "start" else node.tail
+        # iterwalk tells of a comment once, whose text is not shown and whose tail is.
+        if text and (what != "start" or isinstance(node.tag, str)):
+            yield Event("text", text)
+
+
+def _spans(attributes: Iterable) -> tuple[int, int]:
+    def span(name: str, most: int) -> int:
+        text = attributes.get(name) or ""  # type: ignore[attr-defined]
+        return min(max(int(text), 1), most) if text.isdecimal() and len(text) < 9 else 1
+
+    return span("colspan", _MOST_COLUMNS), span("rowspan", _MOST_ROWS)
+
+
+def is_html(text: str) -> bool:
+    """Whether a text has at least one tag; model output is HTML, Markdown or plain."""
+    return _TAG.search(text) is not None
+
+
+def visible_text(markup: str) -> str:
+    """The text of HTML or of plain text: pieces joined by one space, white space collapsed.
+
+    Examples
+    --------
+    >>> visible_text("<td>Net&nbsp;sales</td><td>5</td><script>x()</script>")
+    'Net sales 5'
+    """
+    if "<" in markup and ">" in markup:
+        root = tree(markup)
+        pieces = [] if root is None else [piece.strip() for piece in _texts(root)]
+        markup = " ".join(filter(None, pieces))
+    return _SPACE.sub(" ", html.unescape(markup)).strip()
+
+
+def _texts(root: etree._Element) -> Iterator[str]:
+    hidden = 0
+    for what, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if what in ("start", "end") and node.tag in _HIDDEN:
+            hidden += 1 if what == "start" else -1
+        text = node.text if what == "start" else node.tail
+        if text and not hidden:
+            yield text

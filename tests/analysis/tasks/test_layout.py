@@ -1,0 +1,61 @@
+import polars as pl
+import pytest
+
+from formlab import analysis
+from formlab.tables import only
+
+# Form `a` of the fixture: the question "Name:" (entity 0) linked to its answer (entity 1), and an
+# answer without text (entity 2) that no question claims; `b` has one entity of another kind.
+LINK = {"doc_id": "a", "path": "/links/0/1", "kind": "link", "task": "layout", "value": "0 1"}
+ENTITIES = [
+    {"doc_id": "a", "path": "/entities/0", "kind": "question", "value": "Name:"},
+    {"doc_id": "a", "path": "/entities/1", "kind": "answer", "value": "Ada Berg"},
+    {"doc_id": "a", "path": "/entities/2", "kind": "answer", "value": ""},
+]
+
+
+def rows(evaluation, metric):
+    return {r["doc_id"]: r for r in only(evaluation.scores, metric=metric).to_dicts()}
+
+
+def test_the_same_tree_has_distance_zero_and_a_missing_form_the_whole_tree(evaluate):
+    result = evaluate(LINK, *ENTITIES)
+    distance, similarity = rows(result, "tree_edit_distance"), rows(result, "tree_similarity")
+    assert distance["a"]["value"] == 0
+    assert similarity["a"]["value"] == 1
+    # The one entity of `b` stands at depth 1 below the form: to insert it costs 1 / (1 + 1).
+    assert (distance["b"]["value"], distance["b"]["status"]) == (0.5, "missing")
+    assert similarity["b"]["value"] == 0
+
+
+def test_pooled_distance_is_the_mean_over_documents(evaluate):
+    summary = analysis.summarise(evaluate(LINK, *ENTITIES))
+    row = only(summary, metric="tree_edit_distance", slice="all").row(0, named=True)
+    assert row["value"] == pytest.approx(0.25)
+    assert (row["n_docs"], row["n_missing"]) == (2, 1)
+
+
+def test_predictions_without_groups_or_links_are_not_scored_and_counted(evaluate):
+    result = evaluate(*ENTITIES)
+    assert "tree_edit_distance" not in result.scores["metric"]
+    assert result.notes["trees not compared: the predictions give no groups or links"] == 2
+
+
+def test_unusable_answers_count_as_empty_forms_with_their_status(evaluate):
+    result = evaluate({"doc_id": "a", "status": "refused", "text": "no"})
+    assert {doc: r["status"] for doc, r in rows(result, "tree_similarity").items()} == {
+        "a": "refused", "b": "missing",
+    }  # fmt: skip
+    assert {r["value"] for r in rows(result, "tree_similarity").values()} == {0}
+
+
+def test_cases_are_the_edit_script_and_their_costs_add_up_to_the_distance(evaluate):
+    result = evaluate(LINK, *ENTITIES[:2], {"doc_id": "b", "path": "/Total/Sum", "value": "9.00"})
+    nodes = result.cases.filter(pl.col("task") == "layout")
+    costs = dict(nodes.group_by("doc_id").agg(pl.col("cost").sum()).rows())
+    distance = rows(result, "tree_edit_distance")
+    for doc, row in distance.items():
+        assert costs[doc] == pytest.approx(row["value"])
+    # The unfilled answer of `a` is no node that the prediction names.
+    ops = nodes.filter(pl.col("doc_id") == "a").sort("path")["subtype"].to_list()
+    assert sorted(ops) == ["deleted", "kept"]

@@ -1,0 +1,120 @@
+import json
+
+import polars as pl
+import pytest
+
+from formlab.benchmarks._facts import tagged
+from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.errors import DataBroken, DataMissing
+from formlab.text.markup import written_events
+
+PAGE = "<html><body><table><tr><td>Cash</td><td><NUMBER>5</NUMBER></td></tr></table></body></html>"
+
+
+def facts(markup):
+    return [(fact.type, fact.value) for fact in tagged(written_events(markup))]
+
+
+def write(root, pages):
+    for number, page in enumerate(pages):
+        data = page if isinstance(page, bytes) else page.encode()
+        (root / f"gold_{number}.txt").write_bytes(data)
+    return root
+
+
+def load(root):
+    return BENCHMARK.load("test", root)
+
+
+def test_both_vocabularies_in_any_case_and_inside_markup():
+    page = "<p><Date>May 1</Date> <b><NUMBER>5<i>,0</i></NUMBER></b> <temporal>Q2</temporal>"
+    assert facts(page) == [("Number", "5,0"), ("Temporal", "May 1"), ("Temporal", "Q2")]
+
+
+def test_facts_go_by_type_and_then_from_top_to_bottom():
+    page = "<reportingentity>A</reportingentity><number>1</number><date>D</date><number>2</number>"
+    assert [value for _, value in facts(page)] == ["1", "2", "D", "A"]
+
+
+@pytest.mark.parametrize(
+    ("page", "value"),
+    [
+        ("<monetaryunit>$</monetaryunit><number>5</number>", "$5"),
+        ("<monetaryunit>$</monetaryunit> <b><number>5</number></b>", "$5"),
+        ("<b><monetaryunit>€</monetaryunit></b><i><number>5</number></i>", "€5"),
+        ("<monetaryunit>$</monetaryunit> about <number>5</number>", "$"),
+        ("<monetaryunit>$</monetaryunit>", "$"),
+        ("<monetaryunit>million</monetaryunit><number>5</number>", "million"),
+    ],
+)
+def test_a_lone_currency_sign_takes_the_number_beside_it(page, value):
+    assert ("Monetary Unit", value) in facts(page)
+
+
+def test_nested_tags_are_both_facts_and_counted(tmp_path):
+    write(tmp_path, ["<number>1 <number>2</number></number> and more text for context"])
+    corpus = load(tmp_path)
+    assert corpus.records["value"].drop_nulls().to_list()[1:] == ["12", "2"]
+    assert corpus.flaws["fact tags nested in a fact tag"] == 1
+
+
+def test_an_unclosed_tag_ends_with_its_element_and_is_counted(tmp_path):
+    write(tmp_path, ["<table><tr><td><number>1 x</td><td>2</td></tr></table>"])
+    corpus = load(tmp_path)
+    assert corpus.records.filter(pl.col("path") == "/facts/0")["value"][0] == "1 x"
+    assert corpus.flaws["fact tags not closed"] == 1
+
+
+def test_a_tag_without_text_is_no_fact_and_is_counted(tmp_path):
+    corpus = load(write(tmp_path, ["<number> </number>", PAGE]))
+    assert corpus.documents["n_fields"].to_list() == [0, 1]
+    assert corpus.flaws == {"fact tags without text": 1, "pages without a fact": 1}
+
+
+def test_latin_1_bytes_are_read_and_counted(tmp_path):
+    corpus = load(write(tmp_path, ["<number>5</number> caf\xe9".encode("latin-1")]))
+    assert corpus.flaws["files in latin-1"] == 1
+    assert "café" in corpus.records["value"][0]
+
+
+def test_a_page_of_5_megabytes_with_unclosed_tags_keeps_its_hints_short(tmp_path):
+    page = "<p>row <number>12</number> of a long page " * 3_000 + "x" * 5_000_000
+    corpus = load(write(tmp_path, [page]))
+    hints = [json.loads(meta)["hint"] for meta in corpus.records["meta"].drop_nulls()]
+    assert len(hints) == 3_000
+    assert max(map(len, hints)) <= 40 + 2 + 40
+
+
+def test_csv_rows_are_pages_numbered_from_0(tmp_path):
+    file = tmp_path / "input.csv"
+    file.write_text(
+        'image,matched_html\na.png,"<number>1</number>"\nb.png,"<p>\n""q"" <date>2</date>"\n'
+    )
+    corpus = load(tmp_path)
+    assert corpus.documents["doc_id"].to_list() == ["0", "1"]
+    assert corpus.records.filter(pl.col("path").is_not_null())["value"].to_list() == ["1", "2"]
+    assert load(file).records["value"].to_list() == corpus.records["value"].to_list()
+
+
+def test_a_csv_without_html_names_the_columns_that_would_do(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataBroken, match="x.csv:1.*matched_html"):
+        load(tmp_path)
+
+
+def test_an_empty_folder_says_what_is_expected(tmp_path):
+    with pytest.raises(DataMissing, match="gold_0.txt"):
+        load(tmp_path)
+
+
+def test_facts_equal_those_of_the_released_code(shared):
+    root = shared / "golden" / "fincriticaled"
+    expected = json.loads((root / "entities.json").read_text())
+    records = load(root).records.filter(pl.col("path").is_not_null())
+    for page, facts_of_page in expected.items():
+        rows = records.filter(pl.col("doc_id") == page)
+        metas = [json.loads(meta) for meta in rows["meta"]]
+        assert [
+            {"type": meta["type"], "value": value, "context_hint": meta["hint"]}
+            for meta, value in zip(metas, rows["value"], strict=True)
+        ] == facts_of_page

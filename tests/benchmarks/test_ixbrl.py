@@ -1,0 +1,69 @@
+import pytest
+
+from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks.ixbrl import gold_pages, write_pages
+from formlab.errors import DataBroken
+
+FILING = """<?xml version="1.0"?>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
+<div style="display:none"><ix:header><ix:hidden>
+<ix:nonNumeric name="dei:X">no</ix:nonNumeric></ix:hidden></ix:header></div>
+<p>Annual report of <ix:nonNumeric name="dei:EntityRegistrantName">Tarn Corp.</ix:nonNumeric></p>
+<hr style="page-break-after:always"/>
+<ix:nonNumeric name="us-gaap:TextBlock"><p>Income <ix:nonFraction name="us-gaap:NI"
+ scale="6" sign="-" format="ixt:num-dot-decimal" unitRef="usd">1,279</ix:nonFraction>)</p>
+<hr style="page-break-after:always"/><p>Shares <ix:nonFraction name="us-gaap:S"
+ format="ixt:num-comma-decimal">1.234,5</ix:nonFraction>
+<ix:nonFraction name="z">—</ix:nonFraction></p></ix:nonNumeric>
+</body></html>"""
+
+
+@pytest.fixture
+def filing(tmp_path):
+    file = tmp_path / "filing.htm"
+    file.write_text(FILING)
+    return file
+
+
+def test_pages_are_cut_at_breaks_also_inside_a_text_block(filing):
+    pages, facts, _ = gold_pages(filing)
+    assert [len(page) for page in facts] == [1, 1, 1]
+    assert "<reportingentity>Tarn Corp.</reportingentity>" in pages[0]
+    assert "<number>1,279</number>)" in pages[1]
+    assert "ix:" not in "".join(pages)
+
+
+def test_scale_sign_and_format_make_the_value_that_the_issuer_states(filing):
+    _, facts, _ = gold_pages(filing)
+    assert facts[1][0]["value"] == "-1279000000"
+    assert facts[2][0]["value"] == "1234.5"
+
+
+def test_what_is_hidden_or_prints_no_figure_is_counted(filing):
+    _, _, notes = gold_pages(filing)
+    assert notes["hidden facts left out"] == 1
+    assert notes["tags without a printed figure, date or name left out"] == 2
+
+
+def test_other_html_is_refused(tmp_path):
+    file = tmp_path / "x.htm"
+    file.write_text("<html><body><p>5</p></body></html>")
+    with pytest.raises(DataBroken, match="inline XBRL"):
+        gold_pages(file)
+
+
+@pytest.mark.browser
+def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
+    notes = write_pages(filing, tmp_path / "out", dpi=150)
+    corpus = BENCHMARK.load("test", tmp_path / "out")
+    assert notes["pages"] == corpus.documents.height == 3
+    assert set(corpus.documents["width"]) == {1275}
+    assert corpus.documents["n_fields"].to_list() == [1, 1, 1]
+
+
+def test_real_filings_keep_every_tag_or_count_it(shared):
+    # 674 + 86 tags in one filing, 948 + 95 in the other.
+    for name, tags in (("ixbrl-aapl-20250329.htm", 760), ("ixbrl-nvda-10q-20250827.htm", 1043)):
+        pages, facts, notes = gold_pages(shared / "data" / "sec" / name)
+        assert notes.pop("facts") + sum(notes.values()) == tags
+        assert len(pages) == len(facts) > 20

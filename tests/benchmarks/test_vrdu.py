@@ -1,0 +1,201 @@
+import json
+
+import polars as pl
+import pytest
+
+from formlab.benchmarks import vrdu
+from formlab.errors import DataBroken, DataMissing, UnknownName
+
+from ..made_vrdu import BOX, SPLIT, make, one, put
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make(tmp_path)
+
+
+def test_entities_forms_and_line_items_become_records(root):
+    put(root, [
+        ["who", [one("Ann Lee"), one("A. Lee"), one("Ann Lee")]],
+        ["tag", [one("x")]], ["tag", [one("y")]],
+        [["sum", "what"], [[one("5"), one("tea")]]],
+        [["what"], [[one("jam")]]],
+    ])  # fmt: skip
+    records = vrdu.read(SPLIT, root).check().records
+    assert records.select("path", "kind", "subtype", "value", "accepted").rows() == [
+        ("/who", "who", "string", "Ann Lee", ["A. Lee", "Ann Lee"]),
+        ("/tag/0", "tag", "string", "x", []),
+        ("/tag/1", "tag", "string", "y", []),
+        ("/line_item/0/sum", "sum", "money", "5", []),
+        ("/line_item/0/what", "what", "string", "tea", []),
+        ("/line_item/1/what", "what", "string", "jam", []),
+    ]
+    # Fractions of a page of 1000 by 2000 pixels.
+    assert records.select("page", "x0", "y0", "x1", "y1").row(0) == (1, 100, 400, 500, 800)
+    assert json.loads(records["meta"][0]) == {
+        "boxes": [BOX] * 3,
+        "segments": [[[0, 7]], [[0, 6]], [[0, 7]]],
+    }
+
+
+def test_split_name_tells_task_template_size_and_seed(root):
+    corpus = vrdu.read(SPLIT, root)
+    assert corpus.documents["doc_id"].to_list() == ["a.pdf", "b.pdf"]
+    assert corpus.documents.select("template", "domain").unique().rows() == [("Short-Form", "Made")]
+    meta = json.loads(corpus.documents["meta"][0])
+    assert (meta["task"], meta["train_size"], meta["seed"]) == ("unseen", 10, 4)
+    tasks = {
+        "FARA-lv1-single_Amendment-train_10-test_300-valid_100-SD_0": ("single", "Amendment"),
+        "FARA-lv2-mixed_template-train_10-test_300-valid_100-SD_0": ("mixed", None),
+        "FARA-lv3-unk_Dissemination_Report-train_10-test_300-valid_100-SD_0": (
+            "unseen", "Dissemination_Report",
+        ),
+        "DeepForm-kno_template-train_10-test_5-valid_100-SD_2": ("single", None),
+        "DeepForm-mixed_template-train_10-test_5-valid_100-SD_2": ("mixed", None),
+        "DeepForm-unk_template-train_10-test_5-valid_100-SD_2": ("unseen", None),
+    }  # fmt: skip
+    for name, expected in tasks.items():
+        assert (vrdu.decode(name).task, vrdu.decode(name).template) == expected
+    assert vrdu.decode("my split") is None
+
+
+def test_splits_are_found_on_disk(root):
+    assert vrdu.splits(root) == {SPLIT: 2}
+    (root / "main" / "pdfs" / "c.pdf").write_bytes(b"%PDF-")
+    assert vrdu.splits(root.parent) == {SPLIT: 2, "Made-pdfs": 1}
+    corpus = vrdu.read("Made-pdfs", root)
+    assert corpus.documents.select("doc_id", "image").rows() == [("c.pdf", "main/pdfs/c.pdf")]
+    with pytest.raises(UnknownName, match=SPLIT):
+        vrdu.read("../main/meta", root)
+    with pytest.raises(DataMissing, match="few_shot-splits"):
+        vrdu.splits(root / "main" / "pdfs")
+
+
+def test_packed_file_reads_the_same(root):
+    plain = vrdu.read(SPLIT, root)
+    (root / "main" / "dataset.jsonl").unlink()
+    put(root, [], packed=True)
+    assert vrdu.read(SPLIT, root).documents.equals(plain.documents)
+
+
+def test_cut_off_gzip_is_one_error_with_its_line(root):
+    (root / "main" / "dataset.jsonl").unlink()
+    file = put(root, [["who", [one("Ann")]]], packed=True)
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(DataBroken, match=r"cut off.*dataset\.jsonl\.gz:\d.*download it again"):
+        vrdu.read(SPLIT, root)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ([["who", "Ann"]], r"an annotation is.*dataset\.jsonl:1#/annotations/0"),
+        ([["who", [one("Ann")], 1]], "an annotation is"),
+        ([[["sum"], []]], "an annotation is"),
+        ([["who", [[5, BOX, []]]]], "an entity is"),
+        ({"who": "Ann"}, r"list of 'annotations'.*dataset\.jsonl:1"),
+    ],
+)
+def test_annotation_of_another_shape_is_one_clear_error(root, annotations, message):
+    put(root, annotations)
+    with pytest.raises(DataBroken, match=message):
+        vrdu.read(SPLIT, root)
+
+
+def test_broken_line_and_unknown_encoding_name_their_line(root):
+    file = root / "main" / "dataset.jsonl"
+    file.write_bytes(file.read_bytes() + b'{"filename": \n')
+    with pytest.raises(DataBroken, match=r"dataset\.jsonl:4"):
+        vrdu.read(SPLIT, root)
+    file.write_bytes(b'{"filename": "\xff"}\n')
+    with pytest.raises(DataBroken, match=r"not UTF-8.*dataset\.jsonl:1"):
+        vrdu.read(SPLIT, root)
+
+
+def test_flaws_are_counted_and_nothing_leaves(root):
+    put(root, [
+        ["who", [one("Ann", [0.1, 0.2, 0.5, 0.4])]], ["who", [one("Bea")]], ["odd", [one("z")]],
+        [["what", "bogus"], [[one("tea"), one("5")]]],
+        [["sum", "sum"], [[one("5"), one("6")]]],
+        [["sum", "what"], [[one("7")]]],
+        ["day", [["1/1/20\ud83d", BOX, []]]],
+    ])  # fmt: skip
+    corpus = vrdu.read(SPLIT, root).check()
+    assert corpus.flaws == {
+        "PDFs missing": 2,
+        "boxes missing or malformed": 1,
+        "entities that meta.json does not know": 1,
+        "line items with a component that meta.json does not know": 1,
+        "line items with a component twice": 1,
+        "line items with more names than values, or fewer": 1,
+        "unrepeated entities annotated twice": 1,
+        "values with half a character, now U+FFFD": 1,
+    }
+    rows = corpus.records.select("path", "value", "x0").rows()
+    assert rows[:4] == [
+        ("/who", "Ann", None),
+        ("/who/1", "Bea", 100),
+        ("/odd/0", "z", 100),
+        ("/line_item/0/what", "tea", 100),
+    ]
+    assert [row[0] for row in rows[4:]] == [
+        "/line_item/0/bogus", "/line_item/1/sum", "/line_item/1/sum/1", "/line_item/2/sum",
+        "/line_item/2/what", "/day",
+    ]  # fmt: skip
+    assert rows[-2][1] is None
+
+
+def test_documents_without_gold_and_those_given_twice_are_counted(root):
+    file = put(root, [["who", [one("Ann")]]])
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([lines[0], lines[0].replace("Ann", "Bea"), lines[2]]))
+    corpus = vrdu.read(SPLIT, root)
+    assert corpus.records["value"].to_list() == ["Bea"]
+    assert corpus.flaws["documents given twice, the last one counts"] == 1
+    assert corpus.flaws["documents of the split that have no gold"] == 1
+
+
+def test_path_out_of_the_folder_is_not_followed(root):
+    (root / "secret.pdf").write_bytes(b"%PDF-")
+    put(root, [], file_path="../secret.pdf")
+    assert vrdu.read(SPLIT, root).documents["image"].null_count() == 2
+
+
+def test_labels_are_the_gold_where_there_is_no_data_set(root):
+    (root / "main" / "dataset.jsonl").unlink()
+    with pytest.raises(DataMissing, match="deepform-2020-labels"):
+        vrdu.read(SPLIT, root)
+    labels = root / "deepform-2020-labels.csv"
+    labels.write_text('file_id,who,sum\na,"Lee, Ann",$5\nb,,\n')
+    corpus = vrdu.read(SPLIT, root).check()
+    assert corpus.records.select("doc_id", "path", "value", "status").rows() == [
+        ("a.pdf", "/who", "Lee, Ann", "ok"), ("a.pdf", "/sum", "$5", "ok"),
+        ("b.pdf", "/who", None, "unscored"), ("b.pdf", "/sum", None, "unscored"),
+    ]  # fmt: skip
+    assert corpus.flaws["labels left blank"] == 2
+    schema = vrdu.Schema.of(corpus)
+    assert schema.entities == ["who", "sum"]
+    assert schema.unlabelled == ("day", "tag", "what")
+    for text, message in (
+        ("file_id,who\na\n", r"csv:2"),
+        ("id,who\n", "csv:1"),
+        ("file_id,who\na,x\na,y\n", "twice"),
+    ):
+        labels.write_text(text)
+        with pytest.raises(DataBroken, match=message):
+            vrdu.read(SPLIT, root)
+
+
+@pytest.mark.parametrize("meta", ["[]", "{}", '{"entity_name_to_match_func": {"a": 1}}'])
+def test_broken_meta_says_what_is_wanted(root, meta):
+    (root / "main" / "meta.json").write_text(meta)
+    with pytest.raises(DataBroken, match="entity_name_to_match_func"):
+        vrdu.read(SPLIT, root)
+
+
+def test_published_labels_and_splits_are_read(shared):
+    home = shared / "data/vrdu/ad-buy-form"
+    assert len(vrdu.splits(home)) == 37
+    corpus = vrdu.read("DeepForm-pdfs", home)
+    assert corpus.documents.height == 140
+    assert corpus.records.filter(pl.col("value").is_not_null())["kind"].value_counts().height == 5

@@ -1,0 +1,185 @@
+"""The FORMCRAFT sample: what it has to show, and that its arithmetic is right."""
+
+import ast
+import importlib.util
+import json
+import operator
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import text
+from formlab.benchmarks import formcraft
+from formlab.benchmarks.formcraft.taxonomy import MODALITIES, RELATIONS
+
+ROOT = Path(__file__).parents[2] / "data" / "sample" / "formcraft"
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+             ast.Div: operator.truediv}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return formcraft.read("test", ROOT).check()
+
+
+@pytest.fixture(scope="module")
+def fields(corpus):
+    return corpus.records.filter(
+        pl.col("task").is_in(["text", "marking", "visual", "cross"]), pl.col("path").is_not_null()
+    )
+
+
+def items(corpus, task):
+    rows = corpus.records.filter(pl.col("task") == task)
+    return [row | {"meta": json.loads(row["meta"])} for row in rows.iter_rows(named=True)]
+
+
+def test_there_are_sixteen_forms_without_a_flaw_in_under_three_megabytes(corpus):
+    assert corpus.documents.height == 16
+    assert corpus.flaws == {}
+    assert sum(file.stat().st_size for file in ROOT.rglob("*.*")) < 3_000_000
+    pages = [len(json.loads(meta)["pages"]) for meta in corpus.documents["meta"]]
+    assert Counter(pages) == {1: 14, 2: 2}
+
+
+def test_every_modality_and_subtype_occurs(fields):
+    found = set(fields.select("modality", "subtype").unique().rows())
+    assert found == {(modality, small) for modality, all in MODALITIES.items() for small in all}
+
+
+def test_groups_nest_to_depth_four(corpus):
+    groups = corpus.records.filter(pl.col("kind") == "group")["path"]
+    assert max(path.count("/") for path in groups) == 4
+
+
+def test_boxes_are_ticked_and_empty_and_values_are_filled_and_missing(fields):
+    values = {kind: set(group["value"]) for (kind,), group in fields.group_by("kind")}
+    assert {"checked", "unchecked"} <= values["checkbox"]
+    assert "" in values["string"]
+    assert fields.filter(pl.col("subtype") == "circle", pl.col("value") == "").height == 1
+    assert fields.filter(pl.col("subtype") == "annotation").height >= 8
+
+
+def test_every_relation_label_occurs_in_questions_and_in_checks(corpus):
+    for task in ("vqa", "consistency"):
+        rows = corpus.records.filter(pl.col("task") == task)
+        for axis, names in RELATIONS.items():
+            assert set(rows[axis]) == set(names), (task, axis)
+
+
+def value_of(formula, values):
+    """The formula in exact fractions; written apart from the generator's own."""
+    node = ast.parse(formula, mode="eval").body
+    if isinstance(node, ast.BinOp):
+        left, right = (value_of(ast.unparse(side), values) for side in (node.left, node.right))
+        return OPERATORS[type(node.op)](left, right)
+    return values[node.id] if isinstance(node, ast.Name) else Fraction(node.value)
+
+
+def number(value):
+    found = text.money(value)
+    return Fraction(found.amount if found else text.number(value))
+
+
+def test_every_derived_answer_follows_from_the_fields_by_arithmetic(corpus, fields):
+    at = {
+        (doc, path): value for doc, path, value in fields.select("doc_id", "path", "value").rows()
+    }
+    checked = Counter()
+    for task in ("vqa", "consistency"):
+        for item in items(corpus, task):
+            derivation = item["meta"].get("derivation")
+            if not derivation or not text.number(item["value"].replace("$", "")):
+                continue
+            values = {name: number(at[item["doc_id"], path])
+                      for name, path in derivation["fields"].items()}  # fmt: skip
+            exact, said = value_of(derivation["formula"], values), item["value"]
+            # Answers are written to as many decimals as they show.
+            shown = Fraction(text.number(said.replace("$", "").replace("%", "")))
+            step = Fraction(1, 10 ** len(said.rpartition(".")[2])) if "." in said else 1
+            assert abs(exact - shown) <= step / 2, (item["doc_id"], item["path"], exact)
+            checked[task] += 1
+    assert checked["vqa"] >= 9
+    assert checked["consistency"] >= 8
+
+
+def test_a_check_expects_what_stands_in_its_dependent_field(corpus, fields):
+    at = {
+        (doc, path): value for doc, path, value in fields.select("doc_id", "path", "value").rows()
+    }
+    for item in items(corpus, "consistency"):
+        found = at[item["doc_id"], item["meta"]["dependent"]]
+        assert text.ladder(item["value"], found, kind=item["kind"]).typed, item["path"]
+        assert 0 < item["confidence"] <= 1
+
+
+def test_an_answer_is_one_of_its_options(corpus):
+    for item in items(corpus, "vqa"):
+        options = {text.normalise(option) for option in item["meta"].get("options", [])}
+        assert not options or text.choices(item["value"]) <= options, item["path"]
+
+
+def test_scope_says_where_the_fields_of_an_item_stand(corpus, fields):
+    page = {(doc, path): page for doc, path, page in fields.select("doc_id", "path", "page").rows()}
+    for task in ("vqa", "consistency"):
+        for item in items(corpus, task):
+            meta = item["meta"]
+            paths = meta.get("fields") or [meta["source"], meta["dependent"]]
+            paths += list((meta.get("derivation") or {}).get("fields", {}).values())
+            pages = {page[item["doc_id"], path] for path in paths}
+            assert (item["scope"] == "cross-page") == (len(pages) > 1), (
+                item["doc_id"],
+                item["path"],
+            )
+
+
+def test_every_box_lies_on_its_page_and_filled_ones_hold_ink(corpus, fields):
+    pages = dict(corpus.documents.select("doc_id", "meta").rows())
+    images = {
+        (doc, number): np.asarray(Image.open(ROOT / name).convert("L"), dtype=float)
+        for doc, meta in pages.items()
+        for number, name in enumerate(json.loads(meta)["pages"], start=1)
+    }
+    columns = ("doc_id", "path", "page", "value", "x0", "y0", "x1", "y1")
+    for doc, path, page, value, *box in fields.select(columns).rows():
+        x0, y0, x1, y1 = map(int, box)
+        image = images[doc, page]
+        assert 0 <= x0 < x1 <= image.shape[1], (doc, path)
+        assert 0 <= y0 < y1 <= image.shape[0], (doc, path)
+        if value:
+            assert image[y0:y1, x0:x1].min() < 160, (doc, path)
+
+
+def test_a_group_covers_its_fields(corpus, fields):
+    groups = corpus.records.filter(pl.col("kind") == "group")
+    for doc, path, page, *outer in groups.select(
+        "doc_id", "path", "page", "x0", "y0", "x1", "y1"
+    ).rows():
+        inner = fields.filter(
+            pl.col("doc_id") == doc,
+            pl.col("page") == page,
+            pl.col("path").str.starts_with(path + "/"),
+        )
+        assert inner.height
+        assert inner["x0"].min() >= outer[0]
+        assert inner["y0"].min() >= outer[1]
+        assert inner["x1"].max() <= outer[2]
+        assert inner["y1"].max() <= outer[3]
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("fontpkg_kalam") is None, reason="the sample's fonts are not installed"
+)
+def test_the_generator_writes_the_committed_annotations():
+    from data.sample.generate.formcraft.__main__ import SEED, drawn
+    from data.sample.generate.formcraft.forms import FORMS
+
+    assert len(FORMS) == 16
+    for form in FORMS:
+        committed = json.loads((ROOT / "test" / "forms" / f"{form.name}.json").read_text("utf-8"))
+        assert json.loads(json.dumps(drawn(form, SEED)[0])) == committed, form.name

@@ -1,0 +1,269 @@
+import datetime
+import json
+import random
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab.metrics import entities
+from formlab.metrics._matches import published_date
+from formlab.metrics.entities import LEAVES, f1, macro_f1, match_entities, same_values
+
+PATTERNS = (
+    "%m/%d/%y", "%m/%d/%Y", "%m/%d", "%b%d/%y", "%m-%d-%Y", "%m-%d-%y", "%B%d,%Y", "%Y/%m/%d",
+)  # fmt: skip
+FUNCTIONS = {
+    "who": "GeneralStringMatch", "sum": "PriceMatch", "day": "DateMatch", "at": "AddressMatch",
+    "id": "NumericalStringMatch", "name": "NameMatch", "odd": "NoSuchMatch",
+}  # fmt: skip
+
+
+def leaves(items):
+    """Items as frames: each is (document, name, value) or (document, name, [(part, value), …])."""
+    rows = []
+    for number, (doc, name, value) in enumerate(items):
+        parts = value if isinstance(value, list) else [(None, value)]
+        for component, text in parts:
+            first, *rest = (text,) if isinstance(text, str) else text
+            rows.append({
+                "doc": doc, "item": number, "name": name, "component": component,
+                "value": first, "accepted": rest, "identity": None,
+            })  # fmt: skip
+    return pl.DataFrame(rows, schema=LEAVES)
+
+
+def matched(gold, pred, mode="official"):
+    found = match_entities(leaves(gold), leaves(pred), FUNCTIONS, mode=mode)
+    return found.pairs.rows(), found.forgiven.tolist()
+
+
+def strptime_date(value):
+    kept = re.sub(r"[^0-9a-zA-Z/\-,]", "", value)
+    for pattern in PATTERNS:
+        try:
+            return datetime.datetime.strptime(kept, pattern).date()
+        except ValueError:
+            continue
+    return None
+
+
+def test_dates_are_read_as_strptime_reads_them():
+    generator = random.Random(0)
+    read = 0
+    for _ in range(20_000):
+        day = datetime.date(
+            generator.choice([1950, 1968, 1969, 2000, 2022]),
+            generator.randint(1, 12),
+            generator.randint(1, 28),
+        )
+        value = day.strftime(
+            generator.choice([*PATTERNS, "%d/%m/%y", "%b %d, %Y", "%Y-%m-%d", "%d %B %Y"])
+        )
+        if generator.random() < 0.5:
+            place = generator.randrange(len(value) + 1)
+            value = (
+                value[:place]
+                + generator.choice("0123456789/-, .aJ")
+                + value[place + generator.randint(0, 1) :]
+            )
+        assert published_date(value) == strptime_date(value), value
+        read += published_date(value) is not None
+    assert read > 5_000
+    for value in (
+        "02/29",
+        "02/30/20",
+        "02/29/20",
+        "00/01/20",
+        "0000/01/01",
+        "MAY1,2020",
+        "May1/20",
+    ):
+        assert published_date(value) == strptime_date(value), value
+
+
+@pytest.mark.parametrize(
+    ("function", "gold", "pred", "official", "fixed"),
+    [
+        ("DateMatch", "07/01/22", "July 01, 2022", True, True),
+        ("DateMatch", "07/01/22", "01/07/22", True, True),
+        ("DateMatch", "07/01/22", "2022-07-01", False, True),
+        ("DateMatch", "07/01/22", "1 July 2022", False, True),
+        ("DateMatch", "07/01/22", "Jul 1, 2022", False, True),
+        ("DateMatch", "July 1, 2022", "January 7, 2022", True, False),
+        ("DateMatch", "unknown.", "unknown", True, True),
+        ("DateMatch", "05/06", "5/6", True, True),
+        ("DateMatch", "05/06/20", "05/07/20", False, False),
+        ("PriceMatch", "$ 40,000", "40000.00", True, True),
+        ("PriceMatch", "(12.50)", "12.50", True, False),
+        ("PriceMatch", "-5", "5", True, False),
+        ("PriceMatch", "(12.50)", "-$12.50", True, True),
+        ("PriceMatch", "1.234,56", "1,234.56", False, True),
+        ("PriceMatch", "none", "none", False, False),
+        ("PriceMatch", "9" * 400, "9" * 400, False, False),
+        ("AddressMatch", "12 Main St", "12 Main St.\n", True, True),
+        ("AddressMatch", "12 Main St", "12 Main Street", False, False),
+        ("AddressMatch", "abcdef", "abc", True, True),
+        ("NumericalStringMatch", "No. 12-34", "1234", True, True),
+        ("NumericalStringMatch", "0012", "12", False, False),
+        ("NameMatch", "Ann  Lee", "AnnLee", True, True),
+        ("NameMatch", "Ann Lee", "Ann Lee.", False, False),
+        ("GeneralStringMatch", "A.B. & Co", "AB Co", True, True),
+        ("GeneralStringMatch", "ab", "AB", False, False),
+        ("DefaultMatch", " a  b", "a b", True, True),
+        ("NoSuchMatch", "a.b", "a b", False, False),
+    ],
+)  # fmt: skip
+def test_values_match_by_their_type(function, gold, pred, official, fixed):
+    for mode, expected in (("official", official), ("fixed", fixed)):
+        assert same_values(function, [gold], [pred], mode=mode).tolist() == [expected]
+        assert same_values(function, [pred], [gold], mode=mode).tolist() == [expected]
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+@pytest.mark.parametrize(
+    "function", ["DateMatch", "PriceMatch", "AddressMatch", "NameMatch", "GeneralStringMatch"]
+)
+def test_hostile_values_do_not_crash(function, mode):
+    odd = [
+        "",
+        "\x00",
+        "\u2028" * 9,
+        "<b>",
+        "1" * 5_000_000,
+        " " * 1_000_000 + "1/1/20",
+        "١٢/٠١/٢٠",
+        "−5",
+        "e\u0301" * 99,
+        "inf",
+        "nan",
+        "1e5",
+        "1_0",
+    ]
+    assert same_values(function, odd, odd[::-1], mode=mode).shape == (len(odd),)
+
+
+def test_any_accepted_form_will_do_and_the_first_prediction_wins():
+    gold = [("a", "day", ["1/2/20", "Jan 2020"]), ("b", "who", "x")]
+    pred = [("a", "who", "x"), ("a", "day", "Jan. 2020"), ("a", "day", "01/02/20")]
+    gold[0] = ("a", "day", [(None, ("1/2/20", "Jan 2020"))])
+    assert matched(gold, pred) == ([(0, 1, 1.0)], [])
+    assert matched(gold, pred, "fixed") == ([(0, 1, 1.0)], [])
+
+
+def test_officially_one_prediction_may_satisfy_two_golds_fixed_uses_it_once():
+    gold, pred = [("a", "sum", "5"), ("a", "sum", "$5")], [("a", "sum", "5.00")]
+    assert matched(gold, pred)[0] == [(0, 0, 1.0), (1, 0, 1.0)]
+    assert matched(gold, pred, "fixed")[0] == [(0, 0, 1.0)]
+
+
+def test_officially_an_equal_prediction_is_forgiven_a_like_one_is_not():
+    gold = [("a", "sum", "5")]
+    pred = [("a", "sum", "5.00"), ("a", "sum", "5.00"), ("a", "sum", "5.0")]
+    assert matched(gold, pred) == ([(0, 0, 1.0)], [1])
+    assert matched(gold, pred, "fixed") == ([(0, 0, 1.0)], [])
+
+
+def test_line_items_match_in_their_own_order_officially_and_in_any_order_fixed():
+    gold = [("a", "item", [("who", "x"), ("sum", "5")])]
+    pred = [("a", "item", [("sum", "5"), ("who", "x")])]
+    assert matched(gold, pred)[0] == []
+    assert matched(gold, pred, "fixed")[0] == [(0, 0, 1.0)]
+
+
+def test_line_items_earn_partial_credit_by_the_best_assignment():
+    # Gold 0 and prediction 0 share one part of 2 + 2: 2·1/4 = 0.5; with prediction 1, which has
+    # one part alone, 2·1/3. Gold 1 agrees wholly with prediction 0, so gold 0 takes the other.
+    gold = [
+        ("a", "item", [("who", "x"), ("sum", "5")]),
+        ("a", "item", [("who", "x"), ("sum", "6")]),
+    ]
+    pred = [("a", "item", [("who", "x"), ("sum", "6")]), ("a", "item", [("sum", "5")])]
+    assert matched(gold, pred, "fixed")[0] == [(0, 1, 2 / 3), (1, 0, 1.0)]
+
+
+def naive(gold, pred):
+    """The published rules one pair at a time: pairs and forgiven items of one document each."""
+    pairs, forgiven = [], []
+    for i, (doc, name, value) in enumerate(gold):
+        for j, (other_doc, other_name, guess) in enumerate(pred):
+            if (doc, name) != (other_doc, other_name) or isinstance(value, list) != isinstance(
+                guess, list
+            ):
+                continue
+            ours, theirs = (v if isinstance(v, list) else [(name, v)] for v in (value, guess))
+            if [part for part, _ in ours] != [part for part, _ in theirs]:
+                continue
+            if all(
+                bool(same_values(FUNCTIONS[part], [mine], [yours])[0])
+                for (part, mine), (_, yours) in zip(ours, theirs, strict=True)
+            ):
+                pairs.append((i, j, 1.0))
+                break
+    taken = {j for _, j, _ in pairs}
+    for j, one in enumerate(pred):
+        if j not in taken and any(pred[k] == one for k in taken):
+            forgiven.append(j)
+    return pairs, forgiven
+
+
+def drawn(generator):
+    values = {"who": ["x", "y."], "sum": ["5", "$5.00", "6"], "day": ["1/2/20", "02/01/20", "?"]}
+
+    def one():
+        doc, kind = generator.choice("ab"), generator.choice(["flat", "flat", "item"])
+        if kind == "flat":
+            name = generator.choice(list(values))
+            return doc, name, generator.choice(values[name])
+        parts = generator.sample(list(values), generator.randint(1, 3))
+        return doc, "item", [(part, generator.choice(values[part])) for part in parts]
+
+    return [one() for _ in range(generator.randint(0, 9))]
+
+
+def test_official_matching_is_that_of_a_plain_loop():
+    generator = random.Random(1)
+    agreed = 0
+    for _ in range(150):
+        gold, pred = drawn(generator), drawn(generator)
+        assert matched(gold, pred) == naive(gold, pred), json.dumps([gold, pred])
+        agreed += len(naive(gold, pred)[0])
+    assert agreed > 100
+
+
+def test_fixed_uses_each_item_once_and_never_earns_more_than_there_is():
+    generator = random.Random(2)
+    for _ in range(150):
+        gold, pred = drawn(generator), drawn(generator)
+        pairs, _ = matched(gold, pred, "fixed")
+        assert len({i for i, _, _ in pairs}) == len({j for _, j, _ in pairs}) == len(pairs)
+        assert all(0 < credit <= 1 for *_, credit in pairs)
+        assert sum(c for *_, c in matched(gold, gold, "fixed")[0]) == len(gold)
+        backward = matched(pred, gold, "fixed")[0]
+        assert sum(c for *_, c in pairs) == pytest.approx(sum(c for *_, c in backward))
+
+
+def test_scores_of_counts_follow_the_hand_count():
+    # 3 found, 6 in the gold, 4 predicted: P = 3/4, R = 3/6, F1 = 2·3/10.
+    parts = np.array([3.0, 6, 4, 0])
+    scores = [entities.METRICS[name].score(parts) for name in ("precision", "recall", "f1")]
+    assert scores == [0.75, 0.5, 0.6]
+
+
+def test_absent_entities_are_zero_officially_and_left_out_of_the_fixed_mean():
+    # Of three entities one has F1 1/2, one is in no gold but predicted, one is nowhere.
+    counts = [1.0, 2, 2, 0, 0, 3, 0, 0, 0]
+    assert macro_f1.score(np.array([*counts, 1])) == pytest.approx(0.5 / 3)
+    assert macro_f1.score(np.array([*counts, 0])) == 0.5
+    # Published: recall is 1 where there is nothing to find and something was predicted.
+    assert entities.macro_recall.score(np.array([*counts, 1])) == pytest.approx((0.5 + 1 + 0) / 3)
+    assert np.isnan(macro_f1.score(np.array([0.0, 0, 0, 0])))
+
+
+@pytest.mark.parametrize("metric", entities.METRICS.values(), ids=entities.METRICS)
+def test_gold_against_itself_is_best_something_against_other_is_worst(metric):
+    assert metric("a b", "a  b").value == 1
+    assert metric("a", "b").value == 0
+    assert np.isnan(metric("", "").value)
+    assert (f1("a", "a") + f1("b", "")).value == pytest.approx(2 / 3)

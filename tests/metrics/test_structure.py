@@ -1,0 +1,66 @@
+import pytest
+
+from formlab.metrics.structure import structure, structure_score
+
+ROWS = "".join(
+    f"<tr><td>Row {name}</td><td>{n}</td><td>{n + 40}</td></tr>" for n, name in enumerate("abcdef")
+)
+PAGE = f"<html><body><h1>Title</h1><table>{ROWS}</table><p>End note</p></body></html>"
+
+
+def test_a_page_against_itself_keeps_all():
+    assert structure(PAGE, PAGE) == (
+        2,
+        (),
+        dict.fromkeys(("closed", "order", "tables", "rows", "columns"), 1.0),
+    )
+
+
+def test_fact_tags_do_not_count_as_structure():
+    tagged = PAGE.replace("<td>5</td>", "<td><number>5</number></td>")
+    assert structure(tagged, PAGE).score == 2
+
+
+def test_a_lost_row_of_six_is_a_point_less():
+    # 5 of 6 rows are 0.83, and 17 of 20 blocks 0.85: below 0.9, above 0.5.
+    kept = structure(PAGE, PAGE.replace("<tr><td>Row c</td><td>2</td><td>42</td></tr>", ""))
+    assert (kept.score, kept.reasons) == (
+        1,
+        ("blocks in their order: 0.85", "5 of 6 table rows kept"),
+    )
+
+
+def test_a_table_cut_in_two_halves_the_share_of_tables():
+    cut = PAGE.replace("<tr><td>Row d", "</table><table><tr><td>Row d")
+    kept = structure(PAGE, cut)
+    assert kept.shares["tables"] == 0.5
+    assert kept.score == 1
+
+
+def test_columns_that_run_together_lose_the_score():
+    merged = PAGE.replace("</td><td>4", " 4")
+    assert structure(PAGE, merged).score < 2
+
+
+def test_blocks_in_another_order_are_told():
+    turned = f"<html><body><p>End note</p><table>{ROWS}</table><h1>Title</h1></body></html>"
+    # 20 blocks, of which the table's 18 keep their order.
+    assert structure(PAGE, turned).shares["order"] == pytest.approx(0.9, abs=0.03)
+
+
+def test_tags_left_open_are_not_closed():
+    assert structure(PAGE, PAGE.replace("</h1>", "").replace("</table>", "")).shares["closed"] < 1
+
+
+@pytest.mark.parametrize("pred", ["", "  \n", "Row a 0 40\nRow b 1 41", "<" * 10_000, "\ud800\0"])
+def test_a_prediction_without_tables_has_no_point(pred):
+    assert structure(PAGE, pred).score == 0
+
+
+def test_a_page_without_tables_needs_none():
+    assert structure("<p>One.</p><p>Two.</p>", "One.\nTwo.").score == 2
+
+
+def test_the_corpus_score_is_the_mean_of_points():
+    total = structure_score(PAGE, PAGE) + structure_score(PAGE, "")
+    assert total.value == 1.0

@@ -1,0 +1,84 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from formlab.benchmarks import vrdu
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems import pdf_rules
+from formlab.systems._keywords import RULES, Run, entities
+
+SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "vrdu"
+
+
+def page(*runs):
+    return [Run(text, 1, x, y, x + 6 * len(text), y + 9) for text, x, y in runs]
+
+
+def values(runs, *names):
+    return {name: value for name, (value, _) in entities(runs, names).items()}
+
+
+def test_value_stands_inside_right_of_or_below_its_label():
+    assert values(page(("Contract # 26804224", 10, 10)), "contract_num") == {
+        "contract_num": "26804224"
+    }
+    runs = page(("Advertiser", 10, 10), ("Ada Quill", 120, 10), ("Product", 10, 22))
+    assert values(runs, "advertiser") == {"advertiser": "Ada Quill"}
+    runs = page(("Contract Dates", 10, 10), ("04/24/20 - 04/30/20", 10, 22))
+    assert values(runs, "flight_from", "flight_to") == {
+        "flight_from": "04/24/20",
+        "flight_to": "04/30/20",
+    }
+
+
+def test_longer_label_is_not_the_label_and_a_label_is_no_value():
+    runs = page(("Advertiser Code", 10, 10), ("769", 120, 10), ("Agency Ref", 10, 22))
+    assert values(runs, "advertiser", "agency") == {}
+
+
+def test_name_goes_on_in_the_line_right_below_unless_that_has_a_label():
+    runs = page(("Advertiser:", 10, 10), ("Friends of", 100, 10), ("Ada Quill", 100, 20))
+    assert values(runs, "advertiser") == {"advertiser": "Friends of Ada Quill"}
+    runs += page(("Product", 10, 20))
+    assert values(runs, "advertiser") == {"advertiser": "Friends of"}
+
+
+def test_amount_must_look_like_one():
+    runs = page(
+        ("Gross Total", 10, 10), ("pending", 100, 10), ("Totals", 10, 40), ("$1,200.50", 100, 40)
+    )
+    assert values(runs, "gross_amount") == {"gross_amount": "$1,200.50"}
+
+
+def test_sample_is_read_from_text_layer_and_from_scans():
+    corpus = vrdu.read("MadeFilings-pdfs", SAMPLE)
+    read = pdf_rules.start(pdf_rules.SYSTEM.defaults, 1)
+    gold = {
+        row["path"]: row
+        for row in corpus.records.to_dicts()
+        if row["doc_id"] == corpus.documents["doc_id"][-1]
+    }
+    # The last document is a scan: RapidOCR reads it.
+    for document in (corpus.documents.row(0, named=True), corpus.documents.row(-1, named=True)):
+        found = read(document, SAMPLE)
+        assert {row["path"] for row in found} == {
+            f"/{name}" for name in RULES if f"/{name}" in gold
+        }
+    number = next(row for row in found if row["path"] == "/registration_num")
+    wanted = gold["/registration_num"]
+    assert number["value"] in wanted["accepted"] + [wanted["value"]]
+    # It is where one of its surface forms was drawn, in pixels of the page.
+    width, height = corpus.documents.select("width", "height").row(-1)
+    drawn = [(box[1] * width, box[2] * height) for box in json.loads(wanted["meta"])["boxes"]]
+    assert any((number["x0"], number["y0"]) == pytest.approx(place, abs=5) for place in drawn)
+
+
+def test_document_without_pdf_or_with_a_broken_one_is_one_clear_error(tmp_path):
+    read = pdf_rules.start(pdf_rules.SYSTEM.defaults, 1)
+    document = {"doc_id": "a", "image": None, "meta": None, "width": None}
+    with pytest.raises(DataMissing, match="no PDF"):
+        read(document, tmp_path)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and no more")
+    with pytest.raises(DataBroken, match="not a readable PDF"):
+        read(document | {"image": "a.pdf"}, tmp_path)

@@ -1,0 +1,265 @@
+"""Form trees, from FORMCRAFT JSON and from records, however hostile."""
+
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from formlab import tables
+from formlab.benchmarks import funsd, sroie
+from formlab.benchmarks.formcraft.records import field_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.errors import DataBroken
+from formlab.trees import MAX_LEVELS, Node, flatten, from_form, from_records
+
+
+def shape(tree):
+    """(label, value, depth) of every node in document order."""
+    flat = flatten(tree)
+    return [
+        (node.label, node.value, depth)
+        for node, depth in zip(flat.nodes, flat.depth.tolist(), strict=True)
+    ]
+
+
+def field(label, value=""):
+    return {"label": label, "modality": "Textual", "modality_subtype": "Mixed", "value": value}
+
+
+FORM = {
+    "fields": [field("Date", "1 May"), field("Date", "2 May")],
+    "groups": [
+        {
+            "label": "Patient",
+            "fields": [field("Name", "Ann"), field("and/or ~")],
+            "groups": [{"label": "History", "fields": [field("Allergies", "none")]}],
+        },
+        {"label": "Patient", "fields": [], "groups": None},
+    ],
+}
+
+
+def nested(levels):
+    """A form whose groups stand in one another, `levels` of them below the root."""
+    group = {"label": "g"}
+    for _ in range(levels - 1):
+        group = {"label": "g", "groups": [group]}
+    return {"groups": [group]}
+
+
+def chain(levels):
+    root = node = Node("g")
+    for _ in range(levels - 1):
+        node.children.append(Node("g"))
+        node = node.children[0]
+    return root
+
+
+def test_formcraft_form_becomes_fields_then_groups_in_groups():
+    tree = from_form(FORM)
+    assert shape(tree) == [
+        ("form", None, 0), ("Date", "1 May", 1), ("Date", "2 May", 1), ("Patient", None, 1),
+        ("Name", "Ann", 2), ("and/or ~", "", 2), ("History", None, 2), ("Allergies", "none", 3),
+        ("Patient", None, 1),
+    ]  # fmt: skip
+    assert [node.path for node in flatten(tree).nodes] == [
+        "", "/Date", "/Date#2", "/Patient", "/Patient/Name", "/Patient/and~1or ~0",
+        "/Patient/History", "/Patient/History/Allergies", "/Patient#2",
+    ]  # fmt: skip
+
+
+def test_records_of_a_formcraft_form_give_the_same_tree_as_its_json():
+    rows = field_rows(FormCraft.model_validate(FORM), Counter())
+    by_records, by_form = from_records(rows), from_form(FORM)
+    assert shape(by_records) == shape(by_form)
+    paths = [[node.path for node in flatten(tree).nodes] for tree in (by_records, by_form)]
+    assert paths[0] == paths[1]
+
+
+def test_arrays_hold_depth_parent_and_size():
+    # form > (a > b), c: sizes 4 2 1 1
+    flat = flatten(Node("form", children=[Node("a", children=[Node("b")]), Node("c")]))
+    assert flat.depth.tolist() == [0, 1, 2, 1]
+    assert flat.parent.tolist() == [-1, 0, 1, 0]
+    assert flat.size.tolist() == [4, 2, 1, 1]
+    assert flatten(flat) is flat
+    assert len(flatten(None)) == 0
+
+
+def test_list_items_share_a_label_and_teeth_keep_theirs():
+    rows = [{"path": path} for path in ("/lines/0", "/lines/1", "/teeth/1", "/teeth/2")]
+    labels = [label for label, _, _ in shape(from_records(rows))]
+    assert labels == ["form", "lines", "[]", "[]", "teeth", "1", "2"]
+
+
+def test_a_path_without_its_slash_is_read_all_the_same():
+    assert shape(from_records([{"path": "total", "value": "9"}]))[1:] == [("total", "9", 1)]
+
+
+def test_a_number_sign_is_part_of_a_label_that_stands_alone():
+    rows = [{"path": path} for path in ("/Ref#2", "/Name", "/Name#2", "/Name#b")]
+    assert [node.label for node in from_records(rows).children] == [
+        "Ref#2", "Name", "Name", "Name#b",
+    ]  # fmt: skip
+
+
+def test_rows_that_are_no_part_of_the_form_are_left_out():
+    rows = [
+        {"path": None, "value": "whole page"},
+        {"path": "/vqa/1", "task": "vqa"},
+        {"path": "/a", "status": "missing"},
+        {"path": "/b", "status": "repaired"},
+    ]
+    assert [node.label for node in from_records(rows).children] == ["b"]
+    assert from_records([]).children == []
+
+
+def entities(links, kinds=("header", "question", "answer", "answer", "other")):
+    rows = [
+        {"path": f"/entities/{place}", "kind": kind, "value": f"{kind[0]}{place}"}
+        for place, kind in enumerate(kinds)
+    ]
+    return rows + [{"path": f"/links/{start}/{end}", "kind": "link"} for start, end in links]
+
+
+def test_headers_hold_questions_and_answers_are_their_values():
+    tree = from_records(entities([(0, 1), (1, 3), (1, 2)]))
+    assert shape(tree) == [
+        ("form", None, 0), ("h0", None, 1), ("q1", "a2 a3", 2), ("o4", None, 1),
+    ]  # fmt: skip
+
+
+def test_answer_without_a_question_is_a_field_without_label():
+    assert shape(from_records(entities([(0, 2)], ("header", "question", "answer"))))[1:] == [
+        ("h0", None, 1), ("", "a2", 2), ("q1", None, 1),
+    ]  # fmt: skip
+
+
+def test_links_that_no_tree_can_hold_are_counted_and_no_entity_is_lost():
+    flaws = Counter()
+    links = [(0, 1), (4, 1), (1, 0), (0, 9), (4, 4)]
+    tree = from_records([*entities(links), {"path": "/note"}], flaws=flaws)
+    assert flaws == {
+        "links to a second parent": 1, "links in a circle": 2, "links to nothing": 1,
+        "records that are no entity": 1,
+    }  # fmt: skip
+    assert len(flatten(tree)) == 1 + 5
+
+
+def test_order_of_the_links_does_not_matter():
+    links = [(0, 1), (4, 1), (1, 2), (4, 3)]
+    assert shape(from_records(entities(links))) == shape(from_records(entities(links[::-1])))
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ([], "should be an object"),
+        ({"fields": {"label": "a"}}, "should be a list"),
+        ({"groups": ["a"]}, "should be a list"),
+        ({"fields": [{"label": ["a"]}]}, "should be text"),
+        ({"groups": [{"label": "A", "fields": [{"label": "x", "value": {}}]}]}, r"/A/x"),
+    ],
+)
+def test_what_is_no_form_is_named_with_its_place(form, message):
+    with pytest.raises(DataBroken, match=message):
+        from_form(form)
+
+
+def test_deepest_allowed_chain_is_read_and_one_level_more_is_not():
+    assert len(flatten(from_form(nested(MAX_LEVELS - 1)))) == MAX_LEVELS
+    assert len(flatten(chain(MAX_LEVELS))) == MAX_LEVELS
+    for build in (
+        lambda: flatten(chain(MAX_LEVELS + 1)),
+        lambda: from_form(nested(MAX_LEVELS + 9)),
+    ):
+        with pytest.raises(DataBroken, match="nested deeper than 2,000 levels"):
+            build()
+
+
+def test_chain_of_a_hundred_thousand_levels_is_one_clear_error():
+    path = "/g" * 100_000
+    links = entities([(n, n + 1) for n in range(5_000)], ("header",) * 5_001)
+    for build in (
+        lambda: flatten(chain(100_000)),
+        lambda: from_form(nested(100_000)),
+        lambda: from_records([{"path": path}]),
+        lambda: from_records(links),
+    ):
+        with pytest.raises(DataBroken, match="nested deeper"):
+            build()
+
+
+def test_circles_and_shared_nodes_are_one_clear_error():
+    circle = Node("a", children=[Node("b")])
+    circle.children[0].children.append(circle)
+    leaf = Node("b")
+    for tree in (circle, Node("a", children=[leaf, leaf])):
+        with pytest.raises(DataBroken, match="this is no tree"):
+            flatten(tree)
+    form = {"groups": [{"label": "A"}, {"label": "B"}]}
+    form["groups"][0]["groups"] = form["groups"]
+    with pytest.raises(DataBroken, match="or in a circle"):
+        from_form(form)
+
+
+def test_paths_that_would_fill_the_memory_are_refused():
+    long = "x" * 1_000_000
+    with pytest.raises(DataBroken, match="50,000,000 characters"):
+        from_records([{"path": f"/{long}" + "/a" * 100}])
+    rows = {"label": "g", "fields": [{"label": "x" * 500}] * 50_000}
+    for _ in range(20):
+        rows = {"label": "y" * 500, "groups": [rows]}
+    with pytest.raises(DataBroken, match="50,000,000 characters"):
+        from_form(rows)
+
+
+def test_hostile_labels_and_values_stay_as_they_are():
+    odd = ["\x00", "\ud800", "<script>", "\x1b[2J", "a\u2028b", "", " ", "日本語", "0" * 5_000]
+    assert [n.label for n in from_form({"fields": [{"label": o} for o in odd]}).children] == odd
+    rows = [{"path": f"/entities/{'9' * 5_000}"}, {"path": "/lines/٣"}, {"path": ""}]
+    assert len(flatten(from_records(rows))) == 6
+    assert "\x1b" not in repr(Node("\x1b[2J"))
+
+
+def test_a_node_shows_itself_without_its_whole_subtree():
+    assert repr(chain(1_000)) == "Node('g', 1 child)"
+
+
+def test_a_frame_of_records_reads_like_its_rows():
+    base = {"benchmark": "b", "split": "s", "doc_id": "1", "role": "gold"}
+    rows = [{"path": "/a/b", "value": "1", "task": "text", "status": "ok"}]
+    frame = tables.table("records", [base | row for row in rows])
+    assert shape(from_records(frame)) == shape(from_records(rows))
+
+
+def test_every_entity_of_funsd_is_a_node_or_part_of_a_value(shared):
+    corpus = funsd.read("test", shared / "data" / "funsd")
+    flaws, extra = Counter(), 0
+    entity = r"^/entities/\d+$"
+    for _, part in corpus.records.group_by("doc_id", maintain_order=True):
+        flat = flatten(from_records(part, flaws=flaws))
+        rows = part.filter(pl.col("path").str.contains(entity))
+        paths = {node.path for node in flat.nodes[1:]}
+        hidden = rows.filter(~pl.col("path").is_in(list(paths)))
+        values = {node.path: node.value or "" for node in flat.nodes}
+        held = " ".join(values.values())
+        assert paths <= set(rows["path"])
+        assert set(hidden["kind"]) <= {"answer"}
+        assert all((value or "").strip() in held for value in hidden["value"])
+        ends = part.filter(kind="link")["path"].str.split("/").list.last()
+        extra += ends.len() - ends.n_unique()
+    assert {name: count for name, count in flaws.items() if count} == {
+        "links to a second parent": extra
+    }
+
+
+def test_receipts_of_sroie_have_their_keys_and_their_lines(shared):
+    corpus = sroie.read("train", shared / "data" / "sroie")
+    for _, part in corpus.records.head(2_000).group_by("doc_id", maintain_order=True):
+        tree = from_records(part)
+        lines = part.filter(kind="line").height
+        keys = part.filter(pl.col("path").is_not_null() & (pl.col("kind") != "line"))
+        usable = keys.filter(pl.col("status") == "ok").height
+        assert len(tree.children) == usable + (lines > 0)
+        assert {node.label for node in flatten(tree).nodes[usable + 2 :]} <= {"[]"}

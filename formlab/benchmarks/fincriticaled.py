@@ -170,7 +170,7 @@ def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:
 BENCHMARK = Benchmark(
     name="fincriticaled",
     title="FinCriticalED: are the financial facts right?",
-    licence="Apache-2.0; pages from SEC EDGAR are in the public domain",
+    licence="research only, by its paper; the filings themselves are public",
     citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
     source="https://huggingface.co/datasets/TheFinAI/FinCriticalED",
     splits={"test": 859},

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import ast
-import json
-import math
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 import polars as pl
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from formlab import analysis, benchmarks, files, formats, metrics, systems
+from formlab.arena.commands import arena
+from formlab.cli_facts import filing, judge
+from formlab.console import as_json, plain, root, say, show, split
 from formlab.errors import DataBroken, FormlabError
+from formlab.tables import USABLE
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-root = click.option("--root", type=click.Path(path_type=Path), help="Folder of the official files.")
-split = click.option("--split", help="A split of the benchmark; its first if left out.")
 
 
 class _Group(click.Group):
@@ -31,7 +27,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except FormlabError as error:
-            click.echo(f"error: {_plain(str(error))}", err=True)
+            click.echo(f"error: {plain(str(error))}", err=True)
             sys.exit(2)
         except BrokenPipeError:
             # The reader of the output (head, less) has gone: nothing is wrong.
@@ -62,12 +58,12 @@ def list_benchmarks(as_json: bool) -> None:
         }
         for name, benchmark in benchmarks.BENCHMARKS.items()
     ]
-    _print(rows, as_json=as_json)
+    show(rows, as_json=as_json)
 
 
 @main.command()
 @click.argument("benchmark")
-@click.option("--system", required=True, help="What reads the forms, such as ocr.")
+@click.option("--system", required=True, help="What reads the forms: ocr, rules, chat:MODEL.")
 @root
 @split
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many documents.")
@@ -79,27 +75,33 @@ def list_benchmarks(as_json: bool) -> None:
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of the system."
 )
 @click.option("--name", help="What the run is called in tables and charts.")
+@click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint.")
+@click.option("--retry", help="chat: 'bad' asks again what was malformed, refused or cut short.")
+@click.option("--max-cost", help="chat: stop before the calls cost more than this.")
+@click.option("--max-calls", help="chat: stop after so many calls.")
 @as_json
 def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     """Let a system read the forms of BENCHMARK. The same command goes on after a crash."""
     reader = systems.get(system)
-    settings = reader.settings(_settings(options["changes"]))
+    flags = {name: options[name] for name in ("base_url", "retry", "max_cost", "max_calls")}
+    given = {name: value for name, value in flags.items() if value is not None}
+    settings = reader.settings(_settings(options["changes"]) | given)
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     name = options["name"] or reader.run_name(settings)
-    out = options["out"] or Path("runs") / f"{benchmark}-{corpus.split}-{name}"
+    out = options["out"] or Path("runs") / f"{benchmark}-{corpus.split}-{name}".replace("/", "-")
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
         limit=options["limit"], workers=options["workers"],
     )  # fmt: skip
     responses = predictions.responses
-    failed = responses.filter(pl.col("error").is_not_null())
-    for doc_id, error in failed.select("doc_id", "error").head(5).rows():
-        click.echo(f"failed: {_plain(doc_id)}: {_plain(error)}", err=True)
+    failed = responses.filter(~pl.col("status").is_in(USABLE))
+    for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
+        click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)
     row = {
         "system": predictions.system, "documents": responses.height, "failed": failed.height,
         "records": predictions.records.height, "out": str(out),
     }  # fmt: skip
-    _print([row], as_json=as_json)
+    show([row], as_json=as_json)
 
 
 @main.command()
@@ -124,8 +126,7 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
         if options["out"]:
             several = len(wanted) > 1
             evaluation.save(options["out"] / corpus.split if several else options["out"])
-        for note, count in evaluation.notes.items():
-            click.echo(f"note: {_plain(note)}: {count}", err=True)
+        say(evaluation.notes)
         by = options["by"] or benchmarks.get(benchmark).slices
         summaries.append(
             analysis.summarise(
@@ -133,7 +134,7 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
             )
         )
     summary = pl.concat(summaries)
-    _print(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+    show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
 
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
@@ -184,7 +185,7 @@ def report(notebooks: tuple[Path, ...], out: Path, as_json: bool, **options: Any
          "seconds": round(r.seconds, 1), "error": r.error or ""}
         for r in results
     ]  # fmt: skip
-    _print(rows, as_json=as_json)
+    show(rows, as_json=as_json)
     if not all(result.ok for result in results):
         sys.exit(1)
 
@@ -213,35 +214,9 @@ def _literal(text: str) -> Any:
         return text
 
 
-def _plain(text: str) -> str:
-    # What a model or a file name holds must not steer the terminal.
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-
-
-def _print(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        plain = [
-            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-            for row in rows
-        ]
-        click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in rows[0] if rows else ():
-        numeric = all(isinstance(row[key], int | float) for row in rows)
-        table.add_column(key, justify="right" if numeric else "left", no_wrap=numeric)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
-    # A file or a pipe has no width: nothing is cut or folded there.
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.4f}"
-    return escape(_plain(str(value)))
+main.add_command(judge)
+main.add_command(filing)
+main.add_command(arena)
 
 
 if __name__ == "__main__":

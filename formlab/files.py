@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -148,15 +149,56 @@ def image_size(path: str | Path) -> tuple[int, int]:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 
-def read_image(path: str | Path) -> Image.Image:
-    """The decoded image, in RGB."""
-    read_bytes_start(path)
+def read_image(
+    path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
+) -> Image.Image:
+    """The decoded image, in RGB; of a PDF one page, drawn.
+
+    Parameters
+    ----------
+    path
+        An image, which is its own only page, or a PDF.
+    page
+        Of a PDF, from 1.
+    width
+        Of a PDF, how many pixels its first page is wide at `zoom` 1; its width in points if left
+        out. The other pages are drawn at the same scale.
+    zoom
+        Of a PDF, how many times larger it is drawn.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, image or page.
+    """
+    if read_bytes_start(path, 5) == b"%PDF-":
+        return _pdf_page(path, page, width, zoom)
     try:
         with Image.open(path) as image:
             return image.convert("RGB")
     # SyntaxError is what Pillow raises for a PNG with a broken header.
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
+
+
+def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
+    # Few readers of images meet a PDF.
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(path) as document:
+            count = len(document)
+            if not 1 <= number <= count:
+                raise DataBroken(f"no page {number}, the PDF has {count}", where=path)
+            page = document[number - 1]
+            scale = zoom * (width / document[0].get_width() if width else 1.0)
+            across, down = (side * scale for side in page.get_size())
+            if across * down > (Image.MAX_IMAGE_PIXELS or math.inf):
+                what = f"page {number} would be {across:.0f} x {down:.0f} pixels"
+                raise DataBroken(what, where=path)
+            return page.render(scale=scale).to_pil().convert("RGB")
+    except (pypdfium2.PdfiumError, ZeroDivisionError) as error:
+        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
 
 
 def sha256(path: str | Path) -> str:

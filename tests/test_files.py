@@ -87,3 +87,37 @@ def test_written_tables_come_back(tmp_path):
     frame = pl.DataFrame({"a": ["\x00<b>", None]})
     files.write_parquet(tmp_path / "a.parquet", frame)
     assert files.read_parquet(tmp_path / "a.parquet").equals(frame)
+
+
+@pytest.fixture
+def pdf(tmp_path):
+    pages = [Image.new("RGB", (200, 100), "white"), Image.new("RGB", (100, 50), "black")]
+    pages[0].save(tmp_path / "a.pdf", resolution=72, save_all=True, append_images=pages[1:])
+    return tmp_path / "a.pdf"
+
+
+def test_page_of_a_pdf_is_drawn_at_the_scale_of_its_first(pdf):
+    # The first page is 200 points wide, the second 100.
+    assert files.read_image(pdf).size == (200, 100)
+    assert files.read_image(pdf, width=400).size == (400, 200)
+    second = files.read_image(pdf, page=2, width=400, zoom=2)
+    assert second.size == (400, 200)
+    assert second.mode == "RGB"
+    assert max(second.getpixel((200, 100))) < 10
+
+
+@pytest.mark.parametrize("page", [0, 3])
+def test_page_that_a_pdf_does_not_have_is_named(pdf, page):
+    with pytest.raises(DataBroken, match=f"no page {page}, the PDF has 2"):
+        files.read_image(pdf, page=page)
+
+
+def test_pdf_drawn_too_large_is_an_error_and_eats_no_memory(pdf):
+    with pytest.raises(DataBroken, match="pixels"):
+        files.read_image(pdf, width=10**6)
+
+
+def test_truncated_pdf_is_broken(tmp_path):
+    (tmp_path / "b.pdf").write_bytes(b"%PDF-1.7\n1 0 obj <<")
+    with pytest.raises(DataBroken, match="not a readable PDF"):
+        files.read_image(tmp_path / "b.pdf")

@@ -16,13 +16,13 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "files", "tables", "text", "trees", "browser", "benchmarks", "metrics", "systems",
-    "formats", "arena", "analysis", "charts", "gallery", "reports", "cli",
+    "formats", "arena", "analysis", "charts", "gallery", "reports", "console", "cli_facts", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
     "benchmarks": {"annotation", "ixbrl"},
     "metrics": {"judge"},
-    "systems": {"judge", "layout", "pdf_rules"},
+    "systems": {"judge", "layout", "pdf_rules", "rules"},
 }
 MODULES = sorted(
     module.name

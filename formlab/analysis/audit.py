@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
 from formlab.metrics.facts import judge, locate
 from formlab.metrics.judge import official, performance, plain_text, settled
+from formlab.systems.judge import Call, ask
 from formlab.tables import Corpus, Predictions
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
@@ -109,9 +110,38 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
             # The released code puts the page's number into the answer before it counts.
             known = answer | {"id": int(page) if page.isdecimal() else page}
             checked[page] = official(known, facts[page], plain_text(texts[page]))
+            _flaws(answer, facts[page], notes)
     if not checked:
         raise DataBroken("no answer is for a gold page with a prediction", where=raw)
-    return Checked(checked, performance(checked.values()), dict(notes))
+    counts = {name: count for name, count in notes.items() if count}
+    return Checked(checked, performance(checked.values()), counts)
+
+
+def _flaws(answer: Mapping[str, Any], facts: list[dict[str, Any]], notes: Counter[str]) -> None:
+    """Count what the released code takes as it is: facts listed twice, skipped, or not there."""
+    found: Counter[str] = Counter()
+    settled(answer, facts, Places(read("")), found)
+    for name in ("facts listed twice", "facts skipped", "entries for no fact"):
+        notes[f"judge: {name}"] += found[f"judge: {name}"]
+
+
+def ask_judge(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    call: Call,
+    prompt: Path,
+    done: Collection[str] = (),
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Number, answer and response of each predicted page that is not in `done`, as it comes.
+
+    `call` and `prompt` are as for `formlab.systems.judge.ask`; a page without facts is not asked.
+    """
+    texts, facts = _texts(predictions), _facts(corpus)
+    pages = corpus.records.filter(pl.col("path").is_null())
+    for page, gold in list(pages.select("doc_id", "value").iter_rows()):
+        if page in texts and page not in done and facts[page]:
+            yield page, *ask(page, facts[page], gold, texts[page], call=call, prompt=prompt)
 
 
 def audit(

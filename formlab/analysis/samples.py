@@ -7,6 +7,7 @@ from pathlib import Path
 
 from formlab import benchmarks, systems
 from formlab.analysis.evaluate import evaluate
+from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Evaluation
 
 
@@ -29,7 +30,47 @@ def open_evaluation(
     """
     if str(folder):
         return Evaluation.load(folder)
-    corpus = benchmarks.load(benchmark)
+    return _of_sample(benchmark, system, None)
+
+
+def open_evaluations(
+    folder: str | Path = "", *, benchmark: str = "vrdu", system: str = "rules"
+) -> list[Evaluation]:
+    """The evaluations of several splits; without a folder, `system` over all of the sample's.
+
+    Parameters
+    ----------
+    folder
+        That of one evaluation, or of a folder for each split, as ``formlab score … --out``
+        writes them; empty for the sample.
+    benchmark, system
+        As for `open_evaluation`.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is none, or they are not of one benchmark, system, mode and root.
+    """
+    if not str(folder):
+        splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
+        return [_of_sample(benchmark, system, split) for split in splits]
+    folder = Path(folder)
+    if (folder / "manifest.json").is_file():
+        return [Evaluation.load(folder)]
+    found = [Evaluation.load(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
+    if not found:
+        remedy = "the folder that formlab score wrote with --out"
+        raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
+    for name in ("benchmark", "system", "mode", "root"):
+        values = sorted({str(getattr(one, name)) for one in found})
+        if len(values) > 1:
+            what = f"evaluations that differ in their {name}: {', '.join(values)}"
+            raise DataBroken(what, where=folder, remedy="a folder for each of them")
+    return found
+
+
+def _of_sample(benchmark: str, system: str, split: str | None) -> Evaluation:
+    corpus = benchmarks.load(benchmark, split=split)
     reader = systems.get(system)
     out = cache() / "runs" / f"{benchmark}-{corpus.split}-{system}"
     return evaluate(corpus, systems.run(corpus, reader, out=out))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from formlab.benchmarks import fincriticaled, formcraft, funsd, omniai, sroie, vrdu
+from formlab.benchmarks import fincriticaled, formcraft, formfactory, funsd, omniai, sroie, vrdu
 from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataMissing, UnknownName
 from formlab.tables import Corpus
@@ -12,6 +12,7 @@ from formlab.tables import Corpus
 BENCHMARKS: dict[str, Benchmark] = {
     "fincriticaled": fincriticaled.BENCHMARK,
     "formcraft": formcraft.BENCHMARK,
+    "formfactory": formfactory.BENCHMARK,
     "funsd": funsd.BENCHMARK,
     "omniai": omniai.BENCHMARK,
     "sroie": sroie.BENCHMARK,

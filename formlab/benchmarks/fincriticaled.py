@@ -1,7 +1,8 @@
 """FinCriticalED: financial pages as HTML in which experts tagged the facts that must be right.
 
 Layout: ``gold_<i>.txt`` in the root or in a folder ``gold`` or ``gold_annotation_html`` (a page
-image of the same number may stand in ``images``), or one CSV with tagged HTML, a page a row.
+image of the same number may stand in ``images``, and beside it the boxes of its facts, in the
+order of their tags, in a JSON list), or one CSV with tagged HTML, a page a row.
 """
 
 from __future__ import annotations
@@ -48,9 +49,14 @@ def read(split: str, root: Path) -> Corpus:
         _count_flaws(markup, facts, flaws)
         gold = base | {"role": "gold", "task": "fact", "status": "ok", "page": 1}
         records.append(gold | {"kind": "page", "value": markup, "origin": origin})
-        records += [gold | _record(fact, number, origin) for number, fact in enumerate(facts)]
+        image = _image(root, stem, flaws)
+        boxes = _boxes(root, image, flaws)
+        records += [
+            gold | _record(fact, number, origin) | boxes.get(fact.mark, {})
+            for number, fact in enumerate(facts)
+        ]
         counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
-        documents.append(base | counts | _image(root, stem, flaws) | meta)
+        documents.append(base | counts | image | meta)
     if not documents:
         raise DataMissing("no gold pages", where=root, remedy=_REMEDY)
     return Corpus(
@@ -156,6 +162,24 @@ def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
                 return {"image": name}
             return {"image": name, "width": width, "height": height}
     return {}
+
+
+def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
+    """The boxes of the fact tags on a page's image, by the tag's running number."""
+    base = root.parent if root.is_file() else root
+    side = (base / image["image"]).with_suffix(".json") if image else None
+    if side is None or not side.is_file():
+        return {}
+    given = files.read_json(side)
+    if not isinstance(given, list):
+        raise DataBroken("boxes of facts are a list", where=side, remedy="[[x0, y0, x1, y1], …]")
+    found = {}
+    for mark, box in enumerate(given):
+        if isinstance(box, list) and len(box) == 4 and all(type(v) in (int, float) for v in box):
+            found[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
+        else:
+            flaws["fact boxes not known"] += 1
+    return found
 
 
 def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:

@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Collection
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from formlab import browser, files
+from formlab.benchmarks._facts import FACTS
 from formlab.errors import DataBroken
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 DPI = 300
 # US letter in inches; a page that is longer is drawn in full.
@@ -25,6 +29,11 @@ _BREAK = re.compile(r"(?:page-)?break-(after|before)\s*:\s*(?:always|page)", re.
 _DATE = re.compile(r"\d{4}|\d{1,2}[-/.]\d|\b(?:month|year|day)s?\b", re.IGNORECASE)
 _NO_FIGURE = re.compile(r"[^\d.,-]")
 _STYLE = "html { zoom: %.4f; background: #fff } body { margin: 0.4in }"
+_BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
+  const box = fact.getBoundingClientRect();
+  const sides = [box.left + scrollX, box.top + scrollY, box.right + scrollX, box.bottom + scrollY];
+  return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
+})"""
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
@@ -62,9 +71,16 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
 
 
 def write_pages(
-    filing: Path, out: Path, *, pages: Collection[int] | None = None, dpi: int = DPI
+    filing: Path,
+    out: Path,
+    *,
+    pages: Collection[int] | None = None,
+    limit: int | None = None,
+    dpi: int = DPI,
 ) -> dict[str, int]:
     """Write ``gold_<i>.txt``, ``meta_<i>.json`` and ``images/<i>.png`` for pages of a filing.
+
+    Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
     Parameters
     ----------
@@ -74,16 +90,19 @@ def write_pages(
         A folder.
     pages
         Numbers of the pages, from 0; all that hold a fact if left out.
+    limit
+        At most so many of them, the first ones.
     dpi
         Of the pictures, drawn by Chromium.
 
     Returns
     -------
     dict of str to int
-        How many facts there are, and how many tags of each sort were left out.
+        Pages and facts written, and how many tags of each sort the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
     chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
+    chosen = chosen[:limit]
     zoom = dpi / 96
     with browser.page(size=(round(_WIDE * dpi), round(_HIGH * dpi))) as visit:
         for number in chosen:
@@ -100,7 +119,13 @@ def write_pages(
             visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
             with files.atomic(out / "images" / f"{number}.png") as part:
                 visit.page.screenshot(path=part, type="png", full_page=True)
-    return notes | {"pages": len(chosen)}
+            files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
+    return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
+
+
+def fact_boxes(page: Page) -> list[list[float] | None]:
+    """Where each fact tag of a drawn page stands: x0, y0, x1, y1 in pixels; None if not shown."""
+    return page.evaluate(_BOXES, ", ".join(FACTS))
 
 
 def _name(node: etree._Element) -> str:

@@ -10,7 +10,8 @@ from formlab import metrics, tables
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import Evaluation
 
-_PARTS = {"all": "whole pages", "fields": "all fields"}
+# What a metric of whole documents is taken over, by its first unit.
+_WHOLES = {"page": "whole pages", "document": "all forms", "item": "all items", "fact": "all facts"}
 
 
 def reading_cards(summary: pl.DataFrame, *, by: str = "kind") -> Cards:
@@ -27,7 +28,7 @@ def reading_cards(summary: pl.DataFrame, *, by: str = "kind") -> Cards:
         ("fields", "normalised_accuracy", "fields right but for format"),
     )  # fmt: skip
     cards = [
-        Card(title, row["value"], _span(row))
+        Card(title, row["value"], span(row))
         for place, metric, title in wanted
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
     ]
@@ -52,8 +53,15 @@ def caption(
     if not rows:
         return Caption(f"{say} Nothing was scored for it.", label=label)
     row = rows[0]
-    numbers = f"Over {_PARTS.get(part, part)}: {metrics.title(metric)} {_number(row['value'])}"
-    return Caption(f"{say} {numbers} ({_span(row)}).", label=label, settings=row["settings"])
+    numbers = f"Over {_over(part, metric)}: {metrics.title(metric)} {_number(row['value'])}"
+    return Caption(f"{say} {numbers} ({span(row)}).", label=label, settings=row["settings"])
+
+
+def _over(part: str, metric: str) -> str:
+    if part == "all":
+        units = metrics.get(metric.removeprefix("macro_")).units
+        return _WHOLES.get(units[0], "all documents")
+    return "all fields" if part == "fields" else part
 
 
 def status_table(evaluation: Evaluation) -> Table:
@@ -61,6 +69,8 @@ def status_table(evaluation: Evaluation) -> Table:
     unit = (
         pl.when(pl.col("task") == "layout")
         .then(pl.lit("node of the tree"))
+        .when(pl.col("task").is_in(["vqa", "consistency"]))
+        .then(pl.lit("question or check"))
         .when(pl.col("path").is_null())
         .then(pl.lit("page"))
         .otherwise(pl.lit("field"))
@@ -79,9 +89,15 @@ def notes_table(evaluation: Evaluation) -> Table:
     return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
 
 
-def scores_table(summary: pl.DataFrame, *, part: str = "all") -> Table:
-    """Every metric of one slice: pooled value, mean over documents, interval and counts."""
+def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None = None) -> Table:
+    """Every metric of one slice: pooled value, mean over documents, interval and counts.
+
+    With `unit`, such as ``page``, only metrics that are taken of that unit.
+    """
     rows = tables.only(summary, slice=part)
+    if unit is not None:
+        names = [name for name, metric in metrics.METRICS.items() if unit in metric.units]
+        rows = rows.filter(pl.col("metric").str.strip_prefix("macro_").is_in(names))
     macro = pl.col("metric").is_in([n for n in rows["metric"].unique() if metrics.is_mean(n)])
     mean = rows.filter(macro).select(pl.col("metric").str.strip_prefix("macro_"), macro="value")
     shown = rows.filter(~macro).join(mean, on="metric", how="left")
@@ -110,7 +126,8 @@ def _finding(summary: pl.DataFrame, by: str) -> str:
     return ""
 
 
-def _span(row: dict) -> str:
+def span(row: dict) -> str:
+    """The interval and counts of one row of a summary, in words."""
     counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
     if math.isnan(row["ci_low"]):
         return counts

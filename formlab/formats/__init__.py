@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from formlab.errors import DataBroken, DataMissing
-from formlab.formats import fincriticaled, formcraft, omniai, plain, runs, vrdu
+from formlab.formats import fincriticaled, formcraft, formfactory, omniai, plain, runs, vrdu
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
@@ -14,6 +14,7 @@ FORMATS: dict[str, Format] = {
     "fincriticaled": fincriticaled.FORMAT,
     "formcraft": formcraft.FORMAT,
     "omniai": omniai.FORMAT,
+    "formfactory": formfactory.FORMAT,
     "vrdu": vrdu.FORMAT,
     "plain": plain.FORMAT,
 }

@@ -14,7 +14,7 @@ import polars as pl
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.errors import FormlabError
-from formlab.gallery._crops import Crop, Crops, finite
+from formlab.gallery._crops import Crop, Crops, Source, finite
 from formlab.gallery._diff import diff
 from formlab.gallery.inline import document
 from formlab.tables import LADDER
@@ -26,6 +26,7 @@ _BOXES = {
     "gold": ("x0", "y0", "x1", "y1"),
     "pred": ("pred_x0", "pred_y0", "pred_x1", "pred_y1"),
 }
+_WORDS = {"gold": "gold", "pred": "predicted"}
 _PLAIN = (
     "benchmark", "split", "doc_id", "system", "task", "path", "kind", "outcome", "cause", "status",
 )  # fmt: skip
@@ -126,7 +127,7 @@ def errors(
     crops = Crops(Path(root) if root is not None else Path())
     shown: list[dict[str, Any]] = [{} for _ in rows]
     # Page by page, so that each page is decoded once; the order shown stays the caller's.
-    for i in sorted(range(len(rows)), key=lambda i: _document(rows[i])):
+    for i in sorted(range(len(rows)), key=lambda i: (_document(rows[i]), _page(rows[i]))):
         image = images.get(_document(rows[i])) if root is not None else None
         shown[i] = _case(rows[i], image, crops, whole=not crop)
     return Gallery(shown, crops.images, total)
@@ -136,17 +137,31 @@ def _document(row: dict[str, Any]) -> tuple[str, str, str]:
     return str(row["benchmark"]), str(row["split"]), str(row["doc_id"])
 
 
-def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], str]:
+def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], Source]:
     if documents is None:
         return {}
     return {
-        _document(row): row["image"]
+        _document(row): Source(row["image"], width=row["width"])
         for row in documents.iter_rows(named=True)
         if row["image"] is not None
     }
 
 
-def _case(row: dict[str, Any], image: str | None, crops: Crops, *, whole: bool) -> dict[str, Any]:
+def _page(row: dict[str, Any]) -> int:
+    """The page to show: that of the gold box, else of the predicted one."""
+    places = {side: finite([row[name] for name in names]) for side, names in _BOXES.items()}
+    first = "pred" if places["gold"] is None and places["pred"] is not None else "gold"
+    return _pages(row)[first]
+
+
+def _pages(row: dict[str, Any]) -> dict[str, int]:
+    gold, pred = row["page"], row["pred_page"]
+    return {"gold": gold or pred or 1, "pred": pred or gold or 1}
+
+
+def _case(
+    row: dict[str, Any], image: Source | None, crops: Crops, *, whole: bool
+) -> dict[str, Any]:
     gold, pred = (
         None if row[side] is None else clean(row[side], limit=TEXT_LIMIT)
         for side in ("gold", "pred")
@@ -161,31 +176,36 @@ def _case(row: dict[str, Any], image: str | None, crops: Crops, *, whole: bool) 
         "ladder": [row[rung] for rung in LADDER],
         "similarity": round(similarity, 4) if known else None,
     }
+    if image is None:
+        return case | {"image": None, "boxes": {}, "why": "no page image is known"}
+    return case | _picture(row, image._replace(page=_page(row)), crops, whole=whole)
+
+
+def _picture(row: dict[str, Any], page: Source, crops: Crops, *, whole: bool) -> dict[str, Any]:
     boxes = {
         side: box
         for side, names in _BOXES.items()
         if (box := finite([row[name] for name in names])) is not None
     }
-    if image is None:
-        return case | {"image": None, "boxes": {}, "why": "no page image is known"}
+    away = {side: number for side in boxes if (number := _pages(row)[side]) != page.page}
+    here = {side: box for side, box in boxes.items() if side not in away}
     try:
-        cut = crops.crop(image, list(boxes.values()), whole=whole)
+        cut = crops.crop(page, list(here.values()), whole=whole)
     except FormlabError as error:
-        return case | {
-            "image": None,
-            "boxes": {},
-            "why": f"{error.what}: {clean(image, limit=200)}",
-        }
-    return case | {"image": cut.key, **_placed(cut, boxes)}
+        why = f"{error.what}: {clean(page.image, limit=200)}"
+        return {"image": None, "boxes": {}, "why": why}
+    placed = _placed(cut, here)
+    said = [f"the {_WORDS[side]} box is on page {number}" for side, number in away.items()]
+    why = "; ".join([*said, *([placed["why"]] if placed["why"] else [])]) or None
+    return {"image": cut.key, "boxes": placed["boxes"], "why": why}
 
 
 def _placed(cut: Crop, boxes: dict[str, tuple[float, float, float, float]]) -> dict[str, Any]:
     placed = {side: cut.place(box) for side, box in boxes.items()}
     outside = [side for side, place in placed.items() if place is None]
-    words = {"gold": "gold", "pred": "predicted"}
     return {
         "boxes": {side: place for side, place in placed.items() if place is not None},
-        "why": f"the {' and '.join(words[side] for side in outside)} box lies off the page"
+        "why": f"the {' and '.join(_WORDS[side] for side in outside)} box lies off the page"
         if outside
         else None,
     }

@@ -9,6 +9,7 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -21,6 +22,26 @@ PAGE_WIDTH = 760
 # A crop smaller than this shows no neighbours, and a value without its label is hard to judge.
 LEAST = (240, 84)
 QUALITY = 75
+# A PDF measured in points, 72 to the inch, is drawn this much larger: small print is to be read.
+SHARP, FINE = 2.0, 1_000
+
+
+class Source(NamedTuple):
+    """A page of a file: `width` is that of the file's first page in the unit of the boxes.
+
+    `page`, from 1, and `width` matter of a PDF alone.
+    """
+
+    image: str
+    page: int = 1
+    width: int | None = None
+
+
+class _Page(NamedTuple):
+    """A decoded page, and how many of its pixels are one pixel of the boxes."""
+
+    image: Image.Image
+    zoom: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,43 +129,51 @@ class Crops:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.images: dict[str, dict[str, object]] = {}
-        self._page: tuple[str, Image.Image | FormlabError] | None = None
-        self._cut: dict[tuple[str, tuple[int, int, int, int], int], str] = {}
+        self._page: tuple[Source, _Page | FormlabError] | None = None
+        self._cut: dict[tuple[Source, tuple[int, int, int, int], int], str] = {}
 
-    def crop(self, image: str, boxes: Sequence[Box], *, whole: bool = False) -> Crop:
-        """The crop of `image` around `boxes`; the whole page if there are none or if `whole`.
+    def crop(self, source: Source, boxes: Sequence[Box], *, whole: bool = False) -> Crop:
+        """The crop of a page around `boxes`; the whole page if there are none or if `whole`.
 
         Raises
         ------
         DataMissing, DataBroken
             If the image is absent or unreadable.
         """
-        page = self._open(image)
-        place = area([] if whole else boxes, page.size)
+        page = self._open(source)
+        width, height = (max(1, int(side / page.zoom)) for side in page.image.size)
+        place = area([] if whole else boxes, (width, height))
         widest = PAGE_WIDTH if whole else WIDTH
-        known = (image, place, widest)
+        known = (source, place, widest)
         if known not in self._cut:
             self._cut[known] = self._keep(page, place, widest)
         return Crop(self._cut[known], *place)
 
-    def _open(self, image: str) -> Image.Image:
+    def _open(self, source: Source) -> _Page:
         # One page is kept: cases come sorted by document, and a decoded page is megabytes.
-        if self._page is None or self._page[0] != image:
-            try:
-                self._page = (image, files.read_image(self.root / image))
-            except FormlabError as error:
-                self._page = (image, error)
-            except ValueError as error:
-                # A NUL in a path is a ValueError before it is a missing file.
-                self._page = (image, FormlabError(f"not a usable path: {error}"))
+        if self._page is None or self._page[0] != source:
+            self._page = (source, self._read(source))
         page = self._page[1]
         if isinstance(page, FormlabError):
             raise page
         return page
 
-    def _keep(self, page: Image.Image, place: tuple[int, int, int, int], widest: int) -> str:
-        left, top, width, height = place
-        cut = page.crop((left, top, left + width, top + height))
+    def _read(self, source: Source) -> _Page | FormlabError:
+        try:
+            path = self.root / source.image
+            pdf = files.read_bytes_start(path, 5) == b"%PDF-"
+            zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
+            image = files.read_image(path, page=source.page, width=source.width, zoom=zoom)
+            return _Page(image, zoom)
+        except FormlabError as error:
+            return error
+        except ValueError as error:
+            # A NUL in a path is a ValueError before it is a missing file.
+            return FormlabError(f"not a usable path: {error}")
+
+    def _keep(self, page: _Page, place: tuple[int, int, int, int], widest: int) -> str:
+        left, top, width, height = (round(side * page.zoom) for side in place)
+        cut = page.image.crop((left, top, left + width, top + height))
         # Tall cuts are bounded as well: a column of a long receipt is not worth 4,000 pixels.
         cut.thumbnail((widest, 2 * widest), Image.Resampling.LANCZOS)
         stream = io.BytesIO()

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from formlab.errors import UnknownName
 from formlab.metrics._spec import Metric, Tally, ratio
+from formlab.metrics.actions import METRICS as ACTION_METRICS
 from formlab.metrics.entities import METRICS as ENTITY_METRICS
 from formlab.metrics.facts import METRICS as FACT_METRICS
+from formlab.metrics.following import FOLLOWING_METRICS
 from formlab.metrics.jsonacc import JSON_METRICS
 from formlab.metrics.ladder import (
     exact_accuracy,
@@ -59,8 +61,10 @@ METRICS: dict[str, Metric] = {
     **TREE_METRICS,
     **RELATION_METRICS,
     **JSON_METRICS,
+    **ACTION_METRICS,
     **ENTITY_METRICS,
     **FACT_METRICS,
+    **FOLLOWING_METRICS,
     **STRUCTURE_METRICS,
 }
 

@@ -249,9 +249,7 @@ class Match:
         return found
 
     def _signed(self, place: int) -> str:
-        word = self.pred.words[place]
-        sign = self.pred.sign(place, place + 1)
-        return f"({word})" if sign == "(" else f"{sign}{word}"
+        return self.pred.figure(place, place + 1) or ""
 
     def _same_digits(self, fact: Wanted) -> str:
         """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
@@ -279,19 +277,29 @@ class Match:
         value = _SPACE.sub(" ", fact.value.lower())
         if len(value) < TELLING:
             return ""
-        text = self._text.replace(value, " ")
+        # Of equal length, so that a place here is a place in the page as written.
+        text = self._text.replace(value, " " * len(value))
         near = fuzz.partial_ratio_alignment(value, text, score_cutoff=80) if text else None
         if near is None or near.dest_end == near.dest_start:
             return ""
         # Out to the ends of words: what differs may be the last figure of a year.
         first = text.rfind(" ", 0, near.dest_start + 1) + 1
         last = text.find(" ", near.dest_end)
-        stretch = text[first : last if last >= 0 else None].strip()[: 4 * len(value)]
-        return "" if stretch in self._gold_text else stretch
+        end = min(last if last >= 0 else len(text), first + 4 * len(value))
+        seen = text[first:end].strip()
+        return "" if seen in self._gold_text else self._written[first:end].strip()
+
+    @cached_property
+    def _written(self) -> str:
+        return " ".join(block.text for block in self.pred.blocks)[:_MOST_TEXT]
 
     @cached_property
     def _text(self) -> str:
-        return " ".join(block.text for block in self.pred.blocks)[:_MOST_TEXT].lower()
+        low = self._written.lower()
+        same = len(low) == len(self._written)
+        return (
+            low if same else "".join(c if len(c.lower()) > 1 else c.lower() for c in self._written)
+        )
 
     @cached_property
     def _gold_text(self) -> str:

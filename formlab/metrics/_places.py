@@ -196,6 +196,14 @@ class Places:
             return "("
         return "-" if ahead == _MINUS and self._signs(before) else ""
 
+    def figure(self, first: int, last: int) -> str | None:
+        """The only number in tokens `first` up to `last` with the sign it has on the page."""
+        numbers = [word for word in self.words[first:last] if word[0].isdigit()]
+        if len(numbers) != 1:
+            return None
+        sign = self.sign(first, last)
+        return f"({numbers[0]})" if sign == "(" else f"{sign}{numbers[0]}"
+
     def _signs(self, minus: int) -> bool:
         """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
         after, before = minus + 1, minus - 1

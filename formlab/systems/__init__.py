@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formlab.errors import UnknownName
-from formlab.systems import ocr
+from formlab.systems import baseline, chat, ocr
 from formlab.systems._run import run, unfinished
 from formlab.systems._spec import System
 
@@ -11,11 +11,14 @@ __all__ = ["SYSTEMS", "System", "get", "run", "unfinished"]
 
 SYSTEMS: dict[str, System] = {
     "ocr": ocr.SYSTEM,
+    "rules": baseline.SYSTEM,
 }
 
 
 def get(name: str) -> System:
-    """The registered system of that name; `UnknownName` if there is none."""
+    """The registered system of that name, or ``chat:MODEL``; else `UnknownName`."""
+    if name.startswith(chat.PREFIX):
+        return chat.system(name)
     if name not in SYSTEMS:
-        raise UnknownName.of("system", name, SYSTEMS)
+        raise UnknownName.of("system", name, [*SYSTEMS, f"{chat.PREFIX}MODEL"])
     return SYSTEMS[name]

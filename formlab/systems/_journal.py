@@ -36,7 +36,11 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = self.path.open("ab+")
         self._lock()
-        self.entries, whole = entries(self.path)
+        try:
+            self.entries, whole = entries(self.path)
+        except BaseException:
+            self._stream.close()
+            raise
         self._stream.truncate(whole)
         return self
 

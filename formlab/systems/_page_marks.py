@@ -1,233 +1,118 @@
-"""What stands on a page besides text: boxes to tick, rings, rules, grids. Sizes go by the letters."""
+"""What stands on a page besides text; all sizes go by the height of its letters."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import cv2
 import numpy as np
 
-# Degrees: more is no skew of a sheet in a scanner, less is not worth the blur of turning it.
-_MOST_SKEW, _LEAST_SKEW = 5.0, 0.15
-# Letters of a page of text are rarely lower or higher than this, in pixels.
-_LOWEST, _HIGHEST = 4, 80
-# Marks on one page; noise must not cost more than a real form does.
-_MOST = 2_000
-
-
-class Rect(NamedTuple):
-    """A box in pixels, origin top left."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-
-    @property
-    def width(self) -> float:
-        """Pixels across."""
-        return self.x1 - self.x0
-
-    @property
-    def height(self) -> float:
-        """Pixels down."""
-        return self.y1 - self.y0
-
-    @property
-    def middle(self) -> float:
-        """Half way down."""
-        return (self.y0 + self.y1) / 2
-
-    @property
-    def centre(self) -> float:
-        """Half way across."""
-        return (self.x0 + self.x1) / 2
-
-    def holds(self, other: Rect) -> bool:
-        """Whether the centre of `other` is inside."""
-        return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
-
-    def grown(self, by: float) -> Rect:
-        """The box with `by` pixels more on each side."""
-        return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
-
-
-def around(boxes: list[Rect]) -> Rect:
-    """The smallest box around all.
-
-    Examples
-    --------
-    >>> around([Rect(0, 5, 2, 6), Rect(1, 1, 9, 2)])
-    Rect(x0=0, y0=1, x1=9, y1=6)
-    """
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return Rect(min(x0), min(y0), max(x1), max(y1))
-
-
-class Tick(NamedTuple):
-    """A box or circle to tick; `ink` is the share of its inside that is dark, in [0, 1]."""
-
-    box: Rect
-    is_round: bool
-    ink: float
-
-
-class Grid(NamedTuple):
-    """Cells between long rules: a table, a frame (one cell) or a plan."""
-
-    box: Rect
-    cells: tuple[Rect, ...]
-
-
-@dataclass(frozen=True)
-class Marks:
-    """The marks of one page; `unit` is the height of its letters, `ink` its dark pixels."""
-
-    unit: float
-    ink: np.ndarray
-    ticks: list[Tick] = field(default_factory=list)
-    rings: list[Rect] = field(default_factory=list)
-    rules: list[Rect] = field(default_factory=list)
-    grids: list[Grid] = field(default_factory=list)
-
-
-def upright(gray: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The page turned so that its rules are level, and the matrix (2, 3) that turned it."""
-    height, width = gray.shape
-    angle = _skew(_dark(gray))
-    if not _LEAST_SKEW <= abs(angle) <= _MOST_SKEW:
-        return gray, np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    matrix = cv2.getRotationMatrix2D((width / 2, height / 2), angle, 1.0)
-    paper = float(np.median(gray))
-    turned = cv2.warpAffine(
-        gray, matrix, (width, height), flags=cv2.INTER_CUBIC,
-        borderMode=cv2.BORDER_CONSTANT, borderValue=paper,
-    )  # fmt: skip
-    return turned, matrix
+from formlab.systems._page_lines import (
+    dark,
+    find_grids,
+    find_rules,
+    letter_height,
+    outlines_of,
+    pieces,
+    rect,
+    share,
+    strokes,
+)
+from formlab.systems._page_spec import Marks, Rect, Tick
 
 
 def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:
-    """The marks of a level page, and the page with ticks, rings and rules painted over."""
-    ink = _dark(gray)
-    unit = _letter_height(ink)
+    """The marks of a level page, and the page with ticks, rings and rules painted over.
+
+    Parameters
+    ----------
+    gray
+        Shape (height, width), 0 is black and 255 white.
+
+    Returns
+    -------
+    tuple of Marks and numpy.ndarray
+        The page is of the same shape, for an OCR that would take boxes and rings for letters.
+
+    Examples
+    --------
+    >>> find(np.full((90, 90), 255, np.uint8))[0].ticks
+    []
+    """
+    ink = dark(gray)
+    unit = letter_height(ink)
     if unit is None:
-        return Marks(1.0, ink), gray
-    across, down = _strokes(ink, 2 * unit)
-    rules = _rules(across, unit)
-    grids = _grids(across, down, unit)
+        return Marks(1.0, ink, has_letters=False), gray
+    across, down = strokes(ink, 2 * unit)
+    rules = find_rules(ink, across, unit)
+    grids = find_grids(across, down, unit)
     ticks = _squares(ink, unit)
     free = _without(ink, [tick.box for tick in ticks])
     ticks += _circles(free, unit)
     rings, ringed = _rings(_without(free, [tick.box for tick in ticks]), unit)
-    marks = Marks(unit, ink, ticks, rings, rules, grids)
-    return marks, _painted_over(gray, marks, ringed, cv2.bitwise_or(across, down))
-
-
-def _dark(gray: np.ndarray) -> np.ndarray:
-    # Darker than its surroundings: a grey band behind a heading is paper, not ink.
-    return cv2.adaptiveThreshold(
-        gray, 255, cv2.ADAPTIVE_THRESH_MEAN_C, cv2.THRESH_BINARY_INV, 41, 25
+    # The flat parts of a ring are no lines to write on.
+    rules = [rule for rule in rules if not any(ring.grown(4).holds(rule) for ring in rings)]
+    marks = Marks(
+        unit, ink, ticks, rings, rules, grids, _struck(ink, across, unit), _bars(gray, unit)
     )
-
-
-def _skew(ink: np.ndarray) -> float:
-    """Degrees that the long rules of the page rise to the left of level; 0 if there are none."""
-    width = ink.shape[1]
-    # Short pieces, so that those of a tilted rule still count, joined into the whole rule.
-    pieces = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones((1, 15), np.uint8))
-    joined = cv2.dilate(pieces, np.ones((3, 7), np.uint8))
-    found = []
-    for contour in cv2.findContours(joined, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]:
-        _, _, long, high = cv2.boundingRect(contour)
-        if long > width / 6 and high < long / 8:
-            dx, dy, *_ = cv2.fitLine(contour, cv2.DIST_L2, 0, 0.01, 0.01).ravel()
-            found.append((float(np.degrees(np.arctan2(dy, dx))), long))
-    if not found:
-        return 0.0
-    angles, weights = np.array(sorted(found)).T
-    angles = np.where(angles > 90, angles - 180, angles)
-    return float(angles[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
-
-
-def _letter_height(ink: np.ndarray) -> float | None:
-    """Median height of what may be letters, each counting by its area."""
-    _, _, stats, _ = cv2.connectedComponentsWithStats(ink)
-    width, height, area = stats[1:, 2], stats[1:, 3], stats[1:, 4]
-    likely = (height >= _LOWEST) & (height <= _HIGHEST) & (width < 4 * height) & (width > 1)
-    if not likely.any():
-        return None
-    order = np.argsort(height[likely], kind="stable")
-    weights = area[likely][order].cumsum()
-    return float(height[likely][order][np.searchsorted(weights, weights[-1] / 2)])
-
-
-def _strokes(ink: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Dark runs of at least `length` pixels, across and down."""
-    size = max(3, round(length))
-    across = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((1, 3), np.uint8))
-    down = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((3, 1), np.uint8))
-    return (
-        cv2.morphologyEx(across, cv2.MORPH_OPEN, np.ones((1, size), np.uint8)),
-        cv2.morphologyEx(down, cv2.MORPH_OPEN, np.ones((size, 1), np.uint8)),
-    )
-
-
-def _rules(across: np.ndarray, unit: float) -> list[Rect]:
-    # A rule that is not quite level falls into steps.
-    joined = cv2.dilate(across, np.ones((3, 5), np.uint8))
-    boxes = [_rect(c).grown(-1) for c in _contours(joined, cv2.RETR_EXTERNAL)[0]]
-    return [box for box in boxes if box.width >= 2 * unit and box.height <= 0.8 * unit]
-
-
-def _grids(across: np.ndarray, down: np.ndarray, unit: float) -> list[Grid]:
-    lines = cv2.dilate(cv2.bitwise_or(across, down), np.ones((3, 3), np.uint8))
-    contours, tree = _contours(lines, cv2.RETR_CCOMP)
-    cells: dict[int, list[Rect]] = {}
-    for contour, (_, _, _, parent) in zip(contours, tree, strict=True):
-        box = _rect(contour)
-        if parent < 0 or box.width < 2 * unit or box.height < 1.5 * unit:
-            continue
-        if cv2.contourArea(contour) > 0.8 * box.width * box.height:
-            cells.setdefault(parent, []).append(box)
-    found = [Grid(_rect(contours[place]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
-             for place, c in cells.items()]  # fmt: skip
-    return sorted(found, key=lambda grid: (grid.box.y0, grid.box.x0))
+    # Only what is too long to be a part of letters that touch.
+    long = cv2.bitwise_or(*strokes(ink, 5 * unit))
+    return marks, _painted_over(gray, marks, ringed, long)
 
 
 def _squares(ink: np.ndarray, unit: float) -> list[Tick]:
-    across, down = _strokes(ink, 0.8 * unit)
-    lines = cv2.bitwise_or(across, down)
-    contours, tree = _contours(lines, cv2.RETR_CCOMP)
-    # A square that shares its sides with others is a cell.
-    holes = np.bincount([node[3] for node in tree if node[3] >= 0], minlength=len(contours))
+    across, down = strokes(ink, 0.9 * unit)
     found = []
-    for contour, (_, _, _, parent) in zip(contours, tree, strict=True):
-        if parent < 0 or holes[parent] != 1:
+    # A tick may reach as far out of its box as the box is large.
+    for own, window in pieces(ink, (unit, 6 * unit), (unit, 6 * unit)):
+        y, x = window[0].start, window[1].start
+        columns = np.flatnonzero((own & (down[window] > 0)).any(axis=0))
+        rows = np.flatnonzero((own & (across[window] > 0)).any(axis=1))
+        if not columns.size or not rows.size:
             continue
-        box = _rect(contour)
-        outer = _rect(contours[parent])
-        even = 0.75 <= outer.width / outer.height <= 1.33
-        if not even or not 0.9 * unit <= outer.height <= 3.2 * unit:
-            continue
-        if cv2.contourArea(contour) > 0.55 * outer.width * outer.height:
-            found.append(Tick(outer, False, _share(ink, box.grown(-1))))
+        box = Rect(x + columns[0], y + rows[0], x + columns[-1] + 1, y + rows[-1] + 1)
+        fits = unit <= box.height <= 3.2 * unit and 0.75 <= box.width / box.height <= 1.33
+        if fits and _is_box(ink, box) and _is_apart(ink, box):
+            inside = box.grown(-max(2.0, 0.25 * box.height))
+            found.append(Tick(box, False, share(ink, inside)))
     return found
 
 
+def _is_box(ink: np.ndarray, box: Rect) -> bool:
+    """Whether all four sides are drawn, straight to the corners: bold letters have round ones."""
+    x0, y0, x1, y1 = (round(side) for side in box)
+    part = ink[y0:y1, x0:x1] > 0
+    sides = (part[0], part[-1], part[:, 0], part[:, -1])
+    corners = (part[:3, :3], part[:3, -3:], part[-3:, :3], part[-3:, -3:])
+    wider = Rect(x0 - 2, y0 - 2, x1 + 2, y1 + 2)
+    outside = share(ink, wider) * wider.width * wider.height - part.sum()
+    return (
+        all(side.mean() > 0.7 for side in sides)
+        and all(corner.sum() > 4 for corner in corners)
+        # A circle or a large letter goes on where its straight parts end.
+        and outside < 0.25 * (wider.width * wider.height - part.size)
+    )
+
+
+def _is_apart(ink: np.ndarray, box: Rect) -> bool:
+    """Whether there is a gap before the text on either side, as no letter of a word has."""
+    gap = 0.25 * box.height
+    # Only the lower half: a tick may reach out of the upper one.
+    right = Rect(box.x1 + 1, box.middle, box.x1 + gap, box.y1)
+    left = Rect(box.x0 - 2 * gap, box.middle, box.x0 - 1, box.y1)
+    return share(ink, right) < 0.28 and share(ink, left) < 0.28
+
+
 def _circles(ink: np.ndarray, unit: float) -> list[Tick]:
-    contours, tree = _contours(ink, cv2.RETR_CCOMP)
+    contours, tree = outlines_of(ink, cv2.RETR_CCOMP)
     found = []
     for contour, (_, _, child, parent) in zip(contours, tree, strict=True):
-        box = _rect(contour)
-        if parent >= 0 or child < 0 or not 0.9 * unit <= box.height <= 3.2 * unit:
+        box = rect(contour)
+        if parent >= 0 or child < 0 or not 0.9 * unit <= box.height <= 1.8 * unit:
             continue
-        area, girth = cv2.contourArea(contour), cv2.arcLength(contour, True)
+        _, radius = cv2.minEnclosingCircle(contour)
         even = 0.8 <= box.width / box.height <= 1.25
-        fullness = area / (np.pi / 4 * box.width * box.height)
-        is_disc = even and 0.8 <= fullness <= 1.1 and 4 * np.pi * area > 0.78 * girth**2
+        is_disc = even and cv2.contourArea(contour) > 0.75 * np.pi * radius**2
         if is_disc and _stands_alone(ink, box, unit):
-            found.append(Tick(box, True, _share(ink, box.grown(-0.3 * box.width))))
+            found.append(Tick(box, True, share(ink, box.grown(-0.3 * box.width))))
     return found
 
 
@@ -236,16 +121,15 @@ def _stands_alone(ink: np.ndarray, box: Rect, unit: float) -> bool:
     right = Rect(box.x1 + 1, box.y0, box.x1 + 0.35 * unit, box.y1)
     left = Rect(box.x0 - 0.7 * unit, box.y0, box.x0 - 1, box.y1)
     label = Rect(box.x1 + 0.35 * unit, box.y0, box.x1 + 2.5 * unit, box.y1)
-    return _share(ink, left) < 0.05 and _share(ink, right) < 0.05 and _share(ink, label) > 0.05
+    return share(ink, left) < 0.05 and share(ink, right) < 0.05 and share(ink, label) > 0.05
 
 
 def _rings(ink: np.ndarray, unit: float) -> tuple[list[Rect], list[np.ndarray]]:
     """Boxes and outlines of closed curves with something written in them."""
-    closed = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    contours, tree = _contours(closed, cv2.RETR_CCOMP)
+    contours, tree = outlines_of(ink, cv2.RETR_CCOMP)
     boxes, outlines = [], []
     for contour, (_, _, _, parent) in zip(contours, tree, strict=True):
-        box = _rect(contour)
+        box = rect(contour)
         fits = 1.3 * unit <= box.height <= 5 * unit and 1.3 * unit <= box.width <= 18 * unit
         if parent < 0 or not fits:
             continue
@@ -253,10 +137,32 @@ def _rings(ink: np.ndarray, unit: float) -> tuple[list[Rect], list[np.ndarray]]:
         hull = cv2.contourArea(cv2.convexHull(contour))
         # An ellipse takes pi / 4 of the box around it.
         is_oval = 0.66 <= area / max(sides[0] * sides[1], 1) <= 0.9 and area > 0.85 * hull
-        if is_oval and _share(ink, box.grown(-0.2 * box.height)) > 0.03:
+        if is_oval and share(ink, box.grown(-0.2 * box.height)) > 0.03:
             boxes.append(box)
             outlines.append(contour)
     return boxes, outlines
+
+
+def _struck(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
+    """Words with a stroke through them: one piece of ink with a rule at half its height."""
+    found = []
+    for own, window in pieces(ink, (3 * unit, 30 * unit), (0.8 * unit, 2 * unit)):
+        y, x, (height, width) = window[0].start, window[1].start, own.shape
+        rule = own & (across[window] > 0)
+        if rule.any(axis=0).mean() > 0.85 and 0.25 < np.nonzero(rule)[0].mean() / height < 0.65:
+            found.append(Rect(float(x), float(y), float(x + width), float(y + height)))
+    return found
+
+
+def _bars(gray: np.ndarray, unit: float) -> list[Rect]:
+    """Filled rectangles, as of a bar chart."""
+    solid = (cv2.medianBlur(gray, 5) < np.median(gray) - 60).astype(np.uint8)
+    solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, np.ones((round(1.2 * unit),) * 2, np.uint8))
+    contours, _ = outlines_of(solid, cv2.RETR_EXTERNAL)
+    return [
+        rect(c) for c in contours
+        if cv2.contourArea(c) > 0.7 * rect(c).width * rect(c).height and rect(c).width > 2 * unit
+    ]  # fmt: skip
 
 
 def _painted_over(
@@ -264,14 +170,20 @@ def _painted_over(
 ) -> np.ndarray:
     clean = gray.copy()
     paper = int(np.median(gray))
-    clean[cv2.dilate(lines, np.ones((3, 3), np.uint8)) > 0] = paper
-    for tick in marks.ticks:
-        x0, y0, x1, y1 = (round(side) for side in tick.box.grown(2))
+    clean[cv2.dilate(_thin(lines, marks.unit), np.ones((3, 3), np.uint8)) > 0] = paper
+    for box in (*(tick.box for tick in marks.ticks), *marks.struck):
+        x0, y0, x1, y1 = (round(side) for side in box.grown(2))
         clean[max(y0, 0) : y1, max(x0, 0) : x1] = paper
     inside = cv2.drawContours(np.zeros_like(gray), rings, -1, 255, cv2.FILLED)
     wide = cv2.dilate(inside, np.ones((7, 7), np.uint8))
     clean[(wide > 0) & (cv2.erode(inside, np.ones((3, 3), np.uint8)) == 0)] = paper
     return clean
+
+
+def _thin(lines: np.ndarray, unit: float) -> np.ndarray:
+    # What is as wide as a letter is a bar of a chart or the dark edge of a scan.
+    thick = cv2.morphologyEx(lines, cv2.MORPH_OPEN, np.ones((max(3, round(0.6 * unit)),) * 2))
+    return cv2.subtract(lines, thick)
 
 
 def _without(ink: np.ndarray, boxes: list[Rect]) -> np.ndarray:
@@ -280,23 +192,3 @@ def _without(ink: np.ndarray, boxes: list[Rect]) -> np.ndarray:
         x0, y0, x1, y1 = (round(side) for side in box.grown(1))
         left[max(y0, 0) : y1, max(x0, 0) : x1] = 0
     return left
-
-
-def _share(ink: np.ndarray, box: Rect) -> float:
-    """The share of a box that is dark; 0 for a box outside the page."""
-    x0, y0, x1, y1 = (max(0, round(side)) for side in box)
-    part = ink[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
-    return float((part > 0).mean()) if part.size else 0.0
-
-
-def _contours(mask: np.ndarray, mode: int) -> tuple[list[np.ndarray], np.ndarray]:
-    contours, tree = cv2.findContours(mask, mode, cv2.CHAIN_APPROX_SIMPLE)
-    if len(contours) > _MOST * 10:
-        # Noise, not a form: nothing is to be made of it.
-        return [], np.zeros((0, 4), np.int32)
-    return list(contours), np.zeros((0, 4), np.int32) if tree is None else tree[0]
-
-
-def _rect(contour: np.ndarray) -> Rect:
-    x, y, width, height = cv2.boundingRect(contour)
-    return Rect(float(x), float(y), float(x + width), float(y + height))

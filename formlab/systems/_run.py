@@ -63,6 +63,9 @@ def run(
     DataBroken
         If `out` holds a run of another benchmark, split, system or of other settings.
     """
+    # A model behind an endpoint is asked many pages at once and has a store of its own.
+    if own := getattr(system, "run", None):
+        return own(corpus, out=out, settings=settings, limit=limit, name=name)
     out = Path(out)
     head = _head(corpus, system, system.defaults if settings is None else settings)
     head["name"] = name or system.run_name(head["settings"])

@@ -44,6 +44,18 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     return read
 
 
+def is_for(document: dict[str, Any]) -> bool:
+    """Whether a document says which entities it wants, or is a PDF.
+
+    Examples
+    --------
+    >>> is_for({"image": "a.pdf", "meta": None}), is_for({"image": "a.png", "meta": "{}"})
+    (True, False)
+    """
+    is_pdf = str(document["image"] or "").lower().endswith(".pdf")
+    return is_pdf or "schema" in json.loads(document["meta"] or "{}")
+
+
 def _wanted(document: dict[str, Any]) -> list[str]:
     schema = json.loads(document["meta"] or "{}").get("schema")
     names = [*schema["matches"], *schema["unlabelled"]] if schema else list(RULES)

@@ -2,6 +2,7 @@ import json
 
 import polars as pl
 import pytest
+from PIL import Image
 
 from formlab.benchmarks._facts import tagged
 from formlab.benchmarks.fincriticaled import BENCHMARK
@@ -118,3 +119,27 @@ def test_facts_equal_those_of_the_released_code(shared):
             {"type": meta["type"], "value": value, "context_hint": meta["hint"]}
             for meta, value in zip(metas, rows["value"], strict=True)
         ] == facts_of_page
+
+
+def drawn(tmp_path, boxes):
+    (tmp_path / "gold_0.txt").write_text("<p><temporal>2024</temporal> <number>5</number></p>")
+    (tmp_path / "images").mkdir()
+    Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
+    (tmp_path / "images" / "0.json").write_text(boxes)
+    return BENCHMARK.load("test", tmp_path)
+
+
+def test_boxes_beside_the_picture_belong_to_the_facts_in_the_order_of_their_tags(tmp_path):
+    corpus = drawn(tmp_path, "[[1, 2, 3, 4], [5, 6, 7, 8]]")
+    facts = corpus.records.drop_nulls("path").select("value", "x0", "y1").rows()
+    # Facts are listed numbers first; the tag of the year stands before it on the page.
+    assert facts == [("5", 5.0, 8.0), ("2024", 1.0, 4.0)]
+
+
+def test_a_box_that_is_none_is_counted_and_a_file_that_is_no_list_refused(tmp_path):
+    corpus = drawn(tmp_path, '[null, ["a", 1, 2, 3]]')
+    assert corpus.flaws["fact boxes not known"] == 2
+    assert corpus.records["x0"].null_count() == corpus.records.height
+    (tmp_path / "images" / "0.json").write_text("{}")
+    with pytest.raises(DataBroken, match="0.json"):
+        BENCHMARK.load("test", tmp_path)

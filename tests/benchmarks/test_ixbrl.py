@@ -1,8 +1,9 @@
 import pytest
 
+from formlab import browser
 from formlab.benchmarks.fincriticaled import BENCHMARK
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 
 FILING = """<?xml version="1.0"?>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
@@ -52,13 +53,33 @@ def test_other_html_is_refused(tmp_path):
         gold_pages(file)
 
 
+@pytest.fixture
+def chromium():
+    try:
+        return browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+
+
 @pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
 def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", dpi=150)
     corpus = BENCHMARK.load("test", tmp_path / "out")
     assert notes["pages"] == corpus.documents.height == 3
     assert set(corpus.documents["width"]) == {1275}
     assert corpus.documents["n_fields"].to_list() == [1, 1, 1]
+    facts = corpus.records.drop_nulls("path")
+    assert facts["x0"].null_count() == 0
+    assert (facts["x1"] - facts["x0"]).min() > 10
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
+    notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
+    assert (notes["pages"], notes["facts"]) == (2, 2)
+    assert BENCHMARK.load("test", tmp_path / "out").documents["doc_id"].to_list() == ["0", "1"]
 
 
 def test_real_filings_keep_every_tag_or_count_it(shared):

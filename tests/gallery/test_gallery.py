@@ -166,3 +166,47 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
         assert frame.locator("dialog[open] img").count() == 1
         assert visit.page.evaluate("typeof pwned") == "undefined"
         assert visit.trouble == []
+
+
+@pytest.fixture
+def pdf(root):
+    """The page of `root` as the first of two in a PDF that is 800 points wide."""
+    with Image.open(root / "page.png") as first:
+        blank = Image.new("L", first.size, 200)
+        first.save(root / "page.pdf", resolution=72, save_all=True, append_images=[blank])
+    return root
+
+
+def of_pdf(root, row, width):
+    documents = tables.table("documents", [KEY | {"image": "page.pdf", "width": width}])
+    return gallery.errors(tables.table("cases", [ROW | row]), root=root, documents=documents)
+
+
+@pytest.mark.parametrize(("width", "size"), [(None, (400, 140)), (1600, (240, 84))])
+def test_crop_of_a_pdf_shows_the_box_in_the_unit_of_its_document(pdf, width, size):
+    # In points the cut of 240 by 84 is drawn twice as large, then bounded to 400 across.
+    scale = (width or 800) / 800
+    made = of_pdf(pdf, {name: value * scale for name, value in BOX.items()}, width)
+    image = image_of(made, made.cases[0])
+    assert image.size == size
+    x, y, across, down = made.cases[0]["boxes"]["gold"]
+    middle = image.getpixel((int((x + across / 2) * size[0]), int((y + down / 2) * size[1])))
+    assert middle < 60
+    assert image.getpixel((int((x - 0.05) * size[0]), size[1] // 2)) > 200
+
+
+def test_page_of_the_gold_box_is_shown_and_a_box_elsewhere_is_told(pdf):
+    boxes = {f"pred_{name}": value for name, value in BOX.items()}
+    made = of_pdf(pdf, BOX | boxes | {"page": 1, "pred_page": 2}, None)
+    case = made.cases[0]
+    assert set(case["boxes"]) == {"gold"}
+    assert case["why"] == "the predicted box is on page 2"
+    alone = of_pdf(pdf, boxes | {"page": 1, "pred_page": 2}, None)
+    assert set(alone.cases[0]["boxes"]) == {"pred"}
+    assert 190 < image_of(alone, alone.cases[0]).getpixel((5, 5)) < 210
+
+
+def test_page_that_the_pdf_does_not_have_says_so(pdf):
+    case = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
+    assert case["image"] is None
+    assert case["why"].startswith("no page 9, the PDF has 2")

@@ -18,6 +18,7 @@ from pathlib import Path
 from PIL import Image
 
 from formlab import browser, files
+from formlab.benchmarks.ixbrl import fact_boxes
 from formlab.errors import FormlabError
 
 SEED = 7
@@ -388,6 +389,10 @@ def write(out: Path, seed: int) -> None:
                 with Image.open(part) as shot:
                     grey = shot.convert("L").quantize(GREYS)
                 grey.save(part, format="PNG", optimize=True)
+            visit.page.set_content(html)
+            files.write_text(
+                out / "images" / f"{number}.json", json.dumps(fact_boxes(visit.page)) + "\n"
+            )
 
 
 def main() -> int:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from formlab.analysis.tasks import content, entities, facts, jsonvalue, layout, relations, text
+from formlab.analysis.tasks import (
+    actions,
+    content,
+    entities,
+    facts,
+    jsonvalue,
+    layout,
+    relations,
+    text,
+)
 from formlab.analysis.tasks._spec import Scored
 
 # A scorer that stands for several tasks runs once.
@@ -16,6 +25,7 @@ TASKS: dict[str, Callable[..., Scored]] = {
     "layout": layout.score,
     "vqa": relations.score,
     "consistency": relations.score,
+    "click": actions.score,
     "entity": entities.score,
     "fact": facts.score,
     "value": jsonvalue.score,

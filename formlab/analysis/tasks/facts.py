@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import metrics, tables, text
 from formlab.analysis.align import judged
+from formlab.analysis.causes import cause
+from formlab.analysis.factboxes import read_boxes, words_of
 from formlab.analysis.tasks._cases import score_rows, settings
 from formlab.analysis.tasks._spec import Scored
 from formlab.benchmarks._facts import FACTS
@@ -20,7 +22,7 @@ from formlab.metrics._places import Places
 from formlab.metrics.facts import MISSING, Verdict, judge, locate
 from formlab.metrics.judge import by_substring
 from formlab.metrics.structure import structure, structure_score
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.tables import BOX, USABLE, Corpus, Predictions
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
@@ -40,7 +42,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`).
     """
     notes: Counter[str] = Counter()
-    given = _given(predictions, notes)
+    given, words = _given(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
     verdicts: list[Verdict] = []
     pages: list[tuple[str, str, int]] = []
@@ -50,6 +52,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         gold = golds.get((document["doc_id"],))
         pred = given.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
         rows, said, page = _page(document, gold, pred, mode=mode, notes=notes)
+        read = read_boxes(rows, words.get(document["doc_id"], ()))
+        rows = [row | box for row, box in zip(rows, read, strict=True)]
         batch += rows
         verdicts += said
         pages += [page] if page else []
@@ -88,31 +92,37 @@ def _page(
     whole = gold.filter(pl.col("path").is_null())
     markup = whole["value"][0] if whole.height else ""
     facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
-    said = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
+    said, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
     rows = [
-        base | {
+        base | {side: fact[side] for side in BOX} | {
             "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
             "pred": verdict.text or None, "gold_origin": fact["origin"],
             "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
+            "why": _why(fact["value"], written, verdict),
         }
-        for fact, verdict in zip(facts, said, strict=True)
+        for fact, verdict, written in zip(facts, said, signed, strict=True)
     ]  # fmt: skip
     texts = visible_text(markup), visible_text(pred["value"])
     points = structure(markup, pred["value"]).score
     same = "match" if texts[0] == texts[1] else "mismatch" if texts[1] else "missing"
     origin = whole["origin"][0] if whole.height else None
     page = {"path": None, "kind": "page", "gold": texts[0], "pred": texts[1], "outcome": same}
-    rows.append(base | page | {"gold_origin": origin, "misplaced": False})
+    rows.append(base | page | {"gold_origin": origin, "misplaced": False, "why": None})
     return rows, said, (*texts, points)
 
 
 def _verdicts(
     markup: str, facts: list[Row], pred: str, *, mode: str, notes: Counter[str]
-) -> list[Verdict]:
+) -> tuple[list[Verdict], list[str | None]]:
+    """A verdict on each fact, and its figure with the sign that it has on the page, if it is one.
+
+    A tag may hold a figure and leave its brackets outside.
+    """
+    alone: list[str | None] = [None] * len(facts)
     if mode == "official":
-        return by_substring([fact["value"] for fact in facts], pred)
+        return by_substring([fact["value"] for fact in facts], pred), alone
     if not pred.strip():
-        return [MISSING] * len(facts)
+        return [MISSING] * len(facts), alone
     page = Places(Flow(written_events(markup), tags=FACTS))
     marks = (json.loads(fact["meta"])["mark"] for fact in facts)
     wanted = [
@@ -120,7 +130,22 @@ def _verdicts(
         for fact, mark in zip(facts, marks, strict=True)
     ]
     notes["facts that the page does not show"] += sum(fact is None for fact in wanted)
-    return judge(page, wanted, Places(read(pred)))
+    signed = [page.figure(fact.first, fact.last) if fact else None for fact in wanted]
+    return judge(page, wanted, Places(read(pred))), signed
+
+
+def _why(value: str, written: str | None, verdict: Verdict) -> str | None:
+    """The cause of a wrong figure, told from its sign on the page; None where rules of text do."""
+    if verdict.correct or not verdict.text:
+        return None
+    # The same figure twice, read once: the place that is there is another fact's.
+    if verdict.misplaced or value == written == verdict.text:
+        return "wrong_row"
+    numbers = text.number(written or ""), text.number(verdict.text)
+    if None in numbers:
+        return None
+    same = numbers[0] == numbers[1]
+    return "format_only" if same else cause(written or "", verdict.text, typed=False)
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -139,8 +164,8 @@ def _cases(rows: list[Row], *, system: str, threshold: float) -> pl.DataFrame:
     done = judged(frame.with_columns(kinds), system=system, threshold=threshold)
     # A value that stands in its place may be written or cut otherwise; it is not wrong.
     cause = (
-        pl.when(frame["misplaced"])
-        .then(pl.lit("wrong_row"))
+        pl.when(frame["why"].is_not_null())
+        .then(frame["why"])
         .when(pl.col("outcome") == "match", pl.col("cause").is_not_null())
         .then(pl.lit("format_only"))
         .otherwise("cause")

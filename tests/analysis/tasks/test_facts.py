@@ -2,6 +2,7 @@ import json
 
 import polars as pl
 import pytest
+from PIL import Image
 
 from formlab import tables
 from formlab.analysis.tasks.facts import ranks, score
@@ -137,3 +138,54 @@ def test_ranks_of_the_published_table_come_from_its_figures():
     assert ours["fact_rank"].to_list() == ours["fact_rank_published"].to_list()
     # The paper's own figures put Gemma third and GPT-4o first, as its column says.
     assert ours["general_rank"].to_list() == ours["general_rank_published"].to_list()
+
+
+def causes(tmp_path, gold, pred):
+    (tmp_path / "gold_0.txt").write_text(gold)
+    corpus = BENCHMARK.load("test", tmp_path)
+    scored = score(corpus, predicted(corpus, {"0": pred}), mode="fixed", threshold=0.8)
+    return scored.cases.drop_nulls("path")["cause"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "cause"),
+    [
+        ("<p>loss (<number>1,279</number>) in all</p>", "loss 1,279 in all", "sign_or_bracket"),
+        ("<p>loss <number>(1,279)</number> in all</p>", "loss 1,279 in all", "sign_or_bracket"),
+        ("<p>sales <number>1,279)</number> in all</p>", "sales 1,278 in all", "digit"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 12.79 in all", "scale_or_decimal"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 1279 in all", "format_only"),
+        ("<p>Filed <temporal>May 3, 2025</temporal></p>", "Filed May 3, 2024", "date_shift"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales in all", "missing"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 1,279 in all", None),
+    ],
+)  # fmt: skip
+def test_a_wrong_fact_has_the_cause_that_its_page_shows(tmp_path, gold, pred, cause):
+    assert causes(tmp_path, gold, pred) == [cause]
+
+
+def test_values_that_changed_rows_are_wrong_rows(tmp_path):
+    gold = (
+        "<table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
+        "<tr><td>Total costs</td><td><number>1,250</number></td></tr></table>"
+    )
+    assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
+
+
+def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
+    (tmp_path / "gold_0.txt").write_text("<p>Net sales <number>4,310</number></p>")
+    (tmp_path / "images").mkdir()
+    Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
+    (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
+    corpus = BENCHMARK.load("test", tmp_path)
+    given = predicted(corpus, {"0": "Net sales 4,310"})
+    word = {
+        "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction", "system": "m",
+        "doc_id": "0", "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0",
+        "value": "4,310", "status": "ok", "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
+    }  # fmt: skip
+    records = pl.concat([given.records, tables.table("records", [word])])
+    given = Predictions(records, given.responses, system="m")
+    (case,) = score(corpus, given, mode="fixed", threshold=0.8).cases.drop_nulls("path").to_dicts()
+    assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
+    assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]

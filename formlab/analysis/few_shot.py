@@ -1,0 +1,168 @@
+"""Scores of extracted entities over few-shot splits, by task and training size."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from formlab import tables
+from formlab.analysis.summarise import summarise
+from formlab.benchmarks.vrdu import Schema
+from formlab.errors import FormlabError
+from formlab.tables import Evaluation
+
+TASKS = ("single", "mixed", "unseen", "all documents")
+SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
+FEW_SHOT: dict[str, Any] = {
+    "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "system": pl.String,
+    "part": pl.String, "metric": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64, "interval": pl.String, "n_splits": pl.Int64, "n_docs": pl.Int64,
+    "settings": pl.String,
+}  # fmt: skip
+GAPS: dict[str, Any] = {
+    name: FEW_SHOT[name]
+    for name in ("corpus", "train_size", "system", "part", "metric", "value", "ci_low", "ci_high")
+}
+_GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
+_LEVEL = 0.95
+
+
+def few_shot_only(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The evaluations of splits that belong to a task; all of them if none does.
+
+    A split of every document at hand repeats those of the other splits.
+    """
+    return [one for one in evaluations if said(one).get("task")] or list(evaluations)
+
+
+def said(evaluation: Evaluation) -> dict[str, Any]:
+    """What the documents say of their split: its task, training size and seed, where known."""
+    text = evaluation.documents["meta"].first() if evaluation.documents.height else None
+    info = json.loads(text or "{}")
+    return info if isinstance(info, dict) else {}
+
+
+def corpus_name(evaluation: Evaluation) -> str:
+    """What the data set calls itself; else the benchmark."""
+    named = evaluation.documents["domain"].drop_nulls()
+    return named.first() or evaluation.benchmark
+
+
+def schema_of(evaluation: Evaluation) -> Schema | None:
+    """What may be extracted, as the documents say; None if they do not."""
+    corpus = tables.Corpus(
+        evaluation.documents, tables.table("records", []), evaluation.benchmark, evaluation.split
+    )
+    try:
+        return Schema.of(corpus)
+    except FormlabError:
+        return None
+
+
+def few_shot(
+    evaluations: Sequence[Evaluation], *, resamples: int = 1000, seed: int = 0
+) -> pl.DataFrame:
+    """Micro and macro F1, and F1 of simple and of nested entities, by task and training size.
+
+    Parameters
+    ----------
+    evaluations
+        One a split.
+    resamples, seed
+        As for `summarise`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `FEW_SHOT`, in the order of task and size. Of several splits (seeds, or
+        templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0
+        and 1; of one split it is the score with its bootstrap interval over documents. `interval`
+        says which, ``n_splits`` over how many splits with a defined score.
+    """
+    rows = [row for one in evaluations for row in _split_rows(one, resamples, seed)]
+    each = pl.DataFrame(rows, schema=FEW_SHOT)
+    groups = each.group_by(*_GROUP, maintain_order=True)
+    found = [_over_splits(group) for _, group in groups]
+    return pl.DataFrame(found, schema=FEW_SHOT).sort(
+        "corpus", "part", "metric", "task", "train_size", maintain_order=True
+    )
+
+
+def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[dict[str, Any]]:
+    schema, info = schema_of(evaluation), said(evaluation)
+    if schema is None:
+        return
+    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
+    whole = dataclasses.replace(evaluation, scores=ready)
+    parts = {"all": (WHOLE, ("micro_f1", "macro_f1")), "group=unrepeated": (SIMPLE, ("f1",))}
+    for group in schema.groups:
+        parts[f"entity={group}"] = (NESTED, ("f1",))
+    base = {
+        "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
+        "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
+    }  # fmt: skip
+    for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
+        part, wanted = parts.get(row["slice"], (None, ()))
+        if row["metric"] in wanted:
+            own = {name: row[name] for name in FEW_SHOT if name in row}
+            yield base | own | {"part": part}
+
+
+def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
+    first = group.row(0, named=True) | {"n_docs": group["n_docs"].sum()}
+    if group.height == 1:
+        return first
+    values = group["value"].drop_nans().to_numpy()
+    mean = float(values.mean()) if values.size else math.nan
+    half = math.nan
+    if values.size > 1:
+        half = stats.t.ppf((1 + _LEVEL) / 2, values.size - 1) * stats.sem(values)
+    low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
+    named = f"{first['corpus']}, {first['task']}, {group.height} splits"
+    settings = _renamed(first["settings"].partition("|ci=")[0], named)
+    return first | {
+        "value": mean, "ci_low": low, "ci_high": high, "interval": "splits",
+        "n_splits": values.size, "settings": f"{settings}|ci=t,splits,level={_LEVEL:g}",
+    }  # fmt: skip
+
+
+def _renamed(settings: str, split: str) -> str:
+    head, bar, rest = settings.partition("|")
+    return f"{head.partition(':')[0]}:{split}{bar}{rest}"
+
+
+def transfer_gaps(table: pl.DataFrame) -> pl.DataFrame:
+    """What a template not seen in training costs: score on mixed templates minus on unseen ones.
+
+    Parameters
+    ----------
+    table
+        As from `few_shot`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `GAPS`; one row per corpus, size, part and metric that has both tasks. The
+        interval follows from those of both scores as of independent ones (MOVER, Zou and Donner,
+        Statistics in Medicine 27, 2008); that is wider than need be where test sets overlap.
+    """
+    on = [name for name in GAPS if name not in ("value", "ci_low", "ci_high")]
+    mixed, unseen = (table.filter(pl.col("task") == name) for name in ("mixed", "unseen"))
+    both = mixed.join(unseen, on=on, suffix="_unseen", nulls_equal=True, maintain_order="left")
+    gap = pl.col("value") - pl.col("value_unseen")
+    below = (pl.col("value") - pl.col("ci_low")).pow(2)
+    below += (pl.col("ci_high_unseen") - pl.col("value_unseen")).pow(2)
+    above = (pl.col("ci_high") - pl.col("value")).pow(2)
+    above += (pl.col("value_unseen") - pl.col("ci_low_unseen")).pow(2)
+    return both.with_columns(
+        gap.alias("value"),
+        (gap - below.sqrt()).alias("ci_low"),
+        (gap + above.sqrt()).alias("ci_high"),
+    ).select(*GAPS)

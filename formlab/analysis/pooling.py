@@ -1,0 +1,160 @@
+"""All splits of a benchmark as one evaluation, its entities and data types, and what is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from formlab import tables
+from formlab.analysis.causes import CAUSES
+from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
+from formlab.analysis.summarise import summarise
+from formlab.benchmarks.vrdu import Schema
+from formlab.metrics import METRICS
+from formlab.tables import Evaluation
+
+# What was read wrongly shows more than what stands alone.
+_ALONE = ("spurious", "missing")
+_ORDER = (*(name for name in CAUSES if name not in _ALONE), *_ALONE)
+
+
+def pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """All splits as one evaluation: a document of several splits counts once for each.
+
+    It stays one document, so intervals over documents draw all its splits together. Means over
+    entities are left out where the splits have different entities.
+
+    Parameters
+    ----------
+    evaluations
+        At least one; all of one benchmark, system, mode and root.
+    """
+    first = evaluations[0]
+    if len(evaluations) == 1:
+        return first
+    corpora = dict.fromkeys(corpus_name(one) for one in evaluations)
+    named = f"{' and '.join(corpora)}, {len(evaluations)} splits"
+    split = pl.lit(named).alias("split")
+    scores = pl.concat([one.scores for one in evaluations])
+    if len({len(row) for row in _lengths(scores)}) > 1:
+        scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
+    old = pl.lit(f"{first.benchmark}:") + pl.col("split") + "|"
+    settings = pl.lit(f"{first.benchmark}:{named}|") + pl.col("settings").str.strip_prefix(old)
+    notes: Counter[str] = Counter()
+    for one in evaluations:
+        notes.update(one.notes)
+    documents = pl.concat([one.documents for one in evaluations])
+    return dataclasses.replace(
+        first,
+        documents=documents.unique("doc_id", keep="first", maintain_order=True).with_columns(split),
+        cases=pl.concat([one.cases for one in evaluations]).with_columns(split),
+        scores=scores.with_columns(settings.alias("settings")).with_columns(split),
+        split=named,
+        sources={name: code for one in evaluations for name, code in one.sources.items()},
+        notes=dict(notes),
+    )
+
+
+def _lengths(scores: pl.DataFrame) -> list[list[float]]:
+    macro = scores.filter(pl.col("metric") == "macro_f1")
+    return macro.unique(pl.col("stats").list.len())["stats"].to_list()
+
+
+def by_entity(
+    evaluations: Sequence[Evaluation], *, resamples: int = 1000, seed: int = 0
+) -> pl.DataFrame:
+    """Precision, recall and F1 of each entity and of each data type, over all splits of a corpus.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema SUMMARY, slices ``all``, ``entity=…`` and ``type=…`` (simple entities of that
+        type; line items are their own), and the columns `corpus`, `type` and `n_gold`, how many
+        entities of the gold the slice holds.
+    """
+    corpora: dict[str, list[Evaluation]] = {}
+    for one in evaluations:
+        corpora.setdefault(corpus_name(one), []).append(one)
+    extra = {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
+    found = [
+        tables.table("summary", []).with_columns(pl.lit(None, t).alias(n) for n, t in extra.items())
+    ]
+    for name, members in corpora.items():
+        schema = schema_of(members[0])
+        if schema is None:
+            continue
+        types = {f"entity={entity}": _type(entity, schema) for entity in schema.entities}
+        whole = pooled([_with_types(one, types) for one in members])
+        gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice")
+        gold = gold.agg(pl.col("stats").list.get(1).sum().cast(pl.Int64).alias("n_gold"))
+        summary = summarise(whole, by=(), resamples=resamples, seed=seed)
+        kind = pl.col("slice").replace_strict(
+            types, default=pl.col("slice").str.strip_prefix("type=")
+        )
+        summary = summary.join(gold, on="slice", how="left", maintain_order="left")
+        summary = summary.with_columns(pl.lit(name).alias("corpus"), kind.alias("type"))
+        found.append(summary.select(found[0].columns))
+    return pl.concat(found)
+
+
+def _type(entity: str, schema: Schema) -> str:
+    return NESTED if entity in schema.groups else schema.type_of(entity)
+
+
+def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
+    """Its scores of whole documents, and those of entities added up by data type."""
+    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
+    kinds = pl.col("slice").replace_strict(types, return_dtype=pl.String)
+    parts = ready.filter(pl.col("slice").is_in(list(types)))
+    parts = parts.with_columns(("type=" + kinds).alias("slice"))
+    keys = [name for name in tables.SCORES if name not in ("stats", "value")]
+    count = pl.concat_list(pl.col("stats").list.get(place).sum() for place in range(4))
+    summed = parts.group_by(*keys, maintain_order=True).agg(count.alias("stats"))
+    values = [
+        float(METRICS[metric].score(np.array(counts)))
+        for metric, counts in summed.select("metric", "stats").iter_rows()
+    ]
+    summed = summed.with_columns(pl.Series("value", values, dtype=pl.Float64))
+    return dataclasses.replace(evaluation, scores=pl.concat([ready, summed.select(*tables.SCORES)]))
+
+
+def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
+    """The cases that cost a score, sorted by cause and within it the most alike first.
+
+    Spurious and missing values come last. Near misses tell more than values that have nothing in
+    common. A value of a document that stands in several splits comes once.
+
+    Parameters
+    ----------
+    cases
+        The schema CASES.
+    each
+        At most so many of each cause.
+
+    Examples
+    --------
+    >>> case = {"benchmark": "b", "split": "s", "system": "x", "task": "entity", "path": "/a"}
+    >>> rows = [case | {"doc_id": str(i), "cause": cause, "outcome": "missing"}
+    ...     for i, cause in enumerate(["missing", "digit", "missing"])]
+    >>> losses(tables.table("cases", rows), each=1)["cause"].to_list()
+    ['digit', 'missing']
+    """
+    wrong = cases.filter(
+        pl.col("path").is_not_null(),
+        pl.col("cause").is_not_null(),
+        pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
+    ).unique(["doc_id", "path", "pred_path", "pred"], keep="first", maintain_order=True)
+    place = pl.col("cause").replace_strict(
+        {name: i for i, name in enumerate(_ORDER)},
+        default=len(CAUSES),
+        return_dtype=pl.Int64,
+    )
+    wrong = wrong.sort(
+        place, pl.col("similarity").fill_nan(None), "doc_id", "path",
+        descending=[False, True, False, False], nulls_last=True,
+    )  # fmt: skip
+    return wrong if each is None else wrong.group_by("cause", maintain_order=True).head(each)

@@ -1,0 +1,105 @@
+"""Who fills in forms: an agent looks at a page and answers with actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from formlab.arena.actions import Action, Click, Press, Scroll, Type
+from formlab.arena.session import VIEWPORT, Seen, Target
+
+
+class Agent(Protocol):
+    """Anything with a name that turns what it sees into actions.
+
+    `knows_targets` asks for the controls' boxes, which a model is never given.
+    """
+
+    name: str
+    knows_targets: bool
+
+    def act(self, seen: Seen) -> list[Action]:
+        """The next actions, in pixels of the image; none when there is nothing left to do."""
+
+
+class Oracle:
+    """Knows the right answers and where every control is: what a perfect agent reaches.
+
+    It uses the mouse and the keyboard like any other agent, so where it fails, the arena does.
+    It answers with the actions of all fields in view, but looks again after a field that may
+    show or hide others.
+
+    Parameters
+    ----------
+    values
+        The right answer of each field; null leaves the field alone.
+    """
+
+    name = "oracle"
+    knows_targets = True
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    def act(self, seen: Seen) -> list[Action]:
+        """All that is still to do in view; else scroll; else turn the page."""
+        # The targets' boxes are of the window; the agent answers in pixels of the image.
+        scale = seen.size[0] / VIEWPORT[0]
+        view = (VIEWPORT[0], VIEWPORT[1])
+        below = above = False
+        actions: list[Action] = []
+        for target in seen.targets:
+            todo = self._todo(target, scale)
+            if not todo:
+                continue
+            if _within(target, view):
+                actions += todo
+                if target.kind in ("select", "radio", "checkbox"):
+                    return actions
+            elif not actions:
+                below |= target.middle[1] > view[1] / 2
+                above |= target.middle[1] <= view[1] / 2
+        if actions:
+            return actions
+        if above or below:
+            return [Scroll((0.6 if below else -0.6) * view[1] * scale)]
+        return self._turn(seen.targets, view, scale)
+
+    def _todo(self, target: Target, scale: float) -> list[Action]:
+        value = self.values.get(target.field)
+        click = Click(*(side * scale for side in target.middle))
+        if target.kind in ("radio", "checkbox"):
+            if value is None:
+                return []
+            wanted = value if isinstance(value, bool) else _chosen(target.option, value)
+            return [click] if wanted != target.checked else []
+        text = "" if value is None or isinstance(value, bool) else str(value)
+        if target.field.startswith("_") or target.value == text or target.kind == "button":
+            return []
+        if target.kind == "select":
+            at = target.options.index(text) if text in target.options else 0
+            if not text:
+                return []
+            return [click, Press("Home"), *[Press("ArrowDown")] * at, Press("Enter")]
+        if target.kind == "file":
+            return [click, Type(text)]
+        return [click, Press("Control+A"), Type(text)]
+
+    def _turn(
+        self, targets: tuple[Target, ...], view: tuple[int, int], scale: float
+    ) -> list[Action]:
+        for target in targets:
+            if target.field in ("_next", "_submit"):
+                if _within(target, view):
+                    return [Click(*(side * scale for side in target.middle))]
+                return [Scroll(0.6 * view[1] * scale)]
+        return []
+
+
+def _within(target: Target, view: tuple[int, int]) -> bool:
+    x, y = target.middle
+    return 0 <= x < view[0] and target.box[1] >= 0 and target.box[3] < view[1] and y < view[1]
+
+
+def _chosen(option: str | None, value: Any) -> bool:
+    return option in value if isinstance(value, list) else option == value

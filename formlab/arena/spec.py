@@ -1,0 +1,178 @@
+"""What a form of the arena is, and the forms there are: one YAML file each."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from formlab.errors import DataBroken, UnknownName
+
+FOLDER = Path(__file__).parent / "forms"
+TYPES = (
+    "string", "description", "number", "date", "dropdown", "radio", "checkbox", "multiple", "file",
+)  # fmt: skip
+LAYOUTS = ("stacked", "beside", "columns", "cards")
+FONTS = ("sans", "serif", "mono")
+CHOICES = ("dropdown", "radio", "multiple")
+# What a generator of instances makes values from; a drop-down or tick needs none.
+_MAKERS = ("make", "any", "like", "range", "between")
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """One question of a form. `when` names a field and the answer that makes this one apply."""
+
+    name: str
+    type: str
+    label: str
+    required: bool = True
+    format: str = ""
+    options: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    range: tuple[int, int] | None = None
+    step: int = 1
+    between: tuple[datetime.date, datetime.date] | None = None
+    when: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    make: str = ""
+    any: tuple[str, ...] = ()
+    like: str = ""
+
+    def applies(self, answers: Mapping[str, Any]) -> bool:
+        """Whether the field is asked, given the answers to the others.
+
+        Examples
+        --------
+        >>> pets = Field("which", "string", "Which?", when={"pets": "Yes"})
+        >>> pets.applies({"pets": "No"}), pets.applies({"pets": "Yes"})
+        (False, True)
+        """
+        return all(_word(answers.get(name)) == wanted for name, wanted in self.when.items())
+
+
+def _word(answer: Any) -> str:
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """One screen of a form."""
+
+    title: str
+    fields: tuple[Field, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """One form: its pages and how they look."""
+
+    code: str
+    name: str
+    domain: str
+    style: Mapping[str, str]
+    pages: tuple[Page, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields in reading order."""
+        return tuple(field for page in self.pages for field in page.fields)
+
+
+def load(path: Path) -> Form:
+    """The form of one YAML file.
+
+    Raises
+    ------
+    DataBroken
+        If the file is no YAML, or misses or misuses a key; names file, field and remedy.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        raise DataBroken(
+            "not a readable YAML file", where=where, remedy="see forms/A11.yaml"
+        ) from (error)
+    try:
+        form = Form(
+            code=str(raw["code"]), name=raw["name"], domain=raw["domain"], style=raw["style"],
+            pages=tuple(
+                Page(page.get("title", ""), tuple(_field(item) for item in page["fields"]))
+                for page in raw["pages"]
+            ),
+        )  # fmt: skip
+        _check(form)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"not a form: {type(error).__name__} {error}"
+        raise DataBroken(what, where=path, remedy="see forms/A11.yaml for the keys") from error
+    return form
+
+
+def _field(item: dict[str, Any]) -> Field:
+    item = dict(item)
+    for key in ("options", "accept", "any", "range", "between"):
+        if key in item:
+            item[key] = tuple(item[key])
+    return Field(**item)
+
+
+def _check(form: Form) -> None:
+    names = [field.name for field in form.fields]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError("field names must be unique, and there must be one")
+    style = form.style
+    if style["layout"] not in LAYOUTS or style["font"] not in FONTS:
+        raise ValueError(f"layout is one of {LAYOUTS}, font one of {FONTS}")
+    # The colour goes into a style sheet, so nothing but a colour may pass.
+    if not re.fullmatch(r"#[0-9a-f]{6}", style["colour"]):
+        raise ValueError(f"colour {style['colour']!r} is not like #1a2b3c")
+    if not re.fullmatch(r"[A-Za-z0-9]{1,20}", form.code):
+        raise ValueError(f"code {form.code!r} is not letters and digits")
+    for field in form.fields:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", field.name):
+            raise ValueError(f"name {field.name!r} is not lower-case letters, digits and _")
+        if field.type not in TYPES:
+            raise ValueError(f"{field.name}: type {field.type!r} is none of {TYPES}")
+        if (field.type in CHOICES) != bool(field.options):
+            raise ValueError(f"{field.name}: options belong to {CHOICES}, and to each of them")
+        if field.type == "file" and not field.accept:
+            raise ValueError(f"{field.name}: a file needs accept")
+        if not set(field.when) <= set(names[: names.index(field.name)]):
+            raise ValueError(f"{field.name}: 'when' must name an earlier field")
+        if field.type in ("string", "description", "number", "date") and not any(
+            getattr(field, key) for key in _MAKERS
+        ):
+            raise ValueError(f"{field.name}: needs one of {_MAKERS}")
+
+
+@functools.cache
+def forms(folder: Path = FOLDER) -> Mapping[str, Form]:
+    """All forms by code, in the order of their codes.
+
+    Examples
+    --------
+    >>> len(forms()), forms()["E12"].name
+    (25, 'Bank Account Opening Form')
+    """
+    found = {}
+    for path in sorted(folder.glob("*.yaml")):
+        form = load(path)
+        if form.code in found:
+            raise DataBroken(f"two forms have the code {form.code}", where=path, remedy="rename")
+        found[form.code] = form
+    return found
+
+
+def form(code: str, folder: Path = FOLDER) -> Form:
+    """The form with this code; `UnknownName` if there is none."""
+    known = forms(folder)
+    if code not in known:
+        raise UnknownName.of("form", code, known)
+    return known[code]

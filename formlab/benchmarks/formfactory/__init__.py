@@ -1,0 +1,211 @@
+"""FormFactory: instances of 25 web forms to fill in from a text, and their screenshots.
+
+Layout: ``data1/<form>.json`` (gold), ``data2/<form>.txt`` (texts) and ``labeled-images``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables, text
+from formlab.benchmarks._spec import Benchmark
+from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens, targets
+from formlab.benchmarks.formfactory._forms import Field, Form, forms
+from formlab.benchmarks.formfactory._texts import split_texts
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+
+__all__ = ["BENCHMARK", "Form", "doc_id", "forms", "pointer", "read"]
+Row = dict[str, Any]
+
+
+def read(split: str, root: Path) -> Corpus:
+    """One document per instance of a form, one record (task `click`) per field value.
+
+    `path` is ``/<label>``; `value` is a text as it stands and anything else as JSON, with the
+    ways to type it in `accepted`; page (from 1) and box are those of the first place where a
+    click is right. `meta` of a record has its `items`, the values to enter one by one, each with
+    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave alone has none. `meta` of a document
+    has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
+    """
+    folder = files.folder(
+        root / "data1", remedy="a folder that holds data1, data2 and labeled-images"
+    )
+    flaws: Counter[str] = Counter()
+    documents, records, sources = [], [], {}
+    for form in forms().values():
+        file = folder / f"{form.file}.json"
+        flaws["forms without a gold file"] += not file.is_file()
+        if not file.is_file():
+            continue
+        sources[file.relative_to(root).as_posix()] = files.sha256(file)
+        screens = read_screens(root, form, flaws, sources)
+        parts = _Parts(form, screens, owned(form, screens))
+        instances = _instances(file)
+        texts = _texts(root, form, instances, flaws, sources)
+        for number, (instance, given) in enumerate(zip(instances, texts, strict=True), start=1):
+            key = {"benchmark": "formfactory", "split": split, "doc_id": doc_id(form, number)}
+            rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
+            records += [key | {"role": "gold", "status": "ok", "task": "click"} | r for r in rows]
+            documents.append(key | parts.document(number, given, rows))
+    if not documents:
+        raise DataBroken("no gold files", where=folder, remedy="check the download")
+    return Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", records),
+        benchmark="formfactory",
+        split=split,
+        root=root,
+        flaws={what: count for what, count in sorted(flaws.items()) if count},
+        sources=sources,
+    )
+
+
+def doc_id(form: Form, number: int) -> str:
+    """The id of an instance, counted from 1.
+
+    Examples
+    --------
+    >>> doc_id(forms()["A11"], 3)
+    'A11-03'
+    """
+    return f"{form.code}-{number:02d}"
+
+
+def pointer(label: str) -> str:
+    """The path of a field.
+
+    Examples
+    --------
+    >>> pointer("Title/Position")
+    '/Title~1Position'
+    """
+    return "/" + label.replace("~", "~0").replace("/", "~1")
+
+
+def _instances(file: Path) -> list[Row]:
+    given = files.read_json(file)
+    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+        raise DataBroken(
+            "gold is a list of objects, one an instance", where=file, remedy='[{"Label": "value"}]'
+        )
+    return given
+
+
+def _texts(
+    root: Path, form: Form, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
+) -> list[str | None]:
+    file = root / "data2" / f"{form.file}.txt"
+    flaws["forms without texts"] += not file.is_file()
+    if not file.is_file():
+        return [None] * len(instances)
+    sources[file.relative_to(root).as_posix()] = files.sha256(file)
+    values = [[_written(value) for value in instance.values()] for instance in instances]
+    return split_texts(files.read_text(file), values, flaws)
+
+
+class _Parts:
+    """What the instances of one form share."""
+
+    def __init__(self, form: Form, screens: Screens, boxes: dict[str, list[Box]]) -> None:
+        self.form, self.screens, self.boxes = form, screens, boxes
+        self.elements = [
+            [*box.row, pointer(label)] for label, held in boxes.items() for box in held
+        ]
+
+    def document(self, number: int, given: str | None, rows: list[Row]) -> Row:
+        """The row of *documents* of an instance."""
+        width, height = self.screens.size or (None, None)
+        images = self.screens.images
+        meta = {"form": self.form.name, "file": self.form.file, "instance": number}
+        meta |= {"images": images, "elements": self.elements}
+        return {
+            "template": self.form.code, "domain": self.form.domain, "context": given,
+            "image": images[0] if images else None, "width": width, "height": height,
+            "n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows}),
+            "meta": json.dumps(meta),
+        }  # fmt: skip
+
+    def records(self, instance: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
+        """The rows of *records* of an instance."""
+        strange = [label for label in instance if label not in self.form.fields]
+        flaws["instances with labels that the form does not have"] += bool(strange)
+        flaws["values under a label that the form does not have"] += len(strange)
+        for label, value in instance.items():
+            field = self.form.fields.get(label) or Field(label, _kind(value), ())
+            items = [] if _left_alone(field.kind, value) else self._items(field, value)
+            flaws["values whose field has no box"] += not self.boxes.get(label)
+            places = [place for item in items for place in item["targets"]]
+            flaws["values whose option has no box"] += bool(
+                self.boxes.get(label) and items and not places
+            )
+            page, *box = places[0] if places else [None] * 5
+            yield {
+                "path": pointer(label), "kind": field.kind, "page": page,
+                "value": _written(value), "accepted": _accepted(field, value),
+                "origin": f"{where}{pointer(label)}",
+                "meta": json.dumps({"items": items}, ensure_ascii=False),
+            } | {
+                side: None if edge is None else float(edge)
+                for side, edge in zip(tables.BOX, box, strict=True)
+            }  # fmt: skip
+
+    def _items(self, field: Field, value: Any) -> list[Row]:
+        chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
+        boxes = self.boxes.get(field.label, [])
+        return [
+            {"value": written, "targets": [box.row for box in targets(field, boxes, written)]}
+            for written in map(_typed, chosen)
+        ]
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "checkbox"
+    return "number" if isinstance(value, int | float) else "string"
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _typed(value: Any) -> str:
+    """A list in one field is typed with commas."""
+    return ", ".join(map(_written, value)) if isinstance(value, list) else _written(value)
+
+
+def _accepted(field: Field, value: Any) -> list[str] | None:
+    """How else a value that is no text may be typed or said."""
+    if field.kind == "checkbox":
+        ticked = text.checked(_written(value))
+        return ["Yes", "true", "checked", field.label] if ticked else ["No", "false", "unchecked"]
+    if isinstance(value, float) and value.is_integer():
+        return [str(int(value))]
+    if isinstance(value, list):
+        return [_typed(value)]
+    return None
+
+
+def _left_alone(kind: str, value: Any) -> bool:
+    """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
+    if kind == "file":
+        return value in (None, "", "None")
+    return kind == "checkbox" and text.checked(_written(value)) is False
+
+
+BENCHMARK = Benchmark(
+    name="formfactory",
+    title="FormFactory: filling in web forms from a text, by clicks and typing",
+    licence="MIT",
+    citation="Li et al. FormFactory. arXiv:2506.01520, 2025.",
+    source="https://formfactory-ai.github.io",
+    splits={"all": 1240},
+    tasks=("click",),
+    read=read,
+    slices=("kind", "domain", "template"),
+    modes=("official", "fixed"),
+)

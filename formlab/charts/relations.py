@@ -1,0 +1,250 @@
+"""Relations between fields: which questions and consistency checks a system gets right."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from formlab import tables
+from formlab.analysis.tasks.relations import TASKS, cell_counts
+from formlab.benchmarks.formcraft.taxonomy import RELATIONS
+from formlab.charts import theme
+from formlab.charts._output import clean
+from formlab.charts.published import OWN, PUBLISHED, own_label, told_apart
+from formlab.charts.show import Caption, Card, Cards
+from formlab.charts.words import span
+
+TITLES = {"vqa": "questions", "consistency": "consistency checks"}
+_METRICS = {metric: TITLES[task] for task, metric in TASKS.items()}
+_NONE = "No question or consistency check was scored: the predictions answer none."
+_CELL = 74
+# Where the ground is dark enough for white text, on the scale of accuracy.
+_LIGHT_FROM = 0.55
+
+
+def relation_cards(summary: pl.DataFrame) -> Cards:
+    """Accuracy of questions and of checks, and which kind of relation is answered worst."""
+    cards = [
+        Card(f"{title} right", row["value"], span(row))
+        for metric, title in _METRICS.items()
+        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
+    ]
+    if not cards:
+        return Cards([], finding=f"{_NONE} Only published figures are shown.")
+    named = " and ".join(f"{card.value:.2f} of the {card.label[:-6]}" for card in cards)
+    system = clean(summary["system"][0], limit=80)
+    finding = f"{system} gets {named} right{_weakest(summary)}. {_not_answered(summary)}"
+    return Cards(cards, finding=finding.strip())
+
+
+def relation_caption(
+    summary: pl.DataFrame, *, say: str, printed: pl.DataFrame | None = None
+) -> Caption:
+    """A caption with the accuracy of questions and of checks, and how checks were answered.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    say
+        What the figure shows, in words and without numbers.
+    printed
+        The published rows that are shown, to be cited.
+    """
+    rows = [
+        (title, row)
+        for metric, title in _METRICS.items()
+        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
+    ]
+    parts = [f"{title} {row['value']:.3f} ({span(row)})" for title, row in rows]
+    said = f"Right over all items: {'; '.join(parts)}." if parts else "Nothing was scored for it."
+    text = f"{say} {said} {_not_answered(summary)}".strip()
+    if printed is not None:
+        text += f" {told_apart(printed)}"
+    settings = "; ".join(row["settings"] for _, row in rows) or None
+    return Caption(text, settings=settings)
+
+
+def _not_answered(summary: pl.DataFrame) -> str:
+    """What a reader must know of how the answers came about, or nothing."""
+    whole = summary.filter(pl.col("slice") == "all")
+    said = []
+    if "consistency_accuracy" in set(whole["metric"]):
+        said.append(
+            "A check without an answer counts by what was read for its field, which shows "
+            "reading and no reasoning."
+        )
+        if "vqa_accuracy" not in set(whole["metric"]):
+            said.append("No question was answered.")
+    return " ".join(said)
+
+
+def _weakest(summary: pl.DataFrame) -> str:
+    """The value of one axis with the lowest accuracy over questions and checks, in words."""
+    one = pl.any_horizontal(_is_one(axis) for axis in RELATIONS)
+    rows = summary.filter(one, pl.col("metric").is_in(list(_METRICS)), pl.col("value").is_finite())
+    if rows["value"].n_unique() < 2:
+        return ""
+    row = rows.sort("value", "n_cases", "slice", descending=[False, True, False]).row(0, named=True)
+    axis, _, name = row["slice"].partition("=")
+    return (
+        f"; the lowest accuracy is {row['value']:.2f}, of {_METRICS[row['metric']]} "
+        f"whose {axis} is {name} (n = {row['n_cases']:,})"
+    )
+
+
+def _is_one(axis: str) -> pl.Expr:
+    """Slices of this axis alone, not its combinations with others."""
+    return pl.col("slice").str.starts_with(f"{axis}=") & ~pl.col("slice").str.contains("&")
+
+
+def relation_heatmap(cases: pl.DataFrame) -> alt.FacetChart | Caption:
+    """Accuracy by scope, reference and complexity, the count in every cell; empty cells are empty.
+
+    Parameters
+    ----------
+    cases
+        Of an evaluation; single and cross-modality items are taken together.
+    """
+    cells = cell_counts(cases).group_by("task", "scope", "reference", "complexity")
+    cells = cells.agg(pl.col("items", "right").sum()).filter(pl.col("items") > 0)
+    if not cells.height:
+        return Caption(_NONE, label="Note")
+    cells = cells.with_columns(
+        (pl.col("right") / pl.col("items")).alias("accuracy"),
+        pl.format("{} of {}", "right", "items").alias("count"),
+        pl.col("task").replace(TITLES),
+    ).sort("task", "scope", "reference", "complexity")
+    x = alt.X("scope:N", title="scope", sort=list(RELATIONS["scope"]))
+    y = alt.Y("reference:N", title="reference", sort=list(RELATIONS["reference"]))
+    x = x.scale(domain=list(RELATIONS["scope"])).axis(labelFontSize=11)
+    y = y.scale(domain=list(RELATIONS["reference"])).axis(labelFontSize=11)
+    colour = alt.Color("accuracy:Q", title="share right").scale(scheme=theme.SCORES, domain=[0, 1])
+    tip = [alt.Tooltip(f"{axis}:N") for axis in ("task", "scope", "reference", "complexity")]
+    tip += [alt.Tooltip("count:N", title="right"), alt.Tooltip("accuracy:Q", format=".2f")]
+    base = alt.Chart(cells)
+    squares = base.mark_rect(stroke="white").encode(x, y, colour.legend(format="%"), tooltip=tip)
+    # The ground has its own colours on light and dark pages alike, and so has the text on it.
+    ink = alt.condition(
+        alt.datum.accuracy > _LIGHT_FROM, alt.value("#1F2328"), alt.value("#FFFFFF")
+    )
+    words = base.mark_text(fontSize=12).encode(x, y, text="count:N", color=ink)
+    text = "; ".join(
+        f"{task}, {scope}, {reference}, {complexity}: {count}"
+        for task, scope, reference, complexity, count in cells.select(
+            "task", "scope", "reference", "complexity", "count"
+        ).rows()
+    )
+    layers = alt.layer(squares, words).properties(width=3 * _CELL, height=3 * 34)
+    return layers.facet(
+        row=alt.Row("task:N", title=None, sort=list(TITLES.values())),
+        column=alt.Column("complexity:N", sort=list(RELATIONS["complexity"])),
+        spacing={"row": 14, "column": 14},
+    ).properties(description=f"Right answers by kind of relation. {text}")
+
+
+def relation_dots(summary: pl.DataFrame, *, by: str) -> alt.FacetChart | Caption:
+    """Accuracy with its interval for each value of one axis, questions beside checks.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    by
+        One of scope, reference, complexity and modal.
+    """
+    rows = summary.filter(_is_one(by), pl.col("metric").is_in(list(_METRICS)))
+    if not rows.height:
+        return Caption(_NONE, label="Note")
+    shown = rows.with_columns(
+        pl.col("slice").str.strip_prefix(f"{by}=").alias("label"),
+        pl.col("metric").replace(_METRICS).alias("task"),
+    )
+    base = alt.Chart(shown)
+    y = alt.Y("label:N", title=None, sort=[*RELATIONS[by], "none"])
+    x = (
+        alt.X("value:Q", title="share right")
+        .scale(domain=[0, 1])
+        .axis(format="%", tickCount=5, labelFlush=False)
+    )
+    colours = theme.scale(theme.system_colours(TITLES.values()))
+    colour = alt.Color("task:N", legend=None).scale(colours)
+    tip = [
+        alt.Tooltip("task:N"), alt.Tooltip("label:N", title=by),
+        alt.Tooltip("value:Q", format=".3f"), alt.Tooltip("ci_low:Q", format=".3f"),
+        alt.Tooltip("ci_high:Q", format=".3f"), alt.Tooltip("n_cases:Q", title="items"),
+    ]  # fmt: skip
+    spans = base.mark_rule(strokeWidth=2).encode(
+        alt.X("ci_low:Q", title="share right"), alt.X2("ci_high:Q"), y, colour
+    )
+    dots = base.mark_point(opacity=1).encode(x, y, colour, tooltip=tip)
+    label = base.transform_calculate(n="'n = ' + datum.n_cases")
+    label = label.mark_text(align="left", dx=14, fontSize=11, color=theme.NEUTRAL)
+    label = label.encode(x=alt.value("width"), y=y, text="n:N")
+    text = "; ".join(
+        f"{task}, {name} {value:.2f}"
+        for task, name, value in shown.select("task", "label", "value").rows()
+    )
+    layers = alt.layer(spans, dots, label).properties(width=210, height=alt.Step(28))
+    return layers.facet(
+        column=alt.Column("task:N", title=None, sort=list(TITLES.values())), spacing=64
+    ).properties(description=f"Share right by {by}: {text}")
+
+
+def relation_pairs(summary: pl.DataFrame, printed: pl.DataFrame) -> alt.LayerChart | Caption:
+    """Questions against consistency checks: a line per system with a dot for each of the two.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`; its system is shown if it was scored on either.
+    printed
+        Published rows of `system`, `metric` and `value`, as from `formlab.charts.published`.
+    """
+    rows = [(name, metric, value, PUBLISHED) for name, metric, value in _pairs(printed)]
+    own = _pairs(tables.only(summary, slice="all"))
+    rows += [(own_label(summary), metric, value, OWN) for _, metric, value in own]
+    if not rows:
+        return Caption("No system has figures for questions or checks.", label="Note")
+    shown = pl.DataFrame(rows, schema=["system", "metric", "value", "kind"], orient="row")
+    shown = shown.with_columns(pl.col("metric").replace(_METRICS).alias("task"))
+    base = alt.Chart(shown)
+    order = shown.sort("kind", "system")["system"].unique(maintain_order=True).to_list()
+    y = alt.Y("system:N", title=None, sort=order)
+    x = (
+        alt.X("value:Q", title="share right")
+        .scale(domain=[0, 1])
+        .axis(format="%", tickCount=5, labelFlush=False)
+    )
+    colours = theme.scale(theme.system_colours(TITLES.values()))
+    colour = alt.Stroke("task:N", title=None).scale(colours)
+    colour = colour.legend(symbolFillColor="transparent")
+    # Filled with the colour of its task where it was measured here, else open.
+    fills = alt.Fill("fill:N", legend=None).scale(None)
+    fill = {title: theme.SYSTEM_COLOURS[i] for i, title in enumerate(TITLES.values())}
+    filled = shown.with_columns(
+        pl.when(pl.col("kind") == OWN)
+        .then(pl.col("task").replace(fill))
+        .otherwise(pl.lit("transparent"))
+        .alias("fill")
+    )
+    shape = alt.Shape("task:N", title=None).scale(theme.scale(theme.system_shapes(fill)))
+    shape = shape.legend(symbolFillColor="transparent")
+    tip = [alt.Tooltip(f"{name}:N") for name in ("system", "kind", "task")]
+    tip.append(alt.Tooltip("value:Q", format=".3f"))
+    lines = base.transform_aggregate(low="min(value)", high="max(value)", groupby=["system"])
+    lines = lines.mark_rule(strokeWidth=1.5, color=theme.NEUTRAL)
+    lines = lines.encode(alt.X("low:Q", title="share right"), alt.X2("high:Q"), y)
+    dots = alt.Chart(filled).mark_point(opacity=1, strokeWidth=2)
+    dots = dots.encode(x, y, colour, fills, shape, tooltip=tip)
+    text = "; ".join(
+        f"{system} ({kind}), {task}: {value:.2f}"
+        for system, kind, task, value in shown.select("system", "kind", "task", "value").rows()
+    )
+    width = theme.WIDTH - 200
+    return alt.layer(lines, dots).properties(width=width, height=alt.Step(30), description=text)
+
+
+def _pairs(table: pl.DataFrame) -> list[tuple[str, str, float]]:
+    shown = table.filter(pl.col("metric").is_in(list(_METRICS)), pl.col("value").is_finite())
+    return shown.select("system", "metric", "value").rows()

@@ -1,0 +1,201 @@
+"""Two trees side by side, line by line, with the edit of every node coloured."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from formlab import metrics
+from formlab.charts import theme
+from formlab.charts._output import clean
+from formlab.charts.layout import OP_COLOURS
+from formlab.charts.show import Caption
+
+# The most lines that are drawn of a form, and the shortest run of kept nodes that is folded.
+LINES, FOLDED = 60, 4
+SIGNS = {
+    "kept": "", "renamed": "≠", "deleted": "−", "inserted": "+", "moved": "↷", "reordered": "↕",
+}  # fmt: skip
+_WIDTH, _STEP, _ROW, _CHARACTERS = 310, 14, 18, 46
+
+
+def edit_trees(
+    cases: pl.DataFrame, sizes: pl.DataFrame, *, limit: int = 3
+) -> list[alt.LayerChart | Caption]:
+    """A caption and a drawing for each of the `limit` forms with the largest distance.
+
+    Parameters
+    ----------
+    cases
+        Of an evaluation.
+    sizes
+        As from `formlab.analysis.tree_sizes`, in whose order the forms are taken.
+    limit
+        How many forms at the most.
+    """
+    worst = sizes.filter(pl.col("distance") > 0).head(limit)
+    if not worst.height:
+        none = "No tree differs from its gold." if sizes.height else "No trees were compared."
+        return [Caption(none, label="Note")]
+    shown: list[alt.LayerChart | Caption] = []
+    for row in worst.to_dicts():
+        lines = edit_lines(cases.filter(pl.col("doc_id") == row["doc_id"]))
+        shown += [_caption(row, lines.height), _drawing(lines.head(LINES), row["doc_id"])]
+    return shown
+
+
+def _caption(row: dict, lines: int) -> Caption:
+    more = f" The first {LINES} of {lines:,} lines are shown." if lines > LINES else ""
+    text = (
+        f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
+        f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} {row['distance']:.2f}, "
+        f"similarity {row['similarity']:.2f}.{more}"
+    )
+    return Caption(text, settings=row["settings"])
+
+
+def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
+    """The lines of the drawing of one form: both labels, their indents and the edit.
+
+    Kept nodes without an edit at or below them are folded where at least `FOLDED` follow each
+    other.
+
+    Parameters
+    ----------
+    cases
+        Of one document.
+
+    Returns
+    -------
+    polars.DataFrame
+        line, op, gold, pred (null where absent), gold_indent, pred_indent in pixels, sign.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "x", "task": "layout",
+    ...     "outcome": "match", "subtype": "kept", "path": "/A", "pred_path": "/A", "depth": 1,
+    ...     "gold": "A", "pred": "A", "cost": 0.0}
+    >>> below = row | {"subtype": "deleted", "path": "/A/b", "pred_path": None, "depth": 2}
+    >>> lines = edit_lines(tables.table("cases", [row, below | {"gold": "b", "pred": None}]))
+    >>> lines.select("op", "gold", "pred", "gold_indent").rows()
+    [('kept', 'A', 'A', 0), ('deleted', 'b', None, 14)]
+    """
+    nodes = cases.filter(pl.col("task") == "layout", pl.col("subtype").is_in(list(SIGNS)))
+    rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
+    nested = _nested(rows)
+    needed = _needed(rows)
+    lines: list[dict] = []
+    run: list[dict] = []
+    for row, wanted in zip([*rows, None], [*needed, True], strict=True):
+        if not wanted:
+            run.append(row)
+            continue
+        folded = len(run) >= FOLDED
+        lines += [_fold(run)] if folded else [_line(one, nested) for one in run]
+        run = []
+        if row is not None:
+            lines.append(_line(row, nested))
+    schema = {"op": pl.String, "gold": pl.String, "pred": pl.String}
+    schema |= {"gold_indent": pl.Int64, "pred_indent": pl.Int64, "sign": pl.String}
+    return pl.DataFrame(lines, schema=schema).with_row_index("line")
+
+
+def _nested(rows: list[dict]) -> bool:
+    """Whether paths tell depths, as ``/Section A/Name`` does and ``/entities/3`` does not."""
+    return all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
+
+
+def _needed(rows: list[dict]) -> list[bool]:
+    """Whether a node has an edit or stands above one that has."""
+    needed = [row["op"] != "kept" for row in rows]
+    above = None
+    for place in range(len(rows) - 1, -1, -1):
+        depth = rows[place]["depth"]
+        if above is not None and depth < above:
+            needed[place] = True
+        if needed[place]:
+            above = depth if above is None else min(above, depth)
+        if depth == 1:
+            above = None
+    return needed
+
+
+def _fold(run: list[dict]) -> dict:
+    indent = _STEP * (min(row["depth"] for row in run) - 1)
+    text = f"⋯ {len(run)} kept"
+    sides = {"gold": text, "pred": text, "gold_indent": indent, "pred_indent": indent}
+    return {"op": "kept", "sign": "", **sides}
+
+
+def _line(row: dict, nested: bool) -> dict:
+    pred = row["pred_path"]
+    depth = pred.count("/") if nested and pred is not None else row["depth"]
+    indents = {"gold": _STEP * (min(row["depth"], 9) - 1), "pred": _STEP * (min(depth, 9) - 1)}
+    labels = {side: _label(row[side], indents[side]) for side in ("gold", "pred")}
+    if row["op"] == "moved" and nested:
+        where = pred.rpartition("/")[0].rpartition("/")[2]
+        where = where.replace("~1", "/").replace("~0", "~") or "the form"
+        labels["pred"] = _label(f"{row['pred']} (now in {where})", indents["pred"])
+    return {
+        "op": row["op"], "sign": SIGNS[row["op"]], **labels,
+        "gold_indent": indents["gold"], "pred_indent": indents["pred"],
+    }  # fmt: skip
+
+
+def _label(text: str | None, indent: int) -> str | None:
+    """A name as one short line; what cannot be printed shows as a dot."""
+    if text is None:
+        return None
+    plain = " ".join(text[:400].split())
+    plain = "".join(letter if letter.isprintable() else "·" for letter in plain)
+    longest = _CHARACTERS - indent // 7
+    plain = plain if len(plain) <= longest else plain[: longest - 1] + "…"
+    return plain or "(no name)"
+
+
+def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
+    right = _WIDTH + 2 * _STEP
+    middle = _WIDTH + _STEP // 2
+    shown = lines.with_columns(
+        pl.col("gold_indent") + 8, pl.col("pred_indent") + right + 8, pl.lit(middle).alias("middle")
+    )
+    x = alt.Scale(domain=[0, right + _WIDTH], nice=False, zero=False)
+    y = alt.Y("line:O", axis=None).scale(domain=[-1, *lines["line"].to_list()])
+    base = alt.Chart(shown)
+    edits = base.transform_filter(alt.datum.op != "kept")
+    present = {op: OP_COLOURS[op] for op in OP_COLOURS if op in set(lines["op"]) - {"kept"}}
+    colour = alt.Color("op:N", title="edit").scale(theme.scale(present))
+    grounds = [
+        edits.transform_filter(f"isValid(datum.{side})")
+        .mark_rect(opacity=0.22)
+        .encode(
+            alt.X("from:Q", axis=None).scale(x),
+            alt.X2("to:Q"),
+            y,
+            colour.legend(symbolOpacity=0.8, orient="top"),
+            tooltip=[alt.Tooltip("op:N", title="edit"), "gold:N", "pred:N"],
+        )
+        .transform_calculate(**{"from": str(start), "to": str(start + _WIDTH)})
+        for side, start in (("gold", 0), ("pred", right))
+    ]
+    kept = alt.condition(alt.datum.op == "kept", alt.value(0.6), alt.value(1.0))
+    names = [
+        base.transform_filter(f"isValid(datum.{side})")
+        .mark_text(align="left", fontSize=12, limit=_WIDTH)
+        .encode(alt.X(f"{side}_indent:Q", axis=None).scale(x), y, text=f"{side}:N", opacity=kept)
+        for side in ("gold", "pred")
+    ]
+    signs = edits.mark_text(fontSize=14, fontWeight="bold").encode(
+        alt.X("middle:Q", axis=None).scale(x), y, colour, text="sign:N"
+    )
+    heads = pl.DataFrame({"line": [-1, -1], "at": [8, right + 8], "text": ["gold", "predicted"]})
+    titles = alt.Chart(heads).mark_text(align="left", fontWeight="bold", fontSize=12)
+    titles = titles.encode(alt.X("at:Q", axis=None).scale(x), y, text="text:N")
+    counts = lines.filter(pl.col("op") != "kept")["op"].value_counts(sort=True).rows()
+    said = ", ".join(f"{count} {op}" for op, count in counts)
+    return alt.layer(*grounds, *names, signs, titles).properties(
+        width=right + _WIDTH,
+        height=alt.Step(_ROW),
+        description=f"Gold and predicted tree of {clean(doc_id, limit=120)}: {said}",
+    )

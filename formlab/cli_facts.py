@@ -1,0 +1,107 @@
+"""Commands about financial facts: a judge's answers checked or asked for, a filing as pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from formlab import benchmarks, files, formats
+from formlab.console import as_json, plain, root, say, show, split
+from formlab.errors import DataBroken, UnknownName
+
+_path = click.Path(path_type=Path)
+
+
+@click.group()
+def judge() -> None:
+    """A language model as the judge of facts: check its answers, or ask it."""
+
+
+@judge.command()
+@click.argument("raw", type=_path)
+@click.option("--root", type=_path, required=True, help="Folder of the gold pages.")
+@click.option("--predictions", type=_path, help="Folder of pred_<i>.txt [ROOT/pred].")
+@click.option("--out", type=_path, help="Folder for judge_checked.json and performance.json.")
+@as_json
+def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_json: bool) -> None:
+    """Check a judge's answers in RAW as the released code does, and print its figures.
+
+    The figures are in percent. *_acc is correct per found fact, *_missing_rate not found per gold
+    fact; *_error, in spite of its published name, is about correct per gold fact.
+    """
+    from formlab.analysis import audit
+
+    checked = audit.check(raw, root=root, predictions=predictions)
+    if out is not None:
+        files.write_json(out / "judge_checked.json", checked.answers)
+        files.write_json(out / "performance.json", checked.performance)
+    say(checked.notes)
+    figures = checked.performance
+    rows = [{"figure": name, "percent": f"{value:.2f}"} for name, value in figures.items()]
+    show([dict(figures)] if as_json else rows, as_json=as_json)
+
+
+@judge.command("run")
+@click.argument("benchmark")
+@click.option("--model", required=True, help="The model, at OPENAI_BASE_URL.")
+@click.option("--predictions", type=_path, required=True)
+@root
+@split
+@click.option("--judge-prompt", "prompt", type=_path, help="Instructions to use instead of ours.")
+@click.option("--out", type=_path, required=True, help="File for the raw answers.")
+@as_json
+def ask(
+    benchmark: str,
+    model: str,
+    predictions: Path,
+    root: Path | None,
+    split: str | None,
+    prompt: Path | None,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Let a model judge predictions for BENCHMARK; the same command goes on after a crash."""
+    from formlab.analysis import audit
+    from formlab.systems.judge import PROMPT, endpoint
+
+    known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
+    if benchmark not in known:
+        raise UnknownName.of("benchmark with facts", benchmark, known)
+    corpus = benchmarks.load(benchmark, root=root, split=split)
+    found = formats.read_predictions(predictions, corpus)
+    answers = audit.answers(out) if out.is_file() else {}
+    counts = {"judged": len(answers), "failed": 0}
+    call = endpoint(model)
+    for page, answer, record in audit.ask_judge(
+        corpus, found, call=call, prompt=prompt or PROMPT, done=answers
+    ):
+        if record["status"] == "api_error":
+            counts["failed"] += 1
+            click.echo(f"failed: {plain(page)}: {plain(record['error'])}", err=True)
+            continue
+        answers[page] = answer
+        counts["judged"] += 1
+        files.write_json(out, answers)
+    show([{"model": model, **counts, "out": str(out)}], as_json=as_json)
+
+
+@click.command()
+@click.argument("file", type=_path)
+@click.option("--out", type=_path, required=True, help="An empty or new folder.")
+@click.option("--pages", type=click.IntRange(min=1), help="Only the first so many with a fact.")
+@click.option("--dpi", type=click.IntRange(36, 600), default=300, show_default=True)
+@as_json
+def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) -> None:
+    """Turn an inline-XBRL filing into pages with gold facts: its own tags say what is true.
+
+    The folder loads with `--root` as benchmark fincriticaled. Needs a browser.
+    """
+    from formlab.benchmarks import ixbrl
+
+    if any(out.glob("gold_*")):
+        raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
+    notes = ixbrl.write_pages(file, out, limit=pages, dpi=dpi)
+    row = {name: notes.pop(name) for name in ("pages", "facts")}
+    say({f"in the whole filing, {name}": count for name, count in notes.items()})
+    show([row | {"out": str(out)}], as_json=as_json)

@@ -1,0 +1,224 @@
+"""Output made for FormFactory: its own JSON, single runs and batches, and raw lines.
+
+A model writes one line a field, ``[640,585] Ada Berg``, in pixels of the screenshot. Its output
+stands in ``{form}_{kind}_{source}_{YYYYMMDD_HHMMSS}.json``, in ``batch_….json`` with a list of such
+`results`, or alone in ``<doc_id>.txt``; ``submission/<form>.json`` is what a browser sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.benchmarks.formfactory import doc_id, forms, pointer
+from formlab.errors import DataBroken
+from formlab.formats._spec import Format
+from formlab.metrics.actions import Line
+from formlab.tables import Corpus, Predictions
+
+_NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
+_LINE = re.compile(
+    rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
+    rf"\[[ \t]*(?P<x>{_NUMBER})[ \t]*,[ \t]*(?P<y>{_NUMBER})[ \t]*\][ \t]*:?[ \t]*(?P<value>.*)"
+)
+_FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
+_STAMP = re.compile(r"\d{8}_\d{6}")
+_KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
+_START = 65_536
+Row = dict[str, Any]
+
+
+def parse_lines(output: str) -> list[Line]:
+    """The actions in a model's output, one for each line that starts with a point.
+
+    A line without a point goes on with the value of the line before it. A list's dash or number
+    and the name of a screenshot, ``[A13_2]``, may stand before the point.
+
+    Examples
+    --------
+    >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
+    Line(x=640.0, y=760.0, value='First line\\nsecond line', page=nan)
+    >>> parse_lines("I cannot help with that.")
+    []
+    """
+    found: list[tuple[re.Match[str], list[str]]] = []
+    # Not splitlines(): a value may hold U+2028 or a form feed.
+    for line in output.replace("\r\n", "\n").split("\n"):
+        if match := _LINE.fullmatch(line):
+            found.append((match, [match["value"].strip()]))
+        elif found and not _FENCE.fullmatch(line):
+            found[-1][1].append(line)
+    return [
+        Line(
+            float(match["x"]), float(match["y"]), "\n".join(value).strip(),
+            float(match["page"]) if match["page"] else math.nan,
+        )
+        for match, value in found
+    ]  # fmt: skip
+
+
+def is_one(path: Path) -> bool:
+    """Whether `path` is such a file, or a folder that holds one.
+
+    Examples
+    --------
+    >>> is_one(Path("nowhere"))
+    False
+    """
+    return any(_is_file(file) for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    below = [*path.glob("*"), *path.glob("submission/*")]
+    return sorted(file for file in below if file.is_file())
+
+
+def _is_file(file: Path) -> bool:
+    if file.suffix == ".txt":
+        known = file.stem.partition("-")[0].partition("_")[0] in forms()
+        start = files.read_bytes_start(file, _START).decode("utf-8", "replace")
+        return known and bool(parse_lines(start))
+    return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes_start(file, _START)))
+
+
+def read(path: Path, corpus: Corpus) -> Predictions:
+    """The outputs, their lines and the submissions in a file or folder.
+
+    An output is a record without a path; its lines are at ``/lines/<n>`` (task `click`), a click
+    being a box of zero size; a submitted value is at the path of its field (task `value`). An
+    output that does not say its instance (`instance`, from 1) is of the next one of its form, in
+    the order of the time in the file names; the release does not record it.
+
+    Raises
+    ------
+    DataBroken
+        If a JSON file is of another shape, or an instance has two outputs.
+    """
+    found = [file for file in _files(path) if _is_file(file)]
+    notes: Counter[str] = Counter()
+    reader = _Reader(corpus, path.resolve().stem if path.is_file() else path.resolve().name, notes)
+    for file in sorted(found, key=_time):
+        if file.suffix == ".txt":
+            reader.output(file.stem, files.read_text(file), "ok", file.name)
+            continue
+        content = files.read_json(file)
+        for where, entry in _entries(content, file):
+            reader.entry(entry, where, file)
+    return Predictions(
+        records=tables.table("records", reader.records),
+        responses=tables.table("responses", []),
+        system=reader.system,
+        sources={file.name: files.sha256(file) for file in found},
+        notes={name: count for name, count in sorted(notes.items()) if count},
+    )
+
+
+def _time(file: Path) -> tuple[str, str]:
+    stamp = _STAMP.search(file.name)
+    return (stamp[0] if stamp else "", file.name)
+
+
+def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
+    entries = content.get("results") if isinstance(content, dict) else content
+    if isinstance(content, dict) and entries is None:
+        entries = [content]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise DataBroken(
+            "neither an output, a batch with a list of results, nor a list of submissions",
+            where=file, remedy='{"template_used": "A11", "model_response": {"model_response": ""}}',
+        )  # fmt: skip
+    for place, entry in enumerate(entries):
+        yield f"{file.name}#/{place}", entry
+
+
+class _Reader:
+    """What is gathered over all files."""
+
+    def __init__(self, corpus: Corpus, system: str, notes: Counter[str]) -> None:
+        self.corpus, self.system, self.notes = corpus, system, notes
+        self.records: list[Row] = []
+        self._next: Counter[tuple[str, str]] = Counter()
+        self._taken: set[tuple[str, str]] = set()
+
+    def entry(self, entry: Row, where: str, file: Path) -> None:
+        """One result of a run, or one submission."""
+        sent = "submission_time" in entry
+        code = self._code(entry, file)
+        if code is None:
+            self.notes["outputs of a form that is not known"] += 1
+            return
+        doc = self._doc(entry, code, "submission" if sent else "output")
+        if sent:
+            self._claim(doc, "submission", where)
+            self.submission(doc, entry, where)
+            return
+        answer = entry.get("model_response")
+        inner = answer if isinstance(answer, dict) else {"model_response": answer}
+        said, status = inner.get("model_response"), inner.get("status", "success")
+        failed = status != "success" or not isinstance(said, str)
+        self.output(
+            doc, said if isinstance(said, str) else "", "api_error" if failed else "ok", where
+        )
+
+    def _code(self, entry: Row, file: Path) -> str | None:
+        names = [entry.get("template_used"), entry.get("form"), entry.get("data_source"), file.stem]
+        for name in map(str, names):
+            for form in forms().values():
+                if name.partition("_")[0] == form.code or name.partition(".")[0] == form.file:
+                    return form.code
+        return None
+
+    def _doc(self, entry: Row, code: str, what: str) -> str:
+        number = entry.get("instance")
+        if not isinstance(number, int) or isinstance(number, bool):
+            self.notes[f"{what}s without an instance number, taken in order"] += 1
+            self._next[code, what] += 1
+            number = self._next[code, what]
+        return doc_id(forms()[code], number)
+
+    def _claim(self, doc: str, what: str, where: str) -> None:
+        if (doc, what) in self._taken:
+            remedy = "one a folder; `instance` in each where there are several of a form"
+            raise DataBroken(f"a second {what} of {doc}", where=where, remedy=remedy)
+        self._taken.add((doc, what))
+
+    def output(self, doc: str, said: str, status: str, where: str) -> None:
+        """What a model wrote for one instance."""
+        self._claim(doc, "output", where)
+        base = self._base(doc, where) | {"task": "click", "status": status}
+        self.records.append(base | {"kind": "page", "value": said})
+        lines = parse_lines(said) if status == "ok" else []
+        self.notes["outputs without a line '[x, y] value'"] += status == "ok" and not lines
+        for place, line in enumerate(lines):
+            self.records.append(base | {
+                "path": f"/lines/{place}", "kind": "line", "value": line.value,
+                "page": None if math.isnan(line.page) else int(line.page),
+                "x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y,
+                "origin": f"{where}/lines/{place}",
+            })  # fmt: skip
+
+    def submission(self, doc: str, entry: Row, where: str) -> None:
+        """What a form was sent with."""
+        base = self._base(doc, where) | {"task": "value", "status": "ok"}
+        for name, value in entry.items():
+            if name in ("submission_time", "instance", "form"):
+                continue
+            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            self.records.append(base | {"path": pointer(name), "value": said})
+
+    def _base(self, doc: str, where: str) -> Row:
+        return {
+            "benchmark": self.corpus.benchmark, "split": self.corpus.split, "doc_id": doc,
+            "role": "prediction", "system": self.system, "origin": where,
+        }  # fmt: skip
+
+
+FORMAT = Format("formfactory", "FormFactory's output JSON, or lines '[x, y] value'", is_one, read)

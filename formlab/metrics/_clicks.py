@@ -1,0 +1,89 @@
+"""Points and boxes: which box a click hits, how far it misses, which line is meant for what."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+
+def distances(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """How far each point is from each box, in pixels; 0 inside and on the edge.
+
+    Parameters
+    ----------
+    points
+        Shape (n, 3): page, x, y. A page of NaN may be any page; x and y of NaN are no point.
+    boxes
+        Shape (m, 5): page, x0, y0, x1, y1.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (n, m); infinite for another page and for no point.
+
+    Examples
+    --------
+    >>> boxes = np.array([[1, 0, 0, 10, 10], [2, 0, 0, 99, 99]])
+    >>> distances(np.array([[1, 13, 14]]), boxes).tolist()
+    [[5.0, inf]]
+    """
+    points = np.asarray(points, dtype=float).reshape(-1, 3)
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
+    page, x, y = (column[:, None] for column in points.T)
+    other, x0, y0, x1, y1 = (column[None, :] for column in boxes.T)
+    across = np.maximum(np.maximum(x0 - x, x - x1), 0.0)
+    down = np.maximum(np.maximum(y0 - y, y - y1), 0.0)
+    gap = np.hypot(across, down)
+    elsewhere = ~np.isnan(page) & (page != other)
+    return np.where(elsewhere | np.isnan(gap), np.inf, gap)
+
+
+def nearest(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """The box that each point hits, the smallest of several; else the nearest; -1 for none.
+
+    Parameters and their shapes are those of `distances`; the result has shape (n,).
+
+    Examples
+    --------
+    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
+    >>> nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes).tolist()
+    [1, 0, -1]
+    """
+    gaps = distances(points, boxes)
+    if not gaps.size:
+        return np.full(len(gaps), -1)
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
+    areas = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
+    order = np.lexsort((np.broadcast_to(areas, gaps.shape), gaps), axis=1)[:, 0]
+    found = np.isfinite(np.take_along_axis(gaps, order[:, None], axis=1)[:, 0])
+    return np.where(found, order, -1)
+
+
+def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    """The line that is meant for each value, one to one: what it types tells more than where.
+
+    Parameters
+    ----------
+    hits, same
+        Shape (lines, values), boolean: the line's point is right for the value; it types it.
+    similarity
+        Shape (lines, values), in [0, 1]; 0 where too low to mean anything.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (values,): the number of the line, or -1.
+
+    Examples
+    --------
+    >>> pair(np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]]), np.zeros((2, 2))).tolist()
+    [1, 0]
+    """
+    # A right value outweighs a right place and any likeness together.
+    weights = 4.0 * same + 2.0 * hits + similarity
+    chosen = np.full(weights.shape[1], -1)
+    if weights.size:
+        lines, values = linear_sum_assignment(weights, maximize=True)
+        meant = weights[lines, values] > 0
+        chosen[values[meant]] = lines[meant]
+    return chosen

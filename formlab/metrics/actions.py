@@ -1,0 +1,141 @@
+"""Filling in a form by clicks and typing: is each click right, and does each value arrive?
+
+The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). What they leave
+open is settled here: a line of output is meant for the value it types, else for the place it
+clicks; a box to leave alone is right where nothing clicks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from formlab.metrics._bleu import corpus_score, sentence_score, statistics
+from formlab.metrics._clicks import distances, nearest, pair
+from formlab.metrics._filling import (
+    DESCRIPTION,
+    Line,
+    Target,
+    Verdict,
+    Wanted,
+    found_in,
+    judge,
+)
+from formlab.metrics._spec import Metric, ratio
+
+__all__ = [
+    "DESCRIPTION", "EPISODE", "METRICS", "Line", "Target", "Verdict", "Wanted", "counts",
+    "distances", "episode", "found_in", "judge", "nearest", "pair",
+]  # fmt: skip
+
+
+def counts(fields: Sequence[Wanted], verdicts: Sequence[Verdict]) -> dict[str, np.ndarray]:
+    """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10).
+
+    Examples
+    --------
+    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
+    >>> parts = counts([name], [Verdict(right=True, placed=True)])
+    >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
+    ([[1.0, 1.0]], [[0.0, 0.0]])
+    """
+    said = [want.kind != DESCRIPTION for want in fields]
+    misses = [0.0 if np.isnan(v.distance) or np.isinf(v.distance) else 1.0 for v in verdicts]
+    pairs = {
+        "click_accuracy": [(v.clicked is True, v.clicked is not None) for v in verdicts],
+        "value_found_accuracy": _of(said, [v.found for v in verdicts]),
+        "value_placed_accuracy": _of(said, [v.placed for v in verdicts]),
+        "value_submitted_accuracy": _of(said, [v.submitted for v in verdicts]),
+        "action_match_rate": [(2 * v.matched, v.expected + v.made) for v in verdicts],
+        "click_distance": [
+            (v.distance if miss else 0.0, miss) for v, miss in zip(verdicts, misses, strict=True)
+        ],
+    }
+    tallies = {name: np.array(rows, dtype=float).reshape(-1, 2) for name, rows in pairs.items()}
+    golds = ["" if short else want.typed for want, short in zip(fields, said, strict=True)]
+    preds = ["" if short else v.text or "" for v, short in zip(verdicts, said, strict=True)]
+    return tallies | {"description_bleu": statistics(golds, preds)}
+
+
+def _of(counted: Sequence[bool], held: Sequence[bool | None]) -> list[tuple[bool, bool]]:
+    return [(k and h is True, k and h is not None) for k, h in zip(counted, held, strict=True)]
+
+
+def episode(
+    fields: Sequence[Wanted], verdicts: Sequence[Verdict]
+) -> dict[str, tuple[float, float]]:
+    """Tallies of the metrics of one whole form.
+
+    `episodic_click` and `episodic_value` are shares of its fields, a description counting with
+    its BLEU; `form_completed` is 1 where every field is right, as it was submitted if it was.
+
+    Examples
+    --------
+    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
+    >>> episode([name], [Verdict(found=True, right=True, placed=True)])
+    {'episodic_click': (0.0, 0.0), 'episodic_value': (1.0, 1.0), 'form_completed': (1.0, 1.0)}
+    """
+    if not fields:
+        return dict.fromkeys(EPISODE, (0.0, 0.0))
+    parts = counts(fields, verdicts)
+    hits, total = parts["click_accuracy"].sum(axis=0)
+    bleu = sentence_score(parts["description_bleu"])
+    long = [want.kind == DESCRIPTION for want in fields]
+    values = np.where(long, np.nan_to_num(bleu), [v.found for v in verdicts])
+    done = all(v.placed if v.submitted is None else v.submitted for v in verdicts)
+    return {
+        "episodic_click": (float(hits / total), 1.0) if total else (0.0, 0.0),
+        "episodic_value": (float(values.mean()), 1.0),
+        "form_completed": (float(done), 1.0),
+    }
+
+
+def _alone(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
+    """Tallies of values given as texts, without a click, each a form of one field."""
+
+    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+        kind = DESCRIPTION if name == "description_bleu" else "string"
+        rows = []
+        for gold, pred in zip(golds, preds, strict=True):
+            wanted = [Wanted("/", kind, gold, (Target(gold),))]
+            lines = [Line(np.nan, np.nan, pred)] if pred else []
+            verdicts, _ = judge(wanted, lines, output=pred)
+            verdicts[0].submitted = verdicts[0].right
+            one = episode(wanted, verdicts)
+            rows.append(one[name] if name in one else counts(wanted, verdicts)[name][0])
+        return np.array(rows, dtype=float).reshape(len(rows), -1)
+
+    return tallies
+
+
+def _metric(
+    name: str, title: str, direction: Literal["up", "down"], unit: str, source: str
+) -> Metric:
+    long = name == "description_bleu"
+    return Metric(
+        name=name, title=title, direction=direction, low=0.0,
+        high=None if name == "click_distance" else 1.0, unit=unit, source=source, view="counts",
+        tallies=_alone(name), score=corpus_score if long else ratio,
+        unit_score=sentence_score if long else None,
+        units=("document",) if name in EPISODE else ("field",),
+    )  # fmt: skip
+
+
+EPISODE = ("episodic_click", "episodic_value", "form_completed")
+_PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
+_STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
+_ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
+    ("click_accuracy", "click accuracy", "up", "right clicks per field", _PAPER),
+    ("value_found_accuracy", "value accuracy, anywhere", "up", "found per value", _PAPER),
+    ("value_placed_accuracy", "value accuracy, in its field", "up", "placed per value", _STRICT),
+    ("value_submitted_accuracy", "value accuracy, submitted", "up", "sent per value", "formlab"),
+    ("description_bleu", "BLEU of descriptions", "up", "n-grams", _PAPER),
+    ("action_match_rate", "actions matched", "up", "2 · matched per action of either", "formlab"),
+    ("click_distance", "distance of missed clicks", "down", "pixels per miss", "formlab"),
+    ("episodic_click", "click accuracy per form", "up", "share of the fields", _PAPER),
+    ("episodic_value", "value accuracy per form", "up", "share of the fields", _PAPER),
+    ("form_completed", "forms completed", "up", "forms without a fault", _STRICT),
+)
+METRICS = {entry[0]: _metric(*entry) for entry in _ENTRIES}

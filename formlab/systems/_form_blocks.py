@@ -1,0 +1,160 @@
+"""What is read as a whole: tables, charts, plans, chains of boxes, drawings and stamps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formlab.systems._page_spec import Grid, Marks, Rect, around
+from formlab.systems._page_text import Line, Word, joined, lines_of
+from formlab.systems.layout import page_text, rows
+
+# Degrees that a stamp is slanted at least; the level of a short word is not known better.
+_SLANTED = 6.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table or picture: its box, what is written in it, and the subtype it is of."""
+
+    box: Rect
+    value: str
+    modality: str
+    subtype: str
+    cells: tuple[tuple[str, ...], ...] = ()
+
+
+def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], list[Word]]:
+    """The blocks of a page, the frames around parts of it, and the words that are in no block."""
+    found, words = _stamps(words, marks.unit)
+    charts, words = _charts(words, marks)
+    found += charts
+    frames: list[Rect] = []
+    single: list[Grid] = []
+    for grid in marks.grids:
+        if any(block.box.grown(marks.unit).holds(grid.box) for block in charts):
+            continue
+        texts = [_inside(cell, words) for cell in grid.cells]
+        if table := _as_table(grid, words, marks.unit):
+            found.append(table)
+        elif not any(map(_is_read, texts)):
+            found.append(Block(grid.box, "", "visual", "hand-drawn"))
+        elif all(len(lines_of(text)) <= 1 for text in texts):
+            single.append(grid)
+        else:
+            frames += [cell for cell, text in zip(grid.cells, texts, strict=True) if text]
+    found += _chains_and_plans(single, words, marks.unit)
+    taken = [block.box for block in found]
+    return found, frames, [w for w in words if not any(box.holds(w.box) for box in taken)]
+
+
+def _inside(box: Rect, words: list[Word]) -> list[Word]:
+    return [word for word in words if box.holds(word.box)]
+
+
+def _is_read(text: list[Word]) -> bool:
+    # OCR makes a letter or two of a drawing, and is not sure of them.
+    return any(len(line.text) > 3 or line.score > 0.95 for line in lines_of(text))
+
+
+def _read(text: list[Word]) -> str:
+    boxes = np.array([word.box for word in text])
+    return page_text(boxes, [word.text for word in text]).replace("\n", " ") if text else ""
+
+
+def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
+    slanted = [
+        line for line in lines_of(words)
+        if abs(line.slant) > _SLANTED and len(line.text) > 3 and line.box.height > unit
+    ]  # fmt: skip
+    groups: list[list[Line]] = []
+    for line in sorted(slanted, key=lambda line: line.box.y0):
+        near = [g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box)]
+        if near:
+            near[0].append(line)
+        else:
+            groups.append([line])
+    found = [
+        Block(around([line.box for line in group]), " ".join(line.text for line in group),
+              "visual", "printed-paint")
+        for group in groups
+    ]  # fmt: skip
+    # What else was read within a stamp is part of it, and no value of a field.
+    return found, [w for w in words if not any(block.box.holds(w.box) for block in found)]
+
+
+def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
+    """Bars that stand on one line, each with what is written below and above it."""
+    unit, found = marks.unit, []
+    # A shaded cell has its text inside.
+    left = sorted(bar for bar in marks.bars if not _inside(bar, words))
+    while left:
+        row = [bar for bar in left if abs(bar.y1 - left[0].y1) < unit]
+        left = [bar for bar in left if bar not in row]
+        if len(row) < 3:
+            continue
+        named, used = [], []
+        for bar in row:
+            column = [w for w in words if bar.x0 - unit <= w.box.centre <= bar.x1 + unit]
+            below = [w for w in column if 0 <= w.box.middle - bar.y1 < 2.5 * unit]
+            above = [w for w in column if 0 <= bar.y0 - w.box.middle < 2.5 * unit]
+            named.append(f"{joined(below)} {joined(above)}".strip())
+            used += [*below, *above]
+        box = around([*row, *(word.box for word in used)])
+        found.append(Block(box, "; ".join(filter(None, named)), "visual", "chart"))
+        words = [word for word in words if word not in used]
+    return found, words
+
+
+def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
+    """The grid as a table, if its cells stand in two or more rows and columns."""
+    lefts = _steps([cell.x0 for cell in grid.cells], unit)
+    tops = _steps([cell.y0 for cell in grid.cells], unit)
+    places = {}
+    for cell in grid.cells:
+        column = min(range(len(lefts)), key=lambda n: abs(lefts[n] - cell.x0))
+        row = min(range(len(tops)), key=lambda n: abs(tops[n] - cell.y0))
+        places[row, column] = _read(_inside(cell, words))
+    size = len(lefts) * len(tops)
+    # Noise may eat some walls of a large table; a few cells that do not line up are a plan.
+    if min(len(lefts), len(tops)) < 2 or len(places) < (0.65 if size > 8 else 1) * size:
+        return None
+    table = tuple(
+        tuple(places.get((row, column), "") for column in range(len(lefts)))
+        for row in range(len(tops))
+    )
+    filled = tuple(row for row in table if any(row))
+    value = "\n".join(" | ".join(row) for row in filled)
+    return Block(grid.box, value, "marking", "table-grid", filled)
+
+
+def _steps(values: list[float], unit: float) -> list[float]:
+    steps: list[float] = []
+    for value in sorted(values):
+        if not steps or value - steps[-1] > unit:
+            steps.append(value)
+    return steps
+
+
+def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[Block]:
+    """Boxes in a row with a line of text each are a chain; cells that share walls are a plan."""
+    found = []
+    alone = [grid for grid in grids if len(grid.cells) == 1]
+    for grid in grids:
+        if len(grid.cells) > 1 and not _is_row(grid.cells, unit):
+            texts = [_read(_inside(cell, words)) for cell in grid.cells]
+            value = "; ".join(filter(None, texts))
+            found.append(Block(grid.box, value, "textual", "text-in-drawing"))
+        elif len(grid.cells) > 1:
+            alone += [Grid(cell, (cell,)) for cell in grid.cells]
+    for group in rows(np.array([grid.box for grid in alone]), overlap=0.8) if alone else ():
+        if len(group) > 1:
+            texts = [_read(_inside(alone[place].box, words)) for place in group]
+            box = around([alone[place].box for place in group])
+            found.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
+    return found
+
+
+def _is_row(cells: tuple[Rect, ...], unit: float) -> bool:
+    return max(cell.y0 for cell in cells) - min(cell.y0 for cell in cells) < unit

@@ -1,0 +1,223 @@
+"""Builds the groups and fields of a page from its rows and blocks, in the order of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from formlab.systems._form_blocks import Block, blocks
+from formlab.systems._form_choices import Choices
+from formlab.systems._form_rows import Cell, Row, rows
+from formlab.systems._form_tree import Field, Group, Looks, confidence
+from formlab.systems._page_spec import Marks, Rect, around
+from formlab.systems._page_text import Word, box_of, joined
+
+# Rows whose gap is larger, in heights of letters, do not belong to the group above.
+_GAP = 2.2
+_NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
+
+
+def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> Group:
+    """The form on one page, as the group that holds all others."""
+    found, frames, rest = blocks(words, marks)
+    builder = _Builder(marks, Looks.of(words), settings)
+    things: list[tuple[tuple[float, ...], Row | Block, Rect | None]] = []
+    taken = [block.box for block in found]
+    ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
+    for part in [*sorted(frames, key=lambda box: box.width * box.height), None]:
+        inner = [word for word in rest if part is None or part.holds(word.box)]
+        rest = [word for word in rest if word not in inner]
+        boxes = [tick for tick in ticks if part is None or part.holds(tick.box)]
+        ticks = [tick for tick in ticks if tick not in boxes]
+        of_part = rows(inner, boxes, marks)
+        builder.choices.learn(of_part)
+        things += [(_order(row.box, part, marks.unit), row, part) for row in of_part]
+    for block in found:
+        part = min(
+            (frame for frame in frames if frame.holds(block.box)),
+            key=lambda frame: frame.height, default=None,
+        )  # fmt: skip
+        things.append((_order(block.box, part, marks.unit), block, part))
+    for _, thing, part in sorted(things, key=lambda thing: thing[0]):
+        builder.add(thing, part)
+    return builder.root
+
+
+def _order(box: Rect, part: Rect | None, unit: float) -> tuple[float, ...]:
+    if part is None:
+        return (box.y0,)
+    # Frames side by side are read one after the other.
+    return (round(part.y0 / (2 * unit)) * 2 * unit, part.x0, box.y0)
+
+
+class _Builder:
+    """Puts rows and blocks into groups."""
+
+    def __init__(self, marks: Marks, looks: Looks, settings: dict[str, Any]) -> None:
+        self.marks, self.looks, self.settings = marks, looks, settings
+        self.root = Group()
+        self.open = [self.root]
+        self.choices = Choices(marks, settings["tick_ink"])
+        self.titled = False
+        # Text that may name what stands right below it, and a field whose value may follow.
+        self.names: list[Cell] = []
+        self.waiting: Field | None = None
+        self.end = -np.inf
+
+    def add(self, thing: Row | Block, part: Rect | None) -> None:
+        """Add what comes next on the page."""
+        box = thing.box
+        while self.open[-1].part is not None and self.open[-1].part != part:
+            self.open.pop()
+        is_far = part is None and box.y0 - self.end > _GAP * self.marks.unit
+        self.end = max(self.end, box.y1) if part is None else max(self.end, part.y1)
+        if isinstance(thing, Block):
+            self._leave(is_far)
+            self._add_block(thing)
+            return
+        if self._add_heading(thing, part):
+            return
+        self._leave(is_far)
+        self._add_row(thing)
+
+    def _leave(self, is_far: bool) -> None:
+        # A heading may stand far from what it is about: only a group with fields ends.
+        if is_far and (self.open[-1].fields or self.open[-1].groups):
+            self.open = [self.root]
+
+    def _put(self, found: Field) -> Field:
+        self.open[-1].fields.append(found)
+        return found
+
+    def _name(self, box: Rect) -> Cell | None:
+        """The text right above that names what is in the box; it names nothing else."""
+        reach = 3 * self.marks.unit
+        near = [
+            name for name in self.names
+            if -reach / 2 < box.y0 - name.box.y1 < reach and name.box.x0 < box.x1
+            and name.box.x1 > box.x0 - reach
+        ]  # fmt: skip
+        if not near:
+            return None
+        best = min(near, key=lambda name: abs(name.box.x0 - box.x0))
+        self.names.remove(best)
+        return best
+
+    def _add_heading(self, row: Row, part: Rect | None) -> bool:
+        cell = row.cells[0]
+        alone = len(row.cells) == 1 and not self.choices.is_ringed(cell)
+        if not alone or not self.looks.is_heading(cell, self.settings["bold"]):
+            return False
+        line = cell.label[0].line
+        self.waiting, self.names, self.choices.last = None, [], None
+        if not self.titled and len(self.open) == 1 and not self.root.groups:
+            self.titled = True
+            if line.size > 1.15 * self.looks.size and not self.root.fields:
+                # The title is the form itself.
+                return True
+        group = Group(cell.text, row.box, line.size, line.shaded, part)
+        if self._goes_on(group):
+            return True
+        while len(self.open) > 1 and not self.open[-1].holds(group):
+            self.open.pop()
+        group.follows = len(self.open) > 1 and not (self.open[-1].fields or self.open[-1].groups)
+        self.open[-1].groups.append(group)
+        self.open.append(group)
+        return True
+
+    def _goes_on(self, more: Group) -> bool:
+        """Whether the heading is the next line of the last one, centred below it."""
+        last, unit = self.open[-1], self.marks.unit
+        if last.box is None or more.box is None or last.fields or last.groups:
+            return False
+        near = more.box.y0 - last.box.y1 < 0.8 * unit
+        centred = abs(more.box.centre - last.box.centre) < unit < abs(more.box.x0 - last.box.x0)
+        if near and centred:
+            last.label, last.box = f"{last.label} {more.label}", around([last.box, more.box])
+        return near and centred
+
+    def _add_block(self, block: Block) -> None:
+        self.waiting, self.choices.last = None, None
+        name = self._name(block.box)
+        label = name.text if name else _NAMES.get(block.subtype, "Drawing")
+        if block.cells and self.settings["tables"] == "rows":
+            self.open[-1].groups.append(_as_groups(label, block))
+        else:
+            self._put(Field(label, block.value, block.box, block.modality, block.subtype))
+
+    def _add_row(self, row: Row) -> None:
+        names = self.names
+        self.names = [name for name in names if row.box.y0 - name.box.y1 < self.marks.unit]
+        made = self.choices.read(row, self.names)
+        if made is not None:
+            self.waiting, self.names = None, []
+            for found in made:
+                self._put(found)
+            return
+        if self._follows(row):
+            return
+        self.waiting = None
+        if len(row.cells) == 2 and all(cell.is_plain for cell in row.cells):
+            name, value = row.cells
+            if any(map(str.isalpha, name.text)) and any(map(str.isdecimal, value.text)):
+                row = Row([Cell(name.label, value.label)])
+        self.names = [cell for cell in row.cells if cell.is_plain]
+        for cell in row.cells:
+            if not cell.is_plain and cell.text:
+                found = self._put(self._field(cell))
+                if len(row.cells) == 1 and not found.value and cell.rule is None:
+                    self.waiting = found
+
+    def _follows(self, row: Row) -> bool:
+        """Whether the row is the value, or more of it, of a field or label above it."""
+        cell = row.cells[0]
+        if len(row.cells) > 1 or not cell.is_plain:
+            return False
+        if self.waiting is not None:
+            box, before = cell.box, self.waiting.box
+            near = box.y0 - before.y1 < 2 * self.marks.unit and box.x1 > before.x0
+            if near:
+                self.waiting.value = f"{self.waiting.value} {joined(cell.label)}".strip()
+                self.waiting.box = around([before, box])
+                self.waiting.confidence = confidence(cell.words)
+            return near
+        return False
+
+    def _field(self, cell: Cell) -> Field:
+        """The field of a label with its value, its empty line, or what was scribbled on it."""
+        box = box_of(cell.value) if cell.value else cell.rule or cell.box
+        label = box_of(cell.label)
+        sure = confidence(cell.words)
+        if cell.tail:
+            text = joined(cell.words)
+            return Field(cell.text, text, cell.box, subtype="mixed", confidence=sure)
+        unread = not cell.value and cell.rule is not None and self._is_written_on(cell.rule)
+        if unread or self.looks.is_scribble(cell.value):
+            drawn = cell.rule._replace(y0=label.y0 - self.marks.unit) if cell.rule else box
+            return Field(cell.text, self.settings["signature"], drawn, "visual", "hand-drawn")
+        value = joined(cell.value)
+        if any(label.y0 < s.middle < label.y1 and s.x0 >= label.x1 for s in self.marks.struck):
+            return Field(cell.text, value, box, "marking", "annotation", confidence=sure)
+        subtype = "handwritten" if cell.rule else "machine-printed"
+        return Field(cell.text, value, box, subtype=subtype, confidence=sure)
+
+    def _is_written_on(self, rule: Rect) -> bool:
+        above = Rect(rule.x0, rule.y0 - 2 * self.marks.unit, rule.x1, rule.y0 - 2)
+        x0, y0, x1, y1 = (max(0, round(side)) for side in above)
+        part = self.marks.ink[y0:y1, x0:x1]
+        return bool(part.size) and float((part > 0).mean()) > 0.05
+
+
+def _as_groups(label: str, block: Block) -> Group:
+    """A table as a group of its rows, each with a field per column that has a head."""
+    head, *body = block.cells
+    whole = Group(label, block.box)
+    for first, *others in body:
+        row = Group(first, block.box)
+        row.fields = [
+            Field(name, value, block.box, "marking", "table-grid")
+            for name, value in zip(head[1:], others, strict=True)
+        ]
+        whole.groups.append(row)
+    return whole

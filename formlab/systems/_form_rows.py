@@ -1,0 +1,185 @@
+"""From words and marks to the rows of a form: labels, what stands on them, options to tick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from formlab.systems._page_spec import Marks, Rect, Tick, around
+from formlab.systems._page_text import Line, Word, box_of, joined, lines_of
+from formlab.systems.layout import rows as in_rows
+
+
+@dataclass
+class Cell:
+    """One thing of a row: a label and its value, an option, or plain text.
+
+    `rule` is the line to write on; `tail` is printed text that goes on behind what is written.
+    """
+
+    label: list[Word] = field(default_factory=list)
+    value: list[Word] = field(default_factory=list)
+    tick: Tick | None = None
+    rule: Rect | None = None
+    tail: list[Word] = field(default_factory=list)
+
+    @property
+    def has_colon(self) -> bool:
+        """Whether the label says that a value follows."""
+        return bool(self.label) and self.label[-1].text.endswith((":", "："))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is text alone."""
+        return not (self.value or self.tick or self.rule or self.has_colon)
+
+    @property
+    def words(self) -> list[Word]:
+        """All words, in the order they are read."""
+        return [*self.label, *self.value, *self.tail]
+
+    @property
+    def text(self) -> str:
+        """The label without its colon."""
+        return joined(self.label).rstrip(": ：")
+
+    @property
+    def box(self) -> Rect:
+        """The box around all of it."""
+        return around([word.box for word in self.words] + ([self.tick.box] if self.tick else []))
+
+
+@dataclass
+class Row:
+    """The cells of a row, left to right."""
+
+    cells: list[Cell]
+
+    @property
+    def box(self) -> Rect:
+        """The box around the row."""
+        return around([cell.box for cell in self.cells])
+
+    @property
+    def options(self) -> list[Cell]:
+        """The cells with a box to tick."""
+        return [cell for cell in self.cells if cell.tick]
+
+
+def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[Row]:
+    """The rows of one part of a page, top to bottom."""
+    lines = lines_of(words)
+    if not lines:
+        return []
+    boxes = [_level(line, words) for line in lines]
+    found = []
+    for group in in_rows(np.array(boxes)):
+        members = {id(lines[place]) for place in group}
+        extent = around([boxes[place] for place in group])
+        own = [word for word in words if id(word.line) in members]
+        marked = [tick for tick in ticks if extent.y0 <= tick.box.middle <= extent.y1]
+        ticks = [tick for tick in ticks if tick not in marked]
+        cells = _cells([*own, *marked], marks)
+        cells = [piece for cell in cells for piece in _parted(cell, marks.unit)]
+        for cell in cells:
+            cell.rule = cell.rule or _rule_after(cell, cells, marks)
+        if cells := [cell for cell in cells if cell.words]:
+            found.append(Row(cells))
+    return found
+
+
+def _level(line: Line, words: list[Word]) -> Rect:
+    # A scribble is higher than the text it stands beside: its middle tells its row.
+    return box_of([word for word in words if word.line is line])
+
+
+def _cells(things: list[Word | Tick], marks: Marks) -> list[Cell]:
+    cells: list[Cell] = []
+    end = -np.inf
+    last: Line | None = None
+    for thing in sorted(things, key=lambda thing: thing.box.x0):
+        if isinstance(thing, Tick):
+            cells.append(Cell(tick=thing))
+            end, last = thing.box.x1, None
+            continue
+        gap = 0.0 if last is thing.line and thing.box.x0 - end < 2 * marks.unit else (
+            (thing.box.x0 - end) / marks.unit
+        )  # fmt: skip
+        if not cells or not _goes_on(cells[-1], thing, gap, marks):
+            cells.append(Cell(label=[thing]))
+        end, last = max(end, thing.box.x1), thing.line
+    return cells
+
+
+def _goes_on(cell: Cell, word: Word, gap: float, marks: Marks) -> bool:
+    """Add the word to the cell, if it belongs there."""
+    rule = _rule_under(word, marks)
+    if rule is not None and cell.label and rule.x0 < cell.label[-1].box.centre:
+        # A rule under the label, too, stresses the words or ends the row.
+        rule = None
+    is_near = gap < 1.8
+    if not cell.label:
+        cell.label.append(word)
+    elif cell.tail and is_near and rule is None:
+        cell.tail.append(word)
+    elif rule is not None and gap < 30 and (is_near or not cell.value or rule is cell.rule):
+        cell.value += [*cell.tail, word]
+        cell.tail, cell.rule = [], rule
+    elif cell.rule is not None and cell.value and is_near:
+        cell.tail.append(word)
+    elif (is_near and cell.value) or (cell.has_colon and not cell.value):
+        cell.value.append(word)
+    elif is_near or (cell.tick and len(cell.label) == 1 and gap < 2.5):
+        cell.label.append(word)
+    else:
+        return False
+    return True
+
+
+def _rule_under(word: Word, marks: Marks) -> Rect | None:
+    """The line that the word is written on."""
+    unit, box = marks.unit, word.box
+    for rule in marks.rules:
+        near = box.middle < rule.middle <= box.y1 + 0.6 * unit
+        if near and rule.x0 - unit <= box.centre <= rule.x1 + 0.5 * unit:
+            return None if _is_border(rule, marks) else rule
+    return None
+
+
+def _is_border(rule: Rect, marks: Marks) -> bool:
+    return any(
+        min(abs(rule.middle - cell.y0), abs(rule.middle - cell.y1)) < 0.6 * marks.unit
+        and rule.x0 < cell.centre < rule.x1
+        for grid in marks.grids
+        for cell in grid.cells
+    )
+
+
+def _rule_after(cell: Cell, cells: list[Cell], marks: Marks) -> Rect | None:
+    """The empty line, or the line under a scribble, right of a label."""
+    if not cell.label or cell.value:
+        return None
+    box, unit = box_of(cell.label), marks.unit
+    end = min((other.box.x0 for other in cells if other.box.x0 > box.x1), default=np.inf)
+    for rule in marks.rules:
+        near = box.middle < rule.middle < box.y1 + unit and -unit < rule.x0 - box.x1 < 12 * unit
+        if near and rule.width > 3 * unit and rule.x0 < end and not _is_border(rule, marks):
+            return rule
+    return None
+
+
+def _parted(cell: Cell, unit: float) -> Iterator[Cell]:
+    """The cell, cut where a further label with a colon begins within its value."""
+    for place, word in enumerate(cell.value):
+        if place and word.text.endswith(":") and word.text[:1].isalpha():
+            # The label begins behind the widest gap; where all are alike it is one word.
+            gaps = [cell.value[n].box.x0 - cell.value[n - 1].box.x1 for n in range(1, place + 1)]
+            start = int(np.argmax(gaps)) + 1 if max(gaps) > 1.2 * unit else place
+            rest = cell.value[place + 1 :]
+            yield Cell(cell.label, cell.value[:start], cell.tick, cell.rule)
+            follower = Cell(cell.value[start : place + 1], rest, None, None, cell.tail)
+            yield from _parted(follower, unit)
+            return
+    yield cell

@@ -1,0 +1,106 @@
+"""From the rows of a page to groups and fields: headings open groups, rows hold fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from formlab.systems._form_rows import Cell
+from formlab.systems._page_spec import Rect
+from formlab.systems._page_text import Line, Word, lines_of
+
+_NUMBER = re.compile(r"([A-Z]?[0-9]+[0-9a-z.]*|[A-Z]) ")
+# How much larger the letters of a heading are than those of one below it.
+_LARGER = 1.1
+
+
+@dataclass
+class Field:
+    """A field of the form."""
+
+    label: str
+    value: str
+    box: Rect
+    modality: str = "textual"
+    subtype: str = "machine-printed"
+    kind: str = "string"
+    confidence: float | None = None
+
+
+@dataclass
+class Group:
+    """A group of fields.
+
+    `size` is that of its heading's letters, `part` the frame it is in; it `follows` where nothing
+    stands between its heading and that of the group it is in.
+    """
+
+    label: str = ""
+    box: Rect | None = None
+    size: float = np.inf
+    shaded: bool = False
+    part: Rect | None = None
+    follows: bool = False
+    fields: list[Field] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+
+    @property
+    def number(self) -> str:
+        """What numbers the heading, as the 2a of "2a Size"."""
+        found = _NUMBER.match(self.label)
+        return found[1] if found else ""
+
+    def holds(self, other: Group) -> bool:
+        """Whether a group whose heading comes later belongs into this one."""
+        if self.part is not None and self.part != other.part:
+            return False
+        if self.number and other.number:
+            return other.number != self.number and other.number.startswith(self.number)
+        if self.shaded != other.shaded:
+            return self.shaded
+        if max(self.size, other.size) > _LARGER * min(self.size, other.size):
+            return self.size > other.size
+        # Two headings in a row: the first is about the second, unless it is such a second itself.
+        return not (self.fields or self.groups or self.follows)
+
+
+@dataclass
+class Looks:
+    """What text of the page commonly looks like."""
+
+    stroke: float
+    size: float
+    height: float
+    in_capitals: bool = False
+
+    @classmethod
+    def of(cls, words: list[Word]) -> Looks:
+        """The medians over all lines of letters."""
+        lines = [line for line in lines_of(words) if sum(map(str.isalpha, line.text)) > 2]
+        values = [(line.stroke, line.size, line.box.height) for line in lines] or [(1, 1, 1)]
+        capitals = sum(line.text == line.text.upper() for line in lines) > 0.4 * len(lines)
+        return cls(*np.median(np.array(values, dtype=float), axis=0).tolist(), capitals)
+
+    def is_heading(self, cell: Cell, bold: float) -> bool:
+        """Whether text that stands alone looks like a heading."""
+        lines = lines_of(cell.words)
+        letters = [letter for letter in cell.text if letter.isalpha()]
+        if not cell.is_plain or len(letters) < 2 or len(cell.label) > 10 or len(lines) != 1:
+            return False
+        line = lines[0]
+        capitals = len(letters) > 5 and all(map(str.isupper, letters)) and not self.in_capitals
+        strong = line.stroke > bold * self.stroke or line.size > 1.4 * self.size
+        return (strong and line.score > 0.8) or line.shaded or capitals
+
+    def is_scribble(self, some: list[Word]) -> bool:
+        """Whether what was read is no text: higher than a line, and OCR is not sure of it."""
+        lines = lines_of(some)
+        return any(line.box.height > 1.35 * self.height and line.score < 0.87 for line in lines)
+
+
+def confidence(some: list[Word]) -> float | None:
+    """The least certain line that words are from."""
+    lines: list[Line] = lines_of(some)
+    return min((line.score for line in lines), default=None)

@@ -1,0 +1,136 @@
+"""The text of a level page: the words of OCR, each with its line, how bold and how slanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from PIL import ImageFont
+
+from formlab.systems._page_spec import Rect, around
+
+# What OCR makes of a box or circle at the start of an option.
+_LEFTOVER = re.compile(r"^[^\w\s$€£¥#(\[+.,:;'\"&/%-]+\s*")
+# A label and its value that were read as one word; a time of day is none.
+_GLUED = re.compile(r"([^\W\d][^:]*:)(?!//)(\S.*)")
+_GRAIN = 30
+# Widths of letters are much alike in all fonts of text.
+_FONT = ImageFont.load_default(100)
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line of text; `stroke` is the width of its strokes, `size` that of its font, in pixels."""
+
+    text: str
+    box: Rect
+    score: float
+    stroke: float
+    size: float
+    slant: float
+    shaded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """A word, its box, and the line it was read in."""
+
+    text: str
+    box: Rect
+    line: Line
+
+
+def words(result: Any, gray: np.ndarray) -> list[Word]:
+    """All words of RapidOCR's result over a level page."""
+    if not result.txts:
+        return []
+    paper = float(np.median(gray))
+    found: list[Word] = []
+    pieces = list(result.word_results or ()) or [()] * len(result.txts)
+    for corners, text, score, parts in zip(
+        result.boxes, result.txts, result.scores, pieces, strict=True
+    ):
+        box = _rect(corners)
+        part = _part(gray, box)
+        shaded = bool(part.size) and float(np.median(part)) < paper - 12
+        line = Line(
+            text, box, float(score), _stroke(part), _size(part, text), _slant(corners), shaded
+        )
+        inner = [(word, _rect(spot)) for word, _, spot in parts] or _split(text, box)
+        found += [piece for word, spot in inner for piece in _words(word, spot, line)]
+    return found
+
+
+def _split(text: str, box: Rect) -> list[tuple[str, Rect]]:
+    """Words of a line that OCR did not part, each as wide as its share of the letters."""
+    step = box.width / max(len(text), 1)
+    return [
+        (found[0], box._replace(x0=box.x0 + step * found.start(), x1=box.x0 + step * found.end()))
+        for found in re.finditer(r"\S+", text)
+    ]
+
+
+def _words(text: str, box: Rect, line: Line) -> Iterator[Word]:
+    text = _LEFTOVER.sub("", text.strip())
+    if glued := _GLUED.fullmatch(text):
+        cut = box.x0 + box.width * len(glued[1]) / len(text)
+        yield Word(glued[1], box._replace(x1=cut), line)
+        yield Word(glued[2], box._replace(x0=cut), line)
+    elif text:
+        yield Word(text, box, line)
+
+
+def joined(some: list[Word]) -> str:
+    """The words as one text."""
+    return " ".join(word.text for word in some)
+
+
+def box_of(some: list[Word]) -> Rect:
+    """The box around words."""
+    return around([word.box for word in some])
+
+
+def lines_of(some: list[Word]) -> list[Line]:
+    """The lines that words were read in, each once, in their order."""
+    return list({id(word.line): word.line for word in some}.values())
+
+
+def _rect(corners: Any) -> Rect:
+    points = np.asarray(corners, dtype=float)
+    return Rect(*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
+
+
+def _slant(corners: Any) -> float:
+    (x0, y0), (x1, y1), *_ = np.asarray(corners, dtype=float).tolist()
+    return float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
+
+
+def _part(gray: np.ndarray, box: Rect) -> np.ndarray:
+    x0, y0, x1, y1 = (max(0, round(side)) for side in box)
+    return gray[y0:y1, x0:x1].astype(np.float32)
+
+
+def _size(part: np.ndarray, text: str) -> float:
+    """What size of a common font would make the text as wide as it is."""
+    dark = np.flatnonzero((np.median(part) - part > 2 * _GRAIN).any(axis=0)) if part.size else []
+    length = _FONT.getlength(text.strip()) / _FONT.size
+    return float((dark[-1] - dark[0] + 1) / length) if len(dark) and length else 0.0
+
+
+def _stroke(part: np.ndarray) -> float:
+    """Mean width of the strokes of a line of text, in pixels; 0 where there are none."""
+    if not part.size:
+        return 0.0
+    ink = np.clip(np.median(part) - part - _GRAIN, 0, None)
+    if not ink.any():
+        return 0.0
+    # Strokes are one to three pixels wide: whole pixels would not tell bold from regular.
+    fine = cv2.resize(ink, None, fx=4, fy=4, interpolation=cv2.INTER_LINEAR)
+    dark = (fine > np.percentile(ink[ink > 0], 95) / 2).astype(np.uint8)
+    depth = cv2.distanceTransform(dark, cv2.DIST_L2, 3)
+    ridge = (depth > 0) & (depth == cv2.dilate(depth, np.ones((3, 3), np.uint8)))
+    return float(depth[ridge].mean() / 2) if ridge.any() else 0.0

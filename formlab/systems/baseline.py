@@ -1,0 +1,36 @@
+"""The system `rules`: plain rules instead of a model, for whatever a document asks for.
+
+Where the document names the entities it wants (VRDU), key words and typed patterns find them in
+the text of the PDF; every other form becomes a tree of groups and fields by geometry and
+punctuation. A baseline: it shows what can be had with no model but the OCR's, and no key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from formlab.systems import pdf_rules, rules
+from formlab.systems._spec import Reader, System
+
+
+def start(settings: dict[str, Any], threads: int) -> Reader:
+    """A reader that hands each document to the rules that fit it, loaded when first needed."""
+    ways: dict[Any, Reader] = {}
+
+    def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
+        way = pdf_rules if pdf_rules.is_for(document) else rules
+        if way not in ways:
+            ways[way] = way.start(settings, threads)
+        return ways[way](document, root)
+
+    return read
+
+
+SYSTEM = System(
+    name="rules",
+    title="baseline: plain rules over the text of PDFs and over what the OCR reads",
+    start=start,
+    defaults=rules.SYSTEM.defaults | pdf_rules.SYSTEM.defaults,
+    versions=tuple(dict.fromkeys((*rules.SYSTEM.versions, *pdf_rules.SYSTEM.versions))),
+)

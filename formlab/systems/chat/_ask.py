@@ -1,0 +1,83 @@
+"""What one question to a model is, and the pieces that JSON schemas are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]
+Schema = dict[str, Any]
+# A page number and a box as the model gave them in, the columns page, x0, y0, x1, y1 out.
+Place = Callable[[Any, Any], Row]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+PAGE: Schema = {"type": ["integer", "null"]}
+# Not `prefixItems` nor counts of items: servers with schema output know few words of JSON schema.
+BOX: Schema = {"type": ["array", "null"], "items": NUMBER}
+
+
+class WrongShape(ValueError):
+    """JSON that is not what was asked for; the message says why."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is asked of one document.
+
+    `asked` is what the user message says beside the pages, as JSON; `schema` is that of the
+    answer, None for plain text; `read` takes the answer's value and a `Place` and gives rows of
+    *records*; `blank` are the rows that stand where there is no usable answer.
+    """
+
+    asked: Row
+    schema: Schema | None
+    read: Callable[[Any, Place], list[Row]]
+    blank: list[Row] = field(default_factory=list)
+
+
+def listed(item: Schema) -> Schema:
+    """The schema of a list."""
+    return {"type": "array", "items": item}
+
+
+def closed(**members: Schema) -> Schema:
+    """The schema of an object with these members and no others.
+
+    Examples
+    --------
+    >>> closed(a=TEXT)["required"]
+    ['a']
+    """
+    return {
+        "type": "object", "properties": members, "required": list(members),
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+def or_null(schema: Schema) -> Schema:
+    """The schema of what may be null.
+
+    Examples
+    --------
+    >>> or_null(TEXT)
+    {'anyOf': [{'type': 'string'}, {'type': 'null'}]}
+    """
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def items_of(value: Any, name: str) -> list[Row]:
+    """The objects listed under `name`; `WrongShape` if there is no such list.
+
+    Examples
+    --------
+    >>> items_of({"answers": [{"id": "1"}, "odd"]}, "answers")
+    [{'id': '1'}]
+    """
+    found = value.get(name) if isinstance(value, dict) else None
+    if isinstance(found, dict):
+        found = [found]
+    if not isinstance(found, list):
+        raise WrongShape(f"no list {name!r} in the answer")
+    return [item for item in found if isinstance(item, dict)]

@@ -1,0 +1,131 @@
+"""FORMCRAFT's tasks for a model: the form as it is, its questions, its consistency checks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from pydantic import ValidationError
+
+from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft.taxonomy import MODALITIES
+from formlab.benchmarks.formcraft.tidy import NotAFormError, as_text, tidied
+from formlab.systems.chat._ask import (
+    BOX,
+    NUMBER,
+    PAGE,
+    TEXT,
+    Ask,
+    Place,
+    Row,
+    WrongShape,
+    closed,
+    items_of,
+    listed,
+)
+
+_SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
+_FIELD = closed(
+    label=TEXT, value=TEXT, modality={"type": "string", "enum": list(MODALITIES)},
+    modality_subtype={"type": "string", "enum": _SUBTYPES}, page=PAGE, box=BOX,
+)  # fmt: skip
+_GROUPS = listed({"$ref": "#/$defs/group"})
+_GROUP = closed(label=TEXT, page=PAGE, box=BOX, fields=listed(_FIELD), groups=_GROUPS)
+FORM = closed(fields=listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
+_ANSWER = {"id": TEXT, "answer": TEXT, "confidence": NUMBER}
+_LISTS = {
+    "vqa": closed(answers=listed(closed(**_ANSWER))),
+    "consistency": closed(answers=listed(closed(**_ANSWER, reason=TEXT))),
+}
+_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
+_NAMES = {"vqa": "QUESTIONS", "consistency": "CHECKS"}
+_SHOWN = {"vqa": ("question", "options"), "consistency": ("source", "dependent")}
+
+
+def extraction(document: Row, gold: list[Row]) -> Ask:
+    """The whole form; nothing of the gold is shown."""
+    del document, gold
+    return Ask({}, FORM, form_rows, [{"task": "text", "path": None, "kind": "form"}])
+
+
+def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
+    """All questions or checks of one form; None if it has none.
+
+    Examples
+    --------
+    >>> gold = [{"task": "vqa", "path": "/vqa/q1", "meta": '{"question": "Who signed?"}'}]
+    >>> items("vqa", {}, gold).asked
+    {'QUESTIONS': [{'id': 'q1', 'question': 'Who signed?'}]}
+    """
+    del document
+    wanted = [row for row in gold if row["task"] == task]
+    if not wanted:
+        return None
+    root = _ROOTS[task]
+    asked = []
+    for row in wanted:
+        meta = json.loads(row["meta"] or "{}")
+        shown = {name: meta[name] for name in _SHOWN[task] if meta.get(name)}
+        asked.append({"id": row["path"].removeprefix(f"{root}/")} | shown)
+    blank = [{"task": task, "path": row["path"]} for row in wanted]
+    known = {item["id"] for item in asked}
+    return Ask({_NAMES[task]: asked}, _LISTS[task], partial(item_rows, task, known), blank)
+
+
+def form_rows(value: Any, place: Place) -> list[Row]:
+    """Rows of the fields and groups of a predicted form, and one for the form itself.
+
+    Raises
+    ------
+    WrongShape
+        If there is nothing of a form in it.
+    """
+    try:
+        tidy, _ = tidied(value)
+        form = FormCraft.model_validate(tidy)
+    except (NotAFormError, ValidationError) as error:
+        raise WrongShape(str(error).splitlines()[0]) from error
+    rows = list(field_rows(form, Counter()))
+    for row in rows:
+        box = [row.pop(side, None) for side in ("x0", "y0", "x1", "y1")]
+        row |= place(row["page"], box)
+    return [{"task": "text", "path": None, "kind": "form"}, *rows]
+
+
+def item_rows(task: str, known: set[str], value: Any, place: Place) -> list[Row]:
+    """A row for each question or check that was answered, the first answer of each.
+
+    Raises
+    ------
+    WrongShape
+        If no answer is to one of them.
+    """
+    del place
+    rows: dict[str, Row] = {}
+    for item in items_of(value, "answers"):
+        name = as_text(item.get("id"))
+        if name not in known or item.get("answer") is None:
+            continue
+        said = as_text(item.get("reason"))
+        rows.setdefault(
+            name,
+            {
+                "task": task, "path": f"{_ROOTS[task]}/{name}", "value": as_text(item["answer"]),
+                "confidence": _share(item.get("confidence")),
+                "meta": json.dumps({"reason": said}) if said else None,
+            },
+        )  # fmt: skip
+    if not rows:
+        raise WrongShape("no answer to anything that was asked")
+    return list(rows.values())
+
+
+def _share(value: Any) -> float | None:
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        return None
+    return share if 0 <= share <= 1 else None

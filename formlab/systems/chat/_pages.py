@@ -1,0 +1,90 @@
+"""The tasks whose documents are single pages: FUNSD's forms, SROIE's receipts, financial pages."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from formlab.benchmarks.formcraft.tidy import as_text
+from formlab.systems.chat._ask import (
+    BOX,
+    TEXT,
+    Ask,
+    Place,
+    Row,
+    WrongShape,
+    closed,
+    items_of,
+    listed,
+    or_null,
+)
+
+_LABELS = ("header", "question", "answer", "other")
+FUNSD = closed(
+    entities=listed(closed(text=TEXT, label={"type": "string", "enum": list(_LABELS)}, box=BOX))
+)
+_PAGE = {"task": "text", "path": None, "kind": "page"}
+
+
+def funsd(document: Row, gold: list[Row]) -> Ask:
+    """The pieces of text of a form, with labels and boxes, in reading order."""
+    del document, gold
+    return Ask({}, FUNSD, funsd_rows, [_PAGE])
+
+
+def funsd_rows(value: Any, place: Place) -> list[Row]:
+    """The page's text, and each piece of it as a line at ``/chat/entities/<n>``.
+
+    Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
+    """
+    found = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
+    found = [(text, item) for text, item in found if text.strip()]
+    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in found)}]
+    for number, (text, item) in enumerate(found):
+        label = as_text(item.get("label")).strip().lower()
+        row = {"task": "layout", "path": f"/chat/entities/{number}", "kind": "line", "value": text}
+        row["subtype"] = label if label in _LABELS else None
+        rows.append(row | place(1, item.get("box")))
+    return rows
+
+
+def sroie(document: Row, gold: list[Row]) -> Ask:
+    """The keys of a receipt and its text."""
+    del document
+    named = [row for row in gold if row["task"] == "text" and row["path"] and row["kind"] != "line"]
+    keys = [row["path"].removeprefix("/") for row in named]
+    schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
+    return Ask({"KEYS": keys}, schema, partial(sroie_rows, keys), [_PAGE])
+
+
+def sroie_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
+    """The page's text and the keys that were found.
+
+    Raises
+    ------
+    WrongShape
+        If neither a key nor the lines are there.
+    """
+    del place
+    if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
+        raise WrongShape("none of the keys that were asked for")
+    lines = value.get("lines")
+    lines = [as_text(line).strip() for line in lines] if isinstance(lines, list) else []
+    rows: list[Row] = [_PAGE | {"value": " ".join(filter(None, lines)) or None}]
+    for key in keys:
+        if value.get(key) is not None:
+            row = {"task": "text", "path": f"/{key}", "kind": key, "value": as_text(value[key])}
+            rows.append(row)
+    return rows
+
+
+def transcription(document: Row, gold: list[Row]) -> Ask:
+    """The page as HTML."""
+    del document, gold
+    return Ask({}, None, html_row, [_PAGE])
+
+
+def html_row(value: Any, place: Place) -> list[Row]:
+    """The one row of a page that was transcribed."""
+    del place
+    return [_PAGE | {"value": as_text(value)}]

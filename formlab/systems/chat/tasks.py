@@ -1,0 +1,154 @@
+"""What a model is asked for each benchmark, and the prompts it is asked with.
+
+A prompt is a file ``<task>.md`` in `formlab/systems/prompts`; a folder of the user's own may hold
+others under the same names. Its version is the hash of its text, which is part of the settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.systems.chat import _formcraft, _pages, _vrdu
+from formlab.systems.chat._ask import Ask, Row
+from formlab.systems.chat.images import Page
+
+PROMPTS = Path(__file__).parents[1] / "prompts"
+BOXES = ("thousandths", "pixels", "none")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing a model is asked about every document of a benchmark.
+
+    `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
+    gold records (questions are in them) and gives what to ask, or None; `boxes` says whether the
+    answer has any.
+    """
+
+    name: str
+    kind: str
+    make: Callable[[Row, list[Row]], Ask | None]
+    boxes: bool = True
+
+
+TASKS: dict[str, tuple[Task, ...]] = {
+    "formcraft": (
+        Task("formcraft_extraction", "layout", _formcraft.extraction),
+        Task("formcraft_vqa", "vqa", partial(_formcraft.items, "vqa"), boxes=False),
+        Task(
+            "formcraft_consistency", "consistency",
+            partial(_formcraft.items, "consistency"), boxes=False,
+        ),
+    ),
+    "vrdu": (Task("vrdu_extraction", "entity", _vrdu.extraction),),
+    "fincriticaled": (
+        Task("fincriticaled_transcription", "text", _pages.transcription, boxes=False),
+    ),
+    "funsd": (Task("funsd_extraction", "text", _pages.funsd),),
+    "sroie": (Task("sroie_extraction", "text", _pages.sroie, boxes=False),),
+}  # fmt: skip
+
+
+def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
+    """The tasks of a benchmark; those of `wanted`, names between commas, if it is not empty.
+
+    Raises
+    ------
+    NotAvailable, UnknownName
+        If a model cannot be asked about this benchmark, or has no such task.
+
+    Examples
+    --------
+    >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
+    ['formcraft_extraction', 'formcraft_vqa']
+    """
+    if benchmark not in TASKS:
+        known = ", ".join(sorted(TASKS))
+        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
+    every = {task.name: task for task in TASKS[benchmark]}
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    full = {name if name in every else f"{benchmark}_{name}" for name in names}
+    for name in full - every.keys():
+        raise UnknownName.of(f"task of {benchmark}", name, every)
+    return tuple(task for name, task in every.items() if not full or name in full)
+
+
+def prompt_of(task: Task, *, prompts: str = "", boxes: str = BOXES[0]) -> str:
+    """The instructions of a task: the user's own where `prompts` has them, else formlab's.
+
+    Raises
+    ------
+    DataMissing, UnknownName
+        If `prompts` is no folder, or `boxes` is not a way to give boxes.
+
+    Examples
+    --------
+    >>> "in pixels" in prompt_of(TASKS["funsd"][0], boxes="pixels")
+    True
+    """
+    if boxes not in BOXES:
+        raise UnknownName.of("way to give boxes", boxes, BOXES)
+    own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
+    parts = [task.name, f"boxes_{boxes}"] if task.boxes else [task.name]
+    return "\n".join(_text(name, own).strip() + "\n" for name in parts).strip()
+
+
+def _text(name: str, own: Path | None) -> str:
+    mine = own / f"{name}.md" if own else None
+    text = files.read_text(mine if mine and mine.is_file() else PROMPTS / f"{name}.md")
+    if not text.strip():
+        raise DataBroken("an empty prompt", where=mine, remedy=f"the instructions of {name}")
+    return text
+
+
+def check_prompts(prompts: str, benchmark: str) -> None:
+    """`DataMissing` if a folder of prompts has none for any task of the benchmark."""
+    names = [task.name for task in TASKS[benchmark]]
+    folder = files.folder(prompts, remedy="a folder with <task>.md")
+    if not any((folder / f"{name}.md").is_file() for name in names):
+        said = ", ".join(f"{name}.md" for name in names)
+        raise DataMissing("no prompt for this benchmark", where=folder, remedy=f"one of: {said}")
+
+
+def version_of(prompt: str) -> str:
+    """A short name for the text of a prompt.
+
+    Examples
+    --------
+    >>> version_of("Read this form.")
+    '2a52a322'
+    """
+    return hashlib.sha256(prompt.encode()).hexdigest()[:8]
+
+
+def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page], Any]) -> list:
+    """The two messages of a question: the instructions, then what is asked and the pages.
+
+    `show` makes of a page what stands for it: a data URL in a call, its shape in a key.
+    """
+    content: list[Row] = []
+    if asked:
+        # ASCII only: half surrogate pairs and control characters travel as escapes.
+        content.append({"type": "text", "text": json.dumps(asked)})
+    for page in pages:
+        if len(pages) > 1:
+            content.append({"type": "text", "text": f"Page {page.number}:"})
+        content.append({"type": "image_url", "image_url": {"url": show(page)}})
+    if not content:
+        content.append({"type": "text", "text": "{}"})
+    return [{"role": "system", "content": prompt}, {"role": "user", "content": content}]
+
+
+def with_schema(said: list, schema: Row) -> list:
+    """The messages with the schema in the instructions: many servers take one and ignore it."""
+    asked = f"{(PROMPTS / 'json_form.md').read_text().strip()}\n{json.dumps(schema)}"
+    system = said[0] | {"content": f"{said[0]['content']}\n\n{asked}"}
+    return [system, *said[1:]]

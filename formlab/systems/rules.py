@@ -1,0 +1,146 @@
+"""The system `rules`: a baseline that reads forms by OCR, plain geometry and punctuation.
+
+No model but that of the OCR, no key, no word of any form. A label ends in a colon or stands left
+of a line to write on; bold, shaded or capital text alone in its row opens a group; ink inside a
+box means checked, a ring around a word means chosen; long rules make tables and frames. Values
+are what OCR read: no picture is described, and a scribble on a line is called a signature.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from formlab import files
+from formlab.benchmarks.formcraft.records import Paths
+from formlab.benchmarks.formcraft.taxonomy import TASK_OF
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems import _page_lines, _page_marks
+from formlab.systems._form_build import build
+from formlab.systems._form_tree import Group
+from formlab.systems._page_spec import Rect
+from formlab.systems._page_text import words
+from formlab.systems._spec import Reader, System
+from formlab.systems.layout import page_text
+from formlab.tables import BOX
+
+TABLES = ("field", "rows")
+Row = dict[str, Any]
+
+
+def start(settings: dict[str, Any], threads: int) -> Reader:
+    """A reader of page images that gives fields, groups, the OCR's words, and the page's text.
+
+    Parameters
+    ----------
+    settings
+        `text_score`, the least confidence of a line; `bold`, how much wider than common the
+        strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
+        `tables`, whether a table is one ``field`` or a group of ``rows``; `signature`, the value
+        of a line with a scribble on it.
+    threads
+        How many threads the OCR may use.
+
+    Raises
+    ------
+    DataBroken
+        If `tables` is set to something else than one of `TABLES`.
+    """
+    if settings["tables"] not in TABLES:
+        raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
+    from rapidocr import RapidOCR
+
+    engine = RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.text_score": settings["text_score"],
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+        }
+    )
+
+    def read(document: dict[str, Any], root: Path | None) -> list[Row]:
+        if document["image"] is None or root is None:
+            raise DataMissing("this document has no image", where=document["doc_id"])
+        paths, rows, texts = Paths(), [], []
+        for number, name in enumerate(_pages(document), start=1):
+            image = np.asarray(files.read_image(root / name).convert("L"))
+            page = _Page(image, engine, settings)
+            common = {"page": number}
+            rows += [row | common for row in page.tree_rows(paths)]
+            rows += [row | common for row in page.seen_rows(number)]
+            texts.append(page.text)
+        return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
+
+    return read
+
+
+def _pages(document: dict[str, Any]) -> list[str]:
+    """The images of a document: those its meta lists, or the one it has."""
+    meta = json.loads(document.get("meta") or "{}")
+    listed = meta.get("pages") if isinstance(meta, dict) else None
+    return listed or [document["image"]]
+
+
+class _Page:
+    """One page as it was read, with all boxes turned back to where they are on the image."""
+
+    def __init__(self, gray: np.ndarray, engine: Any, settings: dict[str, Any]) -> None:
+        level, matrix = _page_lines.upright(gray)
+        marks, clean = _page_marks.find(level)
+        self._back = cv2.invertAffineTransform(matrix)
+        self._height, self._width = gray.shape
+        self._words = []
+        # OCR takes minutes for a page of a few pixels' height, to find nothing.
+        if marks.has_letters:
+            result = engine(cv2.cvtColor(clean, cv2.COLOR_GRAY2BGR), return_word_box=True)
+            self._words = words(result, clean)
+        self._form = build(self._words, marks, settings)
+        boxes = np.array([word.box for word in self._words]).reshape(-1, 4)
+        self.text = page_text(boxes, [word.text for word in self._words])
+
+    def tree_rows(self, paths: Paths) -> Iterator[Row]:
+        """The rows of all fields and groups."""
+        yield from self._rows(self._form, "", paths)
+
+    def _rows(self, group: Group, parent: str, paths: Paths) -> Iterator[Row]:
+        for field in group.fields:
+            yield {
+                "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
+                "kind": field.kind, "modality": field.modality, "subtype": field.subtype,
+                "value": field.value, "confidence": field.confidence,
+            } | self._box(field.box)  # fmt: skip
+        for inner in group.groups:
+            path = paths.of(parent, inner.label)
+            row = {"task": "layout", "path": path, "kind": "group", "value": inner.label}
+            yield row | (self._box(inner.box) if inner.box else {})
+            yield from self._rows(inner, path, paths)
+
+    def seen_rows(self, page: int) -> Iterator[Row]:
+        """The rows of the words, at paths below those of the system `ocr`."""
+        for place, word in enumerate(self._words):
+            yield {
+                "task": "layout", "path": f"/ocr/pages/{page}/words/{place}", "kind": "word",
+                "value": word.text, "confidence": word.line.score,
+            } | self._box(word.box)  # fmt: skip
+
+    def _box(self, box: Rect) -> Row:
+        corners = np.array([[x, y, 1.0] for x in (box.x0, box.x1) for y in (box.y0, box.y1)])
+        turned = corners @ self._back.T
+        limits = [self._width, self._height]
+        low, high = (np.clip(side, 0, limits) for side in (turned.min(axis=0), turned.max(axis=0)))
+        return dict(zip(BOX, [*low.tolist(), *high.tolist()], strict=True))
+
+
+SYSTEM = System(
+    name="rules",
+    title="baseline: RapidOCR and plain rules of geometry and punctuation, to a form's tree",
+    start=start,
+    defaults={"text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field",
+              "signature": "signed"},
+    versions=("rapidocr", "onnxruntime", "opencv-python-headless"),
+)  # fmt: skip

@@ -1,0 +1,25 @@
+import pytest
+
+from formlab import browser
+from formlab.arena import server
+from formlab.arena.store import Store
+from formlab.errors import NotAvailable
+
+
+@pytest.fixture
+def chromium():
+    pytest.importorskip("playwright")
+    try:
+        return browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "submissions.sqlite")
+
+
+@pytest.fixture
+def client(store):
+    return server.create(store).test_client()

@@ -1,0 +1,38 @@
+import pytest
+
+from formlab.arena.instances import PER_FORM, make, spoken
+from formlab.arena.spec import form, forms
+
+
+@pytest.mark.parametrize("code", forms())
+def test_text_carries_every_value(code):
+    for number in range(1, 6):
+        one = make(form(code), number)
+        for field in form(code).fields:
+            value = one.values[field.name]
+            if isinstance(value, bool):
+                assert f"“{field.label}”" in one.text
+            elif value is not None:
+                assert spoken(field, value) in one.text
+
+
+def test_fifty_instances_of_a_form_differ():
+    made = [make(form("E12"), number) for number in range(1, PER_FORM + 1)]
+    assert len({one.text for one in made}) == PER_FORM
+    assert len({one.name for one in made}) == PER_FORM
+
+
+def test_seed_decides():
+    assert make(form("B11"), 1, seed=3) == make(form("B11"), 1, seed=3)
+    assert make(form("B11"), 1, seed=3).values != make(form("B11"), 1, seed=4).values
+
+
+def test_optional_and_conditional_fields_are_empty_in_some_instances_and_filled_in_others():
+    animals = {make(form("B12"), n).values["animals"] is None for n in range(1, 20)}
+    middle = {make(form("E11"), n).values["middle"] is None for n in range(1, 20)}
+    assert animals == middle == {True, False}
+
+
+def test_files_of_a_task_are_those_its_values_name():
+    one = make(form("A14"), 7)
+    assert list(one.files) == [one.values["manuscript"]] == ["A14-007-manuscript.pdf"]

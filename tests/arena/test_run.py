@@ -1,0 +1,124 @@
+import json
+import os
+import signal
+
+import pytest
+
+from formlab.arena import run
+from formlab.arena.actions import Click, Scroll
+from formlab.arena.agents import Oracle
+from formlab.arena.run import Settings, fill
+from formlab.errors import DataBroken, UnknownName
+
+SETTINGS = Settings("oracle")
+
+
+def events(folder):
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().split("\n") if line]
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
+    results = fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"])
+    assert [(r["status"], r["right"], r["fields"]) for r in results] == [
+        ("submitted", 8, 8), ("submitted", 6, 6), ("submitted", 11, 11),
+    ]  # fmt: skip
+    for result in results:
+        logged = events(tmp_path / result["doc_id"])
+        pictures = [event["see"] for event in logged if "see" in event]
+        assert len(pictures) == result["steps"]
+        assert all((tmp_path / result["doc_id"] / name).is_file() for name in pictures)
+        typed = [e for e in logged if e.get("asked", {}).get("do") == "Type"]
+        assert all(event["target"]["value"] for event in typed)
+    told = []
+    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=told.append) == results
+    assert told == []
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
+    settings = Settings("oracle", policy="page", scale=0.5, ruler=True)
+    assert [r["right"] for r in fill(tmp_path / "a", settings, codes=["E12"])] == [5]
+    clicks = [e for e in events(tmp_path / "a" / "E12-001") if "factor" in e]
+    assert clicks
+    for event in clicks:
+        assert event["factor"] == 2
+        if "x" in event["asked"]:
+            assert event["done"]["x"] == event["asked"]["x"] * 2
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch):
+    class Broken(Oracle):
+        def act(self, seen):
+            if seen.step == 1 and "Bank Account" in seen.text:
+                raise RuntimeError("lost the browser")
+            return super().act(seen)
+
+    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Broken(one.values))
+    results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
+    assert [r["status"] for r in results] == ["crashed", "submitted"]
+    assert results[0]["error"] == "RuntimeError: lost the browser"
+    assert results[0]["right"] == 0
+    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Oracle(one.values))
+    told = []
+    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=told.append)
+    assert [r["doc_id"] for r in told] == ["E12-001"]
+    assert [r["status"] for r in again] == ["submitted", "submitted"]
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
+    running = []
+    ensure = run.Server.ensure
+
+    def watched(self):
+        running.append(self)
+        return ensure(self)
+
+    class Killer(Oracle):
+        def act(self, seen):
+            if "Bank Account" in seen.text:
+                os.kill(running[-1].pid, signal.SIGKILL)
+            return super().act(seen)
+
+    monkeypatch.setattr(run.Server, "ensure", watched)
+    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Killer(one.values))
+    settings = Settings("oracle", steps=5)
+    first, second = fill(tmp_path, settings, codes=["E12", "A11"])
+    assert first["status"] in ("crashed", "unfinished")
+    assert (second["status"], second["right"]) == ("submitted", 4)
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
+    class Idle:
+        name, knows_targets = "idle", False
+
+        def act(self, seen):
+            assert seen.targets == ()
+            return [Scroll(50), Click(-5, 10), Click(5000, 10)]
+
+    monkeypatch.setitem(run.AGENTS, "idle", lambda _: Idle())
+    [result] = fill(tmp_path, Settings("idle", steps=2), codes=["E12"])
+    assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
+    assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
+
+
+def test_unknown_system_or_form_is_named(tmp_path):
+    with pytest.raises(UnknownName, match="oracle"):
+        fill(tmp_path, Settings("oracel"))
+    with pytest.raises(UnknownName, match="unknown form 'Q1'"):
+        fill(tmp_path, SETTINGS, codes=["Q1"])
+
+
+def test_folder_of_other_settings_is_refused(tmp_path):
+    run._same_settings(tmp_path / "run.json", SETTINGS)
+    run._same_settings(tmp_path / "run.json", SETTINGS)
+    with pytest.raises(DataBroken, match="another scale"):
+        run._same_settings(tmp_path / "run.json", Settings("oracle", scale=0.5))

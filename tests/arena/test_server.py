@@ -1,0 +1,147 @@
+import http.client
+import io
+import json
+import os
+import re
+import signal
+import urllib.parse
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from formlab.arena import server
+from formlab.arena.run import serving
+from formlab.arena.spec import FOLDER, forms
+from formlab.arena.store import Store
+from formlab.errors import NotAvailable
+
+GOOD = {
+    "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
+    "number": "A1234567",
+}  # fmt: skip
+JSON = {"Accept": "application/json"}
+
+
+@pytest.mark.parametrize("code", forms())
+def test_form_shows_every_field_with_its_label(client, code):
+    page = client.get(f"/forms/{code}")
+    assert page.status_code == 200
+    for field in forms()[code].fields:
+        assert f'name="{field.name}"' in page.text
+        if field.type not in ("radio", "multiple", "checkbox"):
+            assert f'<label for="f-{field.name}">' in page.text
+            assert f'id="f-{field.name}"' in page.text
+
+
+def test_right_answers_are_stored_and_shown(client, store):
+    answer = client.post("/forms/E12", data={**GOOD, "_episode": "one"})
+    assert answer.status_code == 303
+    assert store.latest("one")["answers"] == GOOD
+    assert "Ada Berg" in client.get(answer.headers["Location"]).text
+
+
+def test_wrong_answers_are_named_kept_in_the_page_and_not_stored(client, store):
+    answer = client.post("/forms/E12", data={**GOOD, "born": "31.1.1970", "proof": ""})
+    assert answer.status_code == 400
+    assert "Born on: a date that exists" in answer.text
+    assert "Proof of identity: must be filled in" in answer.text
+    assert 'value="31.1.1970"' in answer.text
+    assert store.ids() == []
+    as_json = client.post("/forms/E12", data={}, headers=JSON)
+    assert set(as_json.json["fields"]) == set(GOOD)
+
+
+def test_html_in_a_value_is_stored_as_it_is_and_shown_inert(client, store):
+    hostile = '"><script>alert(1)</script>{{ 7 * 7 }}'
+    refused = client.post("/forms/E12", data={**GOOD, "holder": hostile, "born": hostile})
+    stored = client.post("/forms/E12", data={**GOOD, "holder": hostile, "_episode": hostile})
+    shown = client.get(stored.headers["Location"])
+    opened = client.get("/forms/E12", query_string={"episode": hostile})
+    for page in (refused, shown, opened):
+        assert "<script>alert" not in page.text
+        assert "&lt;script&gt;alert(1)" in page.text
+        assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+    assert store.latest(hostile)["answers"]["holder"] == hostile
+
+
+def test_html_in_an_unknown_name_is_inert(client):
+    answer = client.post("/forms/E12", data={**GOOD, "<script>x": "1"})
+    assert answer.status_code == 400
+    assert "<script>x" not in answer.text
+
+
+def test_upload_is_stored_with_its_bytes(client, store):
+    data = {
+        "first": "Ada", "last": "Berg", "born": "1970-01-31", "career": "Established",
+        "proposal": (io.BytesIO(b"%PDF"), "../../plan.pdf"),
+    }  # fmt: skip
+    received = client.post("/forms/A12", data=data, headers=JSON).json["id"]
+    with store._open() as connection:
+        row = connection.execute("SELECT * FROM uploads").fetchone()
+    assert (row["submission"], row["field"], row["content"]) == (received, "proposal", b"%PDF")
+
+
+def test_oversize_body_gets_a_clear_answer(store, monkeypatch):
+    monkeypatch.setattr(server, "LARGEST", 2_000_000)
+    app = server.create(store)
+    form = "application/x-www-form-urlencoded"
+    answer = app.test_client().post("/forms/A12", data=b"x" * 2_100_000, content_type=form)
+    assert answer.status_code == 413
+    assert "at most 2 MB" in answer.text
+
+
+def test_unknown_form_submission_and_host_are_refused(client):
+    assert client.get("/forms/<b>").status_code == 404
+    assert "<b>" not in client.get("/forms/<b>").text
+    assert client.get("/received/none").status_code == 404
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_new_form_is_one_new_file(tmp_path, store):
+    text = (FOLDER / "E12.yaml").read_text()
+    (tmp_path / "Z9.yaml").write_text(text.replace("code: E12", "code: Z9"))
+    client = server.create(store, folder=tmp_path).test_client()
+    assert client.get("/forms/Z9").status_code == 200
+    assert client.post("/forms/Z9", data=GOOD).status_code == 303
+
+
+def test_taken_port_is_named(store):
+    app = server.create(store)
+    first = server.listen(app, port=0)
+    try:
+        with pytest.raises(NotAvailable, match="cannot listen"):
+            server.listen(app, port=first.server_port)
+    finally:
+        first.server_close()
+
+
+def send(address, number):
+    body = urllib.parse.urlencode({**GOOD, "number": f"A{number:07d}"}).encode()
+    asked = urllib.request.Request(f"{address}/forms/E12", body, JSON)
+    try:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.load(answer)["id"]
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tmp_path):
+    database = tmp_path / "s.sqlite"
+    with serving(database) as running:
+        address = running.ensure()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", address)
+        with ThreadPoolExecutor(50) as pool:
+            first = list(pool.map(lambda n: send(address, n), range(50)))
+        assert None not in first
+        with ThreadPoolExecutor(50) as pool:
+            waiting = [pool.submit(send, address, n) for n in range(50, 300)]
+            while sum(one.done() for one in waiting) < 20:
+                pass
+            os.kill(running.pid, signal.SIGKILL)
+            later = [one.result() for one in waiting]
+        acknowledged = {*first, *later} - {None}
+        assert None in later
+        assert acknowledged <= set(Store(database).ids())
+        assert running.ensure() != address
+        assert send(running.address, 1) in Store(database).ids()

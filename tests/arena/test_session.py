@@ -1,0 +1,71 @@
+import json
+
+import pytest
+
+from formlab.arena.actions import Click, Press, Type
+from formlab.arena.run import Settings, opened, serving
+from formlab.arena.session import inside
+
+
+@pytest.fixture
+def upload(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "plan.pdf").write_text("%PDF")
+    (tmp_path / "secret.pdf").write_text("secret")
+    (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.pdf", "link.pdf", "/etc/passwd", ".", "", "none.pdf", "a\0b", "\ud800", "x" * 9999],
+)
+def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
+    assert inside(upload, name) is None
+
+
+def test_file_of_the_run_can_be_uploaded(upload):
+    assert inside(upload, " plan.pdf ") == upload / "plan.pdf"
+
+
+@pytest.fixture
+def session(tmp_path, upload, chromium):
+    assert upload.is_dir()
+    assert chromium
+    with (
+        serving(tmp_path / "s.sqlite") as server,
+        opened(f"{server.ensure()}/forms/A12", tmp_path, "text", Settings("oracle")) as session,
+    ):
+        yield session
+
+
+def field(session, name, option=None):
+    return next(t for t in session.targets() if (t.field, t.option) == (name, option))
+
+
+@pytest.mark.browser
+def test_upload_takes_the_named_file_and_refuses_any_other(session):
+    session.do(Click(*field(session, "proposal").middle))
+    session.do(Type("../secret.pdf"))
+    assert field(session, "proposal").value == ""
+    session.do(Type("plan.pdf"))
+    assert field(session, "proposal").value == "plan.pdf"
+    lines = (session.folder / "events.jsonl").read_text().splitlines()
+    assert "refused" in json.loads(lines[1])
+
+
+@pytest.mark.browser
+def test_hostile_text_and_keys_cost_no_crash(session):
+    session.do(Click(*field(session, "first").middle))
+    session.do(Type("<b>\0\ud800\u2028\x1b"))
+    session.do(Type("x" * 50_000))
+    session.do(Press("NoSuchKey"))
+    assert field(session, "first").value.startswith("<b>")
+
+
+@pytest.mark.browser
+def test_page_is_not_left_before_its_fields_are_right(session):
+    session.do(Click(*field(session, "_submit").middle))
+    assert "/forms/A12" in session.page.url
+    assert session.page.evaluate("document.activeElement.name") == "first"

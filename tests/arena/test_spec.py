@@ -1,0 +1,99 @@
+import re
+
+import pytest
+
+from formlab.arena import spec
+from formlab.arena.spec import form, forms
+from formlab.errors import DataBroken, UnknownName
+
+# The columns of the paper's Table 1 behind "Field Types", in its order.
+COLUMNS = (
+    "date", "radio", "dropdown", "description", "file", "multiple", "checkbox", "number", "pages",
+)  # fmt: skip
+BARE = """\
+code: Z1
+name: Tiny
+domain: Test
+style: {layout: stacked, font: sans, colour: "#112233"}
+pages:
+  - fields:
+"""
+
+
+def write(tmp_path, *fields, head=BARE):
+    path = tmp_path / "Z1.yaml"
+    path.write_text(head + "".join(f"      - {field}\n" for field in fields))
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(shared):
+    """Rows of Table 1 by form name: the count of fields, and the set of ticked columns."""
+    paper = (shared / "papers" / "003_ed9ddc1dd5bfe1d2.txt").read_text()
+    rows = {}
+    for line in paper.splitlines():
+        cells = line.split("\t")
+        if len(cells) > 6 and "50" in cells:
+            at = cells.index("50")
+            ticks = cells[at + 3 :]
+            ticked = {c for c, t in zip(COLUMNS, ticks, strict=False) if t.strip() == "✓"}
+            rows[cells[at - 2].strip()] = (int(cells[at - 1]), ticked)
+    return rows
+
+
+def test_forms_have_the_names_counts_and_types_of_the_paper(table):
+    assert len(table) == len(forms()) == 25
+    for one in forms().values():
+        count, ticked = table[one.name]
+        assert len(one.fields) == count, one.name
+        types = {field.type for field in one.fields} - {"string"}
+        assert types | ({"pages"} if len(one.pages) > 1 else set()) == ticked, one.name
+        assert any(field.type == "string" for field in one.fields)
+
+
+def test_forms_have_279_fields_in_eight_domains():
+    assert sum(len(one.fields) for one in forms().values()) == 279
+    assert len({one.domain for one in forms().values()}) == 8
+    assert len({one.style["layout"] for one in forms().values()}) == 4
+    assert len({one.style["colour"] for one in forms().values()}) == 25
+
+
+def test_codes_are_those_of_the_file_names():
+    assert list(forms()) == [path.stem for path in sorted(spec.FOLDER.glob("*.yaml"))]
+
+
+def test_unknown_code_names_the_nearest():
+    with pytest.raises(UnknownName, match="E12"):
+        form("E112")
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("{name: A, type: string, label: L, any: [x]}", "lower-case"),
+        ("{name: a, type: colour, label: L}", "none of"),
+        ("{name: a, type: dropdown, label: L}", "options belong"),
+        ("{name: a, type: string, label: L}", "needs one of"),
+        ("{name: a, type: file, label: L}", "needs accept"),
+        ("{name: a, type: string, label: L, any: [x], when: {b: c}}", "'when' must name"),
+        ("{name: a, label: L}", "type"),
+        ("{name: a, type: string, label: L, size: 4}", "size"),
+        ("{name: a, type: [}", r"Z1\.yaml:7"),
+    ],
+)
+def test_broken_form_is_named(tmp_path, field, says):
+    with pytest.raises(DataBroken, match=says):
+        spec.load(write(tmp_path, field))
+
+
+def test_colour_that_would_leave_its_rule_is_refused(tmp_path):
+    head = BARE.replace("#112233", "#112233; } body { display: none")
+    with pytest.raises(DataBroken, match=re.escape("is not like #1a2b3c")):
+        spec.load(write(tmp_path, "{name: a, type: string, label: L, any: [x]}", head=head))
+
+
+def test_two_forms_of_one_code_are_refused(tmp_path):
+    path = write(tmp_path, "{name: a, type: string, label: L, any: [x]}")
+    (tmp_path / "Z2.yaml").write_text(path.read_text())
+    with pytest.raises(DataBroken, match="two forms have the code Z1"):
+        forms(tmp_path)

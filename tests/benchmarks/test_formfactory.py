@@ -1,0 +1,157 @@
+import json
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from formlab.benchmarks import formfactory
+from formlab.benchmarks.formfactory import _boxes, _forms
+from formlab.benchmarks.formfactory._texts import split_texts
+from formlab.errors import DataBroken, DataMissing
+from formlab.tables import only
+
+from ..made_formfactory import make
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make(tmp_path / "formfactory")
+
+
+@pytest.fixture(scope="module")
+def released(shared):
+    return formfactory.BENCHMARK.load("all", shared / "data" / "formfactory")
+
+
+def gold(corpus, doc_id, path):
+    return only(corpus.records, doc_id=doc_id, path=path).row(0, named=True)
+
+
+def items(row):
+    return json.loads(row["meta"])["items"]
+
+
+def test_made_forms_are_read(root):
+    corpus = formfactory.read("all", root)
+    assert corpus.documents["doc_id"].to_list() == ["A12-01", "A12-02", "F12-01"]
+    assert corpus.records.height == 6 + 6 + 4
+    first = corpus.documents.row(0, named=True)
+    assert first["domain"] == "Academic & Research"
+    assert (first["width"], first["height"], first["n_fields"]) == (200, 100, 6)
+    assert first["image"] == "labeled-images/A/A12.png"
+    assert first["context"].startswith("Ada Berg, born")
+    # The list within the first text is numbered in the style of the file and stays in it.
+    assert first["context"].endswith("2. some tea")
+    assert corpus.documents["context"][1] == "Bo Dahl (bo@example.org), born 1990/12/24."
+
+
+def test_option_of_a_radio_button_is_the_one_that_is_meant(root):
+    row = gold(formfactory.read("all", root), "A12-01", "/Gender")
+    assert (row["kind"], row["x0"], row["y0"]) == ("radio", 10, 85)
+    assert items(row) == [{"value": "Female", "targets": [[1, 10, 85, 20, 95]]}]
+
+
+def test_list_may_be_clicked_on_its_input_and_on_the_option(root):
+    row = gold(formfactory.read("all", root), "F12-01", "/Availability")
+    places = [[1, 10, 40, 100, 60], [2, 10, 40, 100, 60], [2, 10, 70, 100, 80]]
+    assert items(row) == [{"value": "Weekends", "targets": places}]
+
+
+def test_box_to_leave_alone_has_nothing_to_do(root):
+    corpus = formfactory.read("all", root)
+    row = gold(corpus, "A12-01", "/Subscribe to Newsletter")
+    assert (row["value"], items(row), row["page"]) == ("false", [], None)
+    ticked = gold(corpus, "A12-02", "/Subscribe to Newsletter")
+    assert items(ticked) == [{"value": "true", "targets": [[1, 110, 70, 120, 80]]}]
+    assert "Yes" in ticked["accepted"]
+
+
+def test_what_is_odd_is_counted_and_nothing_is_dropped(root):
+    flaws = formfactory.read("all", root).flaws
+    assert flaws["malformed box lines"] == 1
+    assert flaws["malformed box line F12_1.txt:2"] == 1
+    assert flaws["boxes named for another screenshot"] == 1
+    assert flaws["boxes beyond their screenshot"] == 1
+    assert flaws["instances without a text"] == 1
+    assert flaws["values under a label that the form does not have"] == 1
+    # Age lost its box to the malformed line; nickname is no field of the form.
+    assert flaws["values whose field has no box"] == 2
+    assert flaws["forms without a gold file"] == 23
+
+
+def test_missing_and_broken_files_are_named(root, tmp_path):
+    with pytest.raises(DataMissing, match="labeled-images"):
+        formfactory.read("all", tmp_path / "nowhere")
+    file = root / "data1" / "grant_applications.json"
+    file.write_text('{"First Name": "Ada"}')
+    with pytest.raises(DataBroken, match="grant_applications"):
+        formfactory.read("all", root)
+    file.write_text('[{"First Name":\n }]')
+    with pytest.raises(DataBroken, match=r"grant_applications\.json:2"):
+        formfactory.read("all", root)
+
+
+def test_texts_are_told_by_the_values_they_hold():
+    text = "1. We need\n1. rope\n2. tar\nfor Ada\n2. Bo needs none\n4. stray"
+    flaws = Counter()
+    assert split_texts(text, [["Ada"], ["Bo"], ["Cy"]], flaws) == [
+        "We need\n1. rope\n2. tar\nfor Ada", "Bo needs none\n4. stray", None,
+    ]  # fmt: skip
+    assert flaws["instances without a text"] == 1
+    assert flaws["numbered texts without an instance"] == 1
+
+
+def test_other_numbering_style_within_a_text_is_no_border():
+    text = "**1)** x\n".replace("**1)**", "1)") + "1. a\n2. b\n2)y"
+    assert split_texts(text, [["x"], ["y"]], Counter()) == ["x\n1. a\n2. b", "y"]
+
+
+def test_option_is_matched_through_slips_but_never_through_another_number():
+    options = {"Fall 2024", "Spring 2025", "Part-time"}
+    assert _boxes._meant(options, "Part time") == "Part-time"
+    assert _boxes._meant(options, "Fall 2025") is None
+
+
+def test_released_files_hold_what_the_release_says(released):
+    assert released.documents["template"].n_unique() == 25
+    assert released.documents.height == 1240
+    assert released.records.height == 12900
+    assert released.flaws["malformed box lines"] == 4
+    assert "instances without a text" not in released.flaws
+    assert "texts that hold none of their values" not in released.flaws
+    assert released.documents["domain"].n_unique() == 8
+    assert released.documents["context"].null_count() == 0
+
+
+def test_released_boxes_are_495_good_ones_of_499_lines(shared):
+    root, flaws = shared / "data" / "formfactory", Counter()
+    screens = [_boxes.read_screens(root, f, flaws, {}) for f in _forms.forms().values()]
+    assert sum(len(screen.boxes) for screen in screens) == 495
+    assert flaws["malformed box lines"] == 4
+    assert sum(len(screen.images) for screen in screens) == 102
+    bad = {name.rpartition(" ")[2] for name in flaws if name.startswith("malformed box line ")}
+    assert bad == {"B14_6.txt:6", "F12_1.txt:2", "G13_2.txt:5", "H11_1.txt:2"}
+
+
+def test_every_element_of_the_field_list_is_a_released_box(shared):
+    root = shared / "data" / "formfactory"
+    for form in _forms.forms().values():
+        names = {box.name for box in _boxes.read_screens(root, form, Counter(), {}).boxes}
+        for field in form.fields.values():
+            assert set(field.elements) <= names, (form.code, field)
+
+
+def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances(released):
+    assert released.flaws["instances with labels that the form does not have"] == 10
+    kinds = set(released.records["kind"].unique())
+    assert kinds == {
+        "string", "number", "date", "description", "dropdown", "radio", "choice", "checkbox",
+        "file",
+    }  # fmt: skip
+    # Every text holds most of what is to be typed from it.
+    records = released.records.join(released.documents.select("doc_id", "context"), on="doc_id")
+    records = records.filter(pl.col("kind") == "string")
+    held = records["context"].str.to_lowercase().str.contains(
+        records["value"].str.to_lowercase(), literal=True
+    )  # fmt: skip
+    assert held.mean() > 0.8

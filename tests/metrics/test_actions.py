@@ -1,0 +1,193 @@
+import json
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from formlab.metrics import actions
+from formlab.metrics._clicks import distances, nearest, pair
+from formlab.metrics.actions import Line, Target, Wanted, counts, episode, found_in, judge
+
+NAME = Wanted("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
+CITY = Wanted("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
+NEWS = Wanted("/News", "checkbox", "false", (), ("No", "false"))
+TICK = Wanted("/Agree", "checkbox", "true", (Target("true", ((1, 100, 300, 120, 320),)),), ("Yes",))
+ELEMENTS = [
+    (1, 100, 100, 300, 140, "/Name"),
+    (1, 100, 200, 300, 240, "/City"),
+    (1, 100, 300, 120, 320, "/Agree"),
+    (1, 100, 400, 120, 420, "/News"),
+]
+
+
+def filled(fields, lines, **options):
+    output = "\n".join(line.value for line in lines)
+    return judge(fields, lines, ELEMENTS, output=output, **options)
+
+
+def test_distance_is_measured_to_the_edge_and_is_zero_on_it():
+    # (97, 96) is 3 left of and 4 above the corner (100, 100).
+    points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120)]
+    assert distances(np.array(points), np.array([(1, 100, 100, 300, 140)])).ravel().tolist() == [
+        5, 0, 0, 10,
+    ]  # fmt: skip
+
+
+def test_distance_agrees_with_the_clipped_point_on_random_boxes():
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        x0, y0 = generator.integers(0, 90, 2)
+        x1, y1 = x0 + generator.integers(1, 60), y0 + generator.integers(1, 60)
+        x, y = generator.uniform(-50, 200, 2)
+        there = np.clip(x, x0, x1), np.clip(y, y0, y1)
+        expected = np.linalg.norm(np.array(there) - (x, y))
+        got = distances(np.array([(np.nan, x, y)]), np.array([(1, x0, y0, x1, y1)]))[0, 0]
+        assert got == pytest.approx(expected)
+
+
+def test_click_on_another_page_and_no_click_are_infinitely_far():
+    points = np.array([(2, 150, 120), (np.nan, np.nan, np.nan), (np.nan, 150, 120)])
+    gaps = distances(points, np.array([(1, 100, 100, 300, 140)]))
+    assert gaps.ravel().tolist() == [np.inf, np.inf, 0]
+
+
+def test_nearest_is_the_smallest_box_that_is_hit():
+    boxes = np.array([(1, 0, 0, 500, 500), (1, 100, 100, 300, 140)])
+    assert nearest(np.array([(1, 150, 120), (1, 600, 10)]), boxes).tolist() == [1, 0]
+    assert nearest(np.array([(1, 1, 1)]), np.zeros((0, 5))).tolist() == [-1]
+
+
+def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():
+    hits = np.array([[True, False], [False, True]])
+    assert pair(hits, ~hits, np.zeros((2, 2))).tolist() == [1, 0]
+    assert pair(hits, np.zeros((2, 2)), np.zeros((2, 2))).tolist() == [0, 1]
+    assert pair(np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2))).tolist() == [-1, -1]
+
+
+def test_hand_counted_form():
+    # Name right; City typed into Name's box; Agree ticked by a bare click; News left alone.
+    lines = [Line(200, 120, "Ada"), Line(200, 121, "Oslo"), Line(110, 310, "")]
+    fields = [NAME, CITY, TICK, NEWS]
+    verdicts, spare = filled(fields, lines)
+    assert [v.placed for v in verdicts] == [True, False, True, True]
+    assert [v.found for v in verdicts] == [True, True, True, True]
+    assert spare == []
+    parts = {name: tally.sum(axis=0).tolist() for name, tally in counts(fields, verdicts).items()}
+    # News has no click to make: three clicks, two right. City is 79 below its box's upper edge.
+    assert parts["click_accuracy"] == [2, 3]
+    assert parts["value_found_accuracy"] == [4, 4]
+    assert parts["value_placed_accuracy"] == [3, 4]
+    assert parts["value_submitted_accuracy"] == [0, 0]
+    # Each of three fields wants a click and a value; six made, five right: 10 / 12.
+    assert parts["action_match_rate"] == [10, 12]
+    assert parts["click_distance"] == [79, 1]
+    assert verdicts[1].near == "/Name"
+    whole = episode(fields, verdicts)
+    assert whole["episodic_click"] == (pytest.approx(2 / 3), 1)
+    assert whole["episodic_value"] == (1, 1)
+    assert whole["form_completed"] == (0, 1)
+
+
+def test_gold_against_itself_is_complete():
+    lines = [Line(200, 120, "Ada"), Line(200, 220, "Oslo"), Line(110, 310, "true")]
+    for exact in (True, False):
+        verdicts, spare = filled([NAME, CITY, TICK, NEWS], lines, exact=exact)
+        assert not spare
+        done = episode([NAME, CITY, TICK, NEWS], verdicts)
+        assert set(done.values()) == {(1, 1)}
+
+
+def test_nothing_done_loses_all_but_the_box_to_leave_alone():
+    verdicts, _ = filled([NAME, TICK, NEWS], [])
+    parts = counts([NAME, TICK, NEWS], verdicts)
+    assert parts["click_accuracy"].tolist() == [[0, 1], [0, 1], [0, 0]]
+    assert parts["value_placed_accuracy"].tolist() == [[0, 1], [0, 1], [1, 1]]
+
+
+def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
+    wrong, spare = filled([NEWS], [Line(110, 410, "")])
+    right, _ = filled([NEWS], [Line(110, 410, "No")])
+    assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (False, False, 1, [0])
+    assert (right[0].clicked, right[0].placed) == (None, True)
+
+
+def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
+    nine = Wanted("/Size", "number", "9", (Target("9"),))
+    output = [Line(500, 900, "19")]
+    assert filled([nine], output, exact=True)[0][0].found
+    assert not filled([nine], output)[0][0].found
+    assert found_in(["New York"], "in new\n york.", inside=False)
+    assert not found_in([" "], "a b", inside=True)
+
+
+def test_fixed_takes_the_same_date_and_official_only_the_same_text():
+    day = Wanted("/Day", "date", "2024/03/15", (Target("2024/03/15", ((1, 0, 0, 50, 50),)),))
+    line = [Line(20, 20, "March 15, 2024")]
+    assert filled([day], line)[0][0].placed
+    assert not filled([day], line, exact=True)[0][0].placed
+
+
+def test_every_choice_must_be_ticked():
+    courses = Wanted(
+        "/Courses", "choice", json.dumps(["A 1", "B 2"]),
+        (Target("A 1", ((1, 0, 0, 9, 9),)), Target("B 2", ((1, 0, 20, 9, 29),))),
+    )  # fmt: skip
+    both = [Line(5, 5, "A 1"), Line(5, 25, "B 2")]
+    verdicts, _ = filled([courses], both)
+    assert verdicts[0].placed
+    assert verdicts[0].text == "A 1, B 2"
+    half, _ = filled([courses], both[:1])
+    assert (half[0].clicked, half[0].placed, half[0].found) == (False, False, False)
+
+
+def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
+    gold = "Full renovation of a commercial office building, including plumbing."
+    pred = "Full renovation of an office building, including electrical plumbing."
+    want = Wanted("/Work", "description", gold, (Target(gold, ((1, 0, 0, 50, 50),)),))
+    verdicts, _ = filled([want, NAME], [Line(20, 20, pred)])
+    parts = counts([want, NAME], verdicts)
+    bleu = actions.METRICS["description_bleu"]
+    expected = sacrebleu.corpus_bleu([pred], [[gold]]).score / 100
+    assert float(bleu.score(parts["description_bleu"].sum(axis=0))) == pytest.approx(expected)
+    assert parts["value_placed_accuracy"].tolist() == [[0, 0], [0, 1]]
+
+
+def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
+    box = ((1, 0, 0, 50, 50),)
+    want = Wanted("/Done", "description", '["ran far", "sang"]', (Target("ran far, sang", box),))
+    for said in ("ran far, sang", want.value):
+        verdicts, _ = filled([want], [Line(20, 20, said)], exact=True)
+        assert verdicts[0].placed
+    verdicts, _ = filled([want], [Line(20, 20, "ran far, sang")])
+    bleu = actions.METRICS["description_bleu"]
+    assert bleu.score(counts([want], verdicts)["description_bleu"])[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("metric", actions.METRICS.values(), ids=actions.METRICS)
+def test_metric_of_texts_keeps_its_range(metric):
+    golds = ["Ada", "a b c d e", "9", "x"]
+    tallies = metric.tallies(golds, ["Ada", "a b c d f", "19", ""])
+    for value in metric.score(tallies):
+        assert np.isnan(value) or 0 <= value <= (metric.high or np.inf)
+    best = metric.score(metric.tallies(golds, golds).sum(axis=0))
+    assert np.isnan(best) or best == pytest.approx(1.0)
+
+
+def test_random_forms_keep_every_tally_in_range():
+    generator = np.random.default_rng(11)
+    words = ["Ada", "Oslo", "true", "No", "", "zz", "\x00\u2028"]
+    for _ in range(60):
+        lines = [
+            Line(*generator.uniform(90, 430, 2), str(generator.choice(words)))
+            for _ in range(generator.integers(0, 6))
+        ]
+        fields = [NAME, CITY, TICK, NEWS]
+        verdicts, spare = filled(fields, lines, exact=bool(generator.integers(2)))
+        parts = counts(fields, verdicts)
+        for name in ("click_accuracy", "value_found_accuracy", "value_placed_accuracy"):
+            assert (parts[name][:, 0] <= parts[name][:, 1]).all()
+        assert (parts["action_match_rate"][:, 0] <= parts["action_match_rate"][:, 1]).all()
+        # A value in its field is in the output too.
+        assert all(v.found for v in verdicts if v.placed)
+        held = [number for v in verdicts for number in v.lines]
+        assert set(held) | set(spare) == set(range(len(lines)))

@@ -1,0 +1,188 @@
+"""A server that speaks OpenAI's protocol and misbehaves as it is told to, counting every call.
+
+Run as a program it prints its port: ``python scripted_server.py <delay>``.
+"""
+
+import contextlib
+import email.utils
+import json
+import socketserver
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+HUGE = 3_000_000
+HOSTILE = "<script>alert(1)</script>\x1b[31m\x1b]0;title\x07\x00\ud800\u2028</td>"
+
+
+def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
+    """The body of a completion."""
+    message = {"role": "assistant", "content": text, "refusal": refusal}
+    usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+    usage["total_tokens"] = sum(tokens)
+    return {
+        "id": "c", "object": "chat.completion", "created": 0, "model": "m", "usage": usage,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+    }  # fmt: skip
+
+
+class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    """Answers call n with ``script[n]``, and once the script is over with `then`.
+
+    A step is the name of a method ``do_<name>`` of `Handler`, a text to answer with, or a callable
+    that takes the request's body and gives either.
+    """
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, script=(), then="{}", delay=0.0):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script, self.then, self.delay = list(script), then, delay
+        self.calls, self.most, self.now = [], 0, 0
+        self.lock = threading.Lock()
+
+    def handle_error(self, *_):
+        """A client that hung up is no news."""
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self._send(200, {"calls": len(self.server.calls), "most": self.server.most})
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server = self.server
+        with server.lock:
+            step = server.script.pop(0) if server.script else server.then
+            server.calls.append(
+                {"body": body, "at": time.monotonic(), "key": self.headers["Authorization"]}
+            )
+            server.now += 1
+            server.most = max(server.most, server.now)
+        try:
+            if server.delay:
+                time.sleep(server.delay)
+            step = step(body) if callable(step) else step
+            misbehave = getattr(self, f"do_{step}", None) if step.isidentifier() else None
+            if misbehave:
+                misbehave(body)
+            else:
+                self._send(200, answer(step))
+        finally:
+            with server.lock:
+                server.now -= 1
+
+    def _send(self, code, body, **headers):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _error(self, code, message, **headers):
+        self._send(code, {"error": {"message": message, "type": "error"}}, **headers)
+
+    def do_busy(self, _):
+        self._error(429, "slow down", Retry_After="1")
+
+    def do_busy_until(self, _):
+        self._error(
+            429, "slow down", Retry_After=email.utils.formatdate(time.time() + 2, usegmt=True)
+        )
+
+    def do_busy_for_hours(self, _):
+        self._error(429, "come back tomorrow", Retry_After="86400")
+
+    def do_broken(self, _):
+        self._error(500, "it broke")
+
+    def do_too_large(self, _):
+        self._error(413, "too large")
+
+    def do_slow(self, _):
+        time.sleep(5)
+        self._send(200, answer("{}"))
+
+    def do_cut(self, _):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"choices": [')
+        self.wfile.flush()
+        self.connection.close()
+
+    def do_hang_up(self, _):
+        self.connection.close()
+
+    def do_not_json(self, _):
+        self._send(200, b"<html>welcome to the proxy</html>")
+
+    def do_empty(self, _):
+        self._send(200, {"object": "chat.completion", "choices": []})
+
+    def do_truncated(self, _):
+        self._send(200, answer('{"fields": [{"label": "Na', finish="length"))
+
+    def do_refused(self, _):
+        self._send(200, answer(None, refusal="I will not read this form."))
+
+    def do_filtered(self, _):
+        self._send(200, answer("", finish="content_filter"))
+
+    def do_no_schema(self, body):
+        if "response_format" in body:
+            self._error(400, "response_format is not supported")
+        else:
+            self._send(200, answer('{"fields": [{"label": "Name", "value": "Ada"}]}'))
+
+    def do_wrong_key(self, _):
+        key = self.headers["Authorization"].removeprefix("Bearer ")
+        self._error(401, f"Incorrect API key provided: {key}")
+
+    def do_says_the_key(self, _):
+        key = self.headers["Authorization"]
+        self._send(200, answer(json.dumps({"fields": [{"label": "key", "value": key}]})))
+
+    def do_says_the_key_in_an_error(self, _):
+        self._error(400, f"bad request with {self.headers['Authorization']}")
+
+    def do_huge(self, _):
+        self._send(200, answer('{"fields": [{"label": "a", "value": "' + "x" * HUGE + '"}]}'))
+
+    def do_hostile(self, _):
+        fields = [{"label": "Name", "value": HOSTILE}]
+        self._send(200, answer(json.dumps({"fields": fields, "groups": []})))
+
+
+@contextlib.contextmanager
+def serving(*script, then="{}", delay=0.0):
+    """A server that runs in a thread of its own."""
+    server = Server(script, then, delay)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+if __name__ == "__main__":
+    stand_alone = Server(then=sys.argv[2] if len(sys.argv) > 2 else "{}", delay=float(sys.argv[1]))
+    print(stand_alone.server_address[1], flush=True)
+    stand_alone.serve_forever(0.05)

@@ -1,0 +1,263 @@
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from formlab import tables
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems import rules
+from formlab.systems._form_build import build
+from formlab.systems._page_lines import upright
+from formlab.systems._page_marks import find
+from formlab.systems._page_text import words
+from formlab.trees import from_records
+
+SMALL, LARGE = ImageFont.load_default(18), ImageFont.load_default(30)
+
+
+class Sheet:
+    """A drawn form: black on white, 18 pixel letters, headings bold."""
+
+    def __init__(self, width=800, height=600):
+        self.image = Image.new("L", (width, height), 255)
+        self.pen = ImageDraw.Draw(self.image)
+
+    def text(self, x, y, text, font=SMALL):
+        self.pen.text((x, y), text, 0, font)
+
+    def heading(self, x, y, text):
+        self.pen.text((x, y), text, 0, SMALL, stroke_width=0.8)
+
+    def rule(self, x0, x1, y):
+        self.pen.line((x0, y, x1, y), 0, 1)
+
+    def box(self, x, y, tick=False):
+        self.pen.rectangle((x, y, x + 16, y + 16), outline=0, width=2)
+        if tick:
+            self.pen.line((x + 3, y + 3, x + 13, y + 13), 0, 2)
+            self.pen.line((x + 13, y + 3, x + 3, y + 13), 0, 2)
+
+    def circle(self, x, y, filled=False):
+        self.pen.ellipse((x, y, x + 16, y + 16), outline=0, width=2)
+        if filled:
+            self.pen.ellipse((x + 5, y + 5, x + 11, y + 11), fill=0)
+
+
+def permit():
+    sheet = Sheet()
+    sheet.text(250, 20, "Permit to fish", LARGE)
+    sheet.heading(40, 90, "Angler")
+    sheet.text(40, 125, "Name:")
+    sheet.text(130, 122, "Ada Berg")
+    sheet.rule(120, 380, 145)
+    sheet.text(420, 125, "Born: 1990")
+    sheet.text(40, 160, "Boat:")
+    sheet.rule(120, 380, 180)
+    sheet.heading(40, 215, "Catch")
+    sheet.text(40, 250, "Fish")
+    for x, label, tick in ((150, "trout", True), (300, "pike", False), (450, "perch", True)):
+        sheet.box(x, 251, tick)
+        sheet.text(x + 25, 250, label)
+    sheet.text(40, 290, "Water")
+    for x, label, filled in ((150, "lake", False), (300, "river", True)):
+        sheet.circle(x, 291, filled)
+        sheet.text(x + 25, 290, label)
+    sheet.box(40, 331)
+    sheet.text(65, 330, "Night fishing is planned")
+    sheet.text(40, 370, "Days")
+    for x, label in ((150, "two"), (300, "four"), (450, "seven")):
+        sheet.text(x, 370, label)
+    sheet.pen.ellipse((285, 362, 355, 400), outline=0, width=2)
+    return sheet
+
+
+def table():
+    sheet = Sheet(height=400)
+    cells = [["Lake", "Trout", "Pike"], ["North", "12", "30"], ["South", "14", "25"]]
+    for row, texts in enumerate(cells):
+        for column, text in enumerate(texts):
+            sheet.pen.rectangle(
+                (60 + 200 * column, 80 + 40 * row, 260 + 200 * column, 120 + 40 * row), outline=0
+            )
+            sheet.text(75 + 200 * column, 90 + 40 * row, text)
+    return sheet
+
+
+@pytest.fixture(scope="module")
+def read():
+    return rules.start(rules.SYSTEM.defaults, 1)
+
+
+@pytest.fixture(scope="module")
+def fields(read, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("permit")
+    permit().image.save(folder / "page.png")
+    return {row["path"]: row for row in read({"doc_id": "1", "image": "page.png"}, folder)}
+
+
+def values(fields, task):
+    return {path: row["value"] for path, row in fields.items() if row["task"] == task}
+
+
+def test_labels_get_what_stands_right_of_them_on_or_off_a_line(fields):
+    assert values(fields, "text") | {None: ""} == {
+        None: "", "/Angler/Name": "Ada Berg", "/Angler/Born": "1990", "/Angler/Boat": "",
+    }  # fmt: skip
+    subtypes = [fields[f"/Angler/{name}"]["subtype"] for name in ("Name", "Born")]
+    assert subtypes == ["handwritten", "machine-printed"]
+
+
+def test_bold_text_alone_in_its_row_opens_a_group_and_the_title_does_not(fields):
+    groups = [path for path, row in fields.items() if row["kind"] == "group"]
+    assert groups == ["/Angler", "/Catch"]
+
+
+def test_ink_in_boxes_and_circles_and_rings_around_words_are_what_was_chosen(fields):
+    assert values(fields, "marking") == {
+        "/Catch/Fish": "trout; perch",
+        "/Catch/Water": "river",
+        "/Catch/Night fishing is planned": "unchecked",
+        "/Catch/Days": "four",
+    }
+    kinds = [fields[f"/Catch/{name}"]["kind"] for name in ("Fish", "Water", "Days")]
+    assert kinds == ["checkbox", "radio", "choice"]
+
+
+def test_boxes_are_where_the_values_were_drawn(fields):
+    name = fields["/Angler/Name"]
+    # Drawn from (130, 122), in letters of 18 pixels, about 75 pixels wide.
+    assert name["x0"] == pytest.approx(130, abs=8)
+    assert name["y1"] == pytest.approx(142, abs=8)
+    assert name["x1"] < 230
+    assert 0.5 < name["confidence"] <= 1
+
+
+def test_rows_of_a_reader_follow_the_schema_and_grow_into_a_tree(fields):
+    common = {"benchmark": "b", "split": "s", "doc_id": "1", "role": "prediction"}
+    common |= {"system": "rules", "status": "ok"}
+    records = tables.check(
+        "records", tables.table("records", [common | r for r in fields.values()])
+    )
+    tree = from_records(records.filter(~pl.col("kind").is_in(["word", "line"])))
+    assert [group.label for group in tree.children] == ["Angler", "Catch"]
+    assert [field.label for field in tree.children[0].children] == ["Name", "Born", "Boat"]
+
+
+def test_turned_page_is_read_alike_and_its_boxes_are_turned_back(read, fields, tmp_path):
+    turned = permit().image.rotate(-1.2, Image.Resampling.BICUBIC, fillcolor=255)
+    turned.save(tmp_path / "page.png")
+    found = {row["path"]: row for row in read({"doc_id": "1", "image": "page.png"}, tmp_path)}
+    assert values(found, "marking") == values(fields, "marking")
+    # Turned by 1.2 degrees clockwise about (400, 300): what is 260 left of it rises by 5.
+    moved = found["/Catch/Fish"]["y0"] - fields["/Catch/Fish"]["y0"]
+    assert moved == pytest.approx(-250 * np.sin(np.radians(1.2)), abs=3)
+
+
+def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
+    table().image.save(tmp_path / "page.png")
+    document = {"doc_id": "1", "image": "page.png"}
+    (field,) = [row for row in read(document, tmp_path) if row["task"] == "marking"]
+    assert field["value"] == "Lake | Trout | Pike\nNorth | 12 | 30\nSouth | 14 | 25"
+    assert (field["subtype"], field["x0"], field["y1"]) == (
+        "table-grid", pytest.approx(60, abs=3), pytest.approx(200, abs=3),
+    )  # fmt: skip
+    as_rows = rules.start(rules.SYSTEM.settings({"tables": "rows"}), 1)
+    found = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
+    assert found["/Table/South/Pike"] == "25"
+
+
+def test_every_page_of_a_form_is_read_in_its_order(read, tmp_path):
+    for number, text in enumerate(("Owner: Ann", "Dog: Rex"), start=1):
+        sheet = Sheet(400, 120)
+        sheet.text(30, 40, text)
+        sheet.image.save(tmp_path / f"{number}.png")
+    meta = json.dumps({"pages": ["1.png", "2.png"]})
+    rows = read({"doc_id": "1", "image": "1.png", "meta": meta}, tmp_path)
+    assert rows[0]["value"].split("\n") == ["Owner: Ann", "Dog: Rex"]
+    found = [(row["path"], row["value"], row["page"]) for row in rows[1:] if row["task"] == "text"]
+    assert found == [("/Owner", "Ann", 1), ("/Dog", "Rex", 2)]
+
+
+def line(text, x0, y0, x1, y1):
+    corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], dtype=float)
+    return corners, text
+
+
+def tree_of(*lines, gray=None):
+    """The tree of lines that an OCR would have read on a page, without running one."""
+    gray = np.full((400, 800), 255, np.uint8) if gray is None else gray
+    result = SimpleNamespace(
+        boxes=[corners for corners, _ in lines], txts=[text for _, text in lines],
+        scores=[0.99] * len(lines), word_results=None,
+    )  # fmt: skip
+    marks, clean = find(gray)
+    return build(words(result, clean), marks, rules.SYSTEM.defaults)
+
+
+def test_label_with_nothing_beside_it_gets_the_text_below():
+    sheet = Sheet(height=400)
+    sheet.text(40, 100, "Remarks:")
+    sheet.text(40, 125, "sails at dawn")
+    form = tree_of(
+        line("Remarks:", 40, 100, 120, 120), line("sails at dawn", 40, 125, 160, 145),
+        gray=np.asarray(sheet.image),
+    )  # fmt: skip
+    assert [(field.label, field.value) for field in form.fields] == [("Remarks", "sails at dawn")]
+
+
+def test_label_glued_to_its_value_is_parted_but_an_address_of_the_web_is_not():
+    form = tree_of(line("Hour:06:40", 40, 100, 140, 120), line("http://a.b", 40, 200, 140, 220))
+    assert [(field.label, field.value) for field in form.fields] == [("Hour", "06:40")]
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>:x", "a\x00b: \x1b[2J", "\u2028\u202e: \ufffd", "a/b~c: d", ":" * 5000, "::"]
+)
+def test_hostile_text_on_a_page_is_only_text(text):
+    form = tree_of(line(text, 40, 100, 700, 120), line("Age: 9", 40, 200, 140, 220))
+    assert [field.value for field in form.fields if field.label == "Age"] == ["9"]
+
+
+def test_letters_are_no_boxes_to_tick():
+    sheet = Sheet()
+    for place, text in enumerate(("DOOB QOD 0 0", "BOD DOB", "Order of O, D and B")):
+        sheet.text(40, 40 + 60 * place, text, LARGE)
+        sheet.heading(40, 300 + 40 * place, text)
+    assert find(np.asarray(sheet.image))[0].ticks == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 200), (200, 3), (60, 60)])
+def test_blank_pages_of_any_size_hold_nothing(read, tmp_path, size):
+    Image.new("L", size, 255).save(tmp_path / "blank.png")
+    rows = read({"doc_id": "x", "image": "blank.png"}, tmp_path)
+    assert [(row["kind"], row["value"]) for row in rows] == [("page", "")]
+
+
+def test_noise_black_pages_and_hatching_do_not_crash(read, tmp_path):
+    random = np.random.default_rng(7)
+    stripes = np.full((700, 700), 255, np.uint8)
+    stripes[::6] = stripes[:, ::6] = 0
+    pages = [random.integers(0, 256, (900, 900), dtype=np.uint8), np.zeros((300, 300), np.uint8)]
+    for page in [*pages, stripes]:
+        Image.fromarray(page).save(tmp_path / "page.png")
+        rows = read({"doc_id": "x", "image": "page.png"}, tmp_path)
+        assert rows[0]["path"] is None
+        paths = [row["path"] for row in rows]
+        assert len(paths) == len(set(paths))
+
+
+def test_page_without_rules_is_not_turned():
+    page = np.full((200, 200), 255, np.uint8)
+    level, matrix = upright(page)
+    assert level is page
+    assert matrix.tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_missing_image_and_unknown_way_of_tables_are_the_users_errors(read, tmp_path):
+    with pytest.raises(DataMissing, match="no image"):
+        read({"doc_id": "x", "image": None}, tmp_path)
+    with pytest.raises(DataBroken, match="field or rows"):
+        rules.start(rules.SYSTEM.settings({"tables": "cells"}), 1)

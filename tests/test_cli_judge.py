@@ -1,0 +1,163 @@
+"""The commands about financial facts: `judge check`, `judge run` and `filing`."""
+
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from formlab import browser
+from formlab.cli import main
+from formlab.errors import NotAvailable
+from formlab.systems import judge as judges
+
+GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
+FILING = """<?xml version="1.0"?>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
+<div><p>Sales <ix:nonFraction name="us-gaap:Sales" scale="6"
+ format="ixt:num-dot-decimal">4,310</ix:nonFraction></p></div>
+<hr style="page-break-after:always"/>
+<div><p>Costs <ix:nonFraction name="us-gaap:Costs" scale="6"
+ format="ixt:num-dot-decimal">1,250</ix:nonFraction></p></div>
+</body></html>"""
+
+
+@pytest.fixture
+def formlab():
+    def run(*arguments):
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "pred").mkdir()
+    (tmp_path / "gold_0.txt").write_text(GOLD)
+    (tmp_path / "pred" / "pred_0.txt").write_text("Net sales 4,310\nCosts 12")
+    return tmp_path
+
+
+def entry(value, correct):
+    return {
+        "type": "Number", "value": value, "context_hint": "", "found_in_prediction": correct,
+        "correct": correct, "matched_text": value if correct else "",
+    }  # fmt: skip
+
+
+def write(root, entries):
+    file = root / "raw.json"
+    file.write_text(json.dumps({"0": {"entity_diagnostics": entries}}))
+    return file
+
+
+def test_check_equals_the_released_code_in_every_answer_and_figure(formlab, shared, tmp_path):
+    golden = shared / "golden" / "fincriticaled"
+    out = tmp_path / "out"
+    result = formlab(
+        "judge", "check", golden / "judge_raw.json", "--root", golden, "--out", out, "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads((golden / "performance.json").read_text())
+    assert json.loads(result.stdout) == [figures]
+    assert json.loads((out / "performance.json").read_text()) == figures
+    checked = json.loads((golden / "judge_checked.json").read_text())
+    assert json.loads((out / "judge_checked.json").read_text()) == checked
+
+
+def test_check_takes_predictions_from_another_folder(formlab, root):
+    raw = write(root, [entry("4,310", True), entry("1,250", False)])
+    shutil.move(root / "pred", root / "elsewhere")
+    assert formlab("judge", "check", raw, "--root", root).exit_code == 2
+    result = formlab("judge", "check", raw, "--root", root, "--predictions", root / "elsewhere")
+    assert result.exit_code == 0
+    # Of two facts one is found and right; the other is missing.
+    rows = dict(line.split() for line in result.stdout.splitlines()[1:])
+    assert (rows["entity_acc"], rows["missing_rate"]) == ("100.00", "50.00")
+
+
+def test_a_fact_listed_twice_counts_twice_as_in_the_released_code_and_is_told(formlab, root):
+    raw = write(root, [entry("4,310", True), entry("4,310", True)])
+    result = formlab("judge", "check", raw, "--root", root, "--json")
+    # Found 2 of 2 although 1,250 was never judged: the released code counts entries, not facts.
+    assert json.loads(result.stdout)[0]["missing_rate"] == 0.0
+    assert "note: judge: facts listed twice: 1" in result.stderr
+    assert "note: judge: facts skipped: 1" in result.stderr
+
+
+def test_truncated_answers_are_one_line_with_file_and_line(formlab, root):
+    raw = root / "raw.json"
+    raw.write_text('{\n "0": {"entity_diagnostics": [{"type": "Number", "val')
+    result = formlab("judge", "check", raw, "--root", root)
+    assert result.exit_code == 2
+    assert "raw.json:2" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, monkeypatch):
+    shutil.copy(root / "gold_0.txt", root / "gold_1.txt")
+    shutil.copy(root / "pred" / "pred_0.txt", root / "pred" / "pred_1.txt")
+    asked = []
+
+    def call(said, *, form):
+        asked.append(said[0]["content"])
+        if len(asked) == 1:
+            raise TimeoutError("\x1b[31mslow")
+        verdict = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "x"}
+        return json.dumps({"entity_diagnostics": [verdict]}), 1, 1
+
+    monkeypatch.setattr(judges, "endpoint", lambda model: call)
+    prompt = root / "prompt.md"
+    prompt.write_text("Judge kindly.")
+    arguments = (
+        "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
+        "--model", "m", "--out", root / "raw.json", "--judge-prompt", prompt, "--json",
+    )  # fmt: skip
+    first = formlab(*arguments)
+    assert first.exit_code == 0, first.stderr
+    assert json.loads(first.stdout)[0] | {"out": ""} == {
+        "model": "m", "judged": 1, "failed": 1, "out": "",
+    }  # fmt: skip
+    assert "\x1b" not in first.stderr
+    again = formlab(*arguments)
+    # Only the page that failed is asked again.
+    assert json.loads(again.stdout)[0]["judged"] == 2
+    assert asked == ["Judge kindly."] * 3
+    assert formlab("judge", "check", root / "raw.json", "--root", root).exit_code == 0
+
+
+def test_run_refuses_a_benchmark_without_facts(formlab, root):
+    result = formlab(
+        "judge", "run", "funsd", "--predictions", root, "--model", "m", "--out", root / "raw.json"
+    )
+    assert result.exit_code == 2
+    assert "benchmark with facts" in result.stderr
+
+
+@pytest.mark.browser
+def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_path):
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    file, out = tmp_path / "filing.htm", tmp_path / "pages"
+    file.write_text(FILING)
+    result = formlab("filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == [{"pages": 1, "facts": 1, "out": str(out)}]
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text('{"doc_id": "0", "text": "Sales 4,310"}\n')
+    scored = formlab("score", "fincriticaled", "--root", out, "--predictions", pages, "--json")
+    rows = {(row["metric"], row["slice"]): row["value"] for row in json.loads(scored.stdout)}
+    assert rows["fact_accuracy", "fields"] == 1.0
+    # The same folder again would mix two filings.
+    assert formlab("filing", file, "--out", out).exit_code == 2
+
+
+def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_path):
+    file = tmp_path / "x.htm"
+    file.write_text("<html><body><p>5</p></body></html>")
+    result = formlab("filing", file, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no inline XBRL" in result.stderr
+    assert not (tmp_path / "out").exists()

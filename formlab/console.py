@@ -61,6 +61,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

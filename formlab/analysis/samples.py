@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from importlib import metadata
 from pathlib import Path
 
 from formlab import benchmarks, systems
@@ -72,8 +74,19 @@ def open_evaluations(
 def _of_sample(benchmark: str, system: str, split: str | None) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
     reader = systems.get(system)
-    out = cache() / "runs" / f"{benchmark}-{corpus.split}-{system}"
-    return evaluate(corpus, systems.run(corpus, reader, out=out))
+    out = cache() / "runs" / f"{benchmark}-{corpus.split}-{system}-{_state(reader)}"
+    # Two notebooks that run side by side may ask for the same sample.
+    return evaluate(corpus, systems.run(corpus, reader, out=out, wait=True))
+
+
+def _state(reader: systems.System) -> str:
+    """A short name for how the system reads now: its code, its settings, its libraries."""
+    digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode())
+    for name in reader.versions:
+        digest.update(metadata.version(name).encode())
+    for file in sorted(Path(systems.__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def cache() -> Path:

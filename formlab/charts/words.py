@@ -83,8 +83,10 @@ def status_table(evaluation: Evaluation) -> Table:
     return Table(counts)
 
 
-def notes_table(evaluation: Evaluation) -> Table:
+def notes_table(evaluation: Evaluation) -> Table | Caption:
     """What was odd in the files, with counts: nothing of it was dropped."""
+    if not evaluation.notes:
+        return Caption("Nothing odd was met.", label="Note")
     rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
     return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
 

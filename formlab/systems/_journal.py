@@ -28,8 +28,8 @@ class Journal:
     [{'doc_id': '1'}]
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
+        self.path, self.wait = path, wait
         self.entries: list[dict[str, Any]] = []
 
     def __enter__(self) -> Journal:
@@ -60,7 +60,7 @@ class Journal:
         except ImportError:  # Windows: two runs into one folder are not kept apart there.
             return
         try:
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
         except OSError as error:
             self._stream.close()
             raise NotAvailable(

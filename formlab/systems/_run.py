@@ -34,6 +34,7 @@ def run(
     limit: int | None = None,
     workers: int = 1,
     name: str | None = None,
+    wait: bool = False,
 ) -> Predictions:
     """Read the pages of `corpus` and save the predictions in `out`.
 
@@ -57,6 +58,8 @@ def run(
         How many processes read at once.
     name
         What the run is called in tables and charts; by default the system with its settings.
+    wait
+        Whether to wait for another run into the same folder, instead of refusing.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def run(
     documents = corpus.documents.head(limit).to_dicts() if limit else corpus.documents.to_dicts()
     # Predictions of before would look complete while this run is under way.
     (out / "manifest.json").unlink(missing_ok=True)
-    with Journal(out / JOURNAL) as journal:
+    with Journal(out / JOURNAL, wait=wait) as journal:
         keys = {page["doc_id"]: _key(page, corpus.root) for page in documents}
         done = {entry["doc_id"] for entry in journal.entries if _is_current(entry, keys)}
         todo = [page for page in documents if page["doc_id"] not in done]

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
@@ -75,6 +76,18 @@ def test_two_runs_into_one_folder_are_kept_apart(corpus, tmp_path):
     (tmp_path / "r").mkdir()
     with Journal(tmp_path / "r" / "pages.jsonl"), pytest.raises(NotAvailable, match="another run"):
         systems.run(corpus, letters([]), out=tmp_path / "r")
+
+
+def test_run_that_waits_begins_when_the_other_one_has_ended(corpus, tmp_path):
+    (tmp_path / "r").mkdir()
+    calls = []
+    with ThreadPoolExecutor(1) as pool:
+        with Journal(tmp_path / "r" / "pages.jsonl"):
+            later = pool.submit(systems.run, corpus, letters(calls), out=tmp_path / "r", wait=True)
+            time.sleep(0.3)
+            assert calls == []
+        later.result()
+    assert calls == ["a", "b"]
 
 
 def test_settings_are_read_as_the_type_of_their_default():

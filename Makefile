@@ -19,7 +19,7 @@ report: setup  ## build the reports of the project's own samples into reports/
 	$(BIN)/formlab report --out reports
 
 test: setup browser lint  ## everything that must hold
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
 	$(BIN)/python -m formlab.browser

@@ -61,6 +61,12 @@ SUMMARY: dict[str, Any] = {
     "value": _F, "ci_low": _F, "ci_high": _F,
     "n_docs": _I, "n_cases": _I, "n_missing": _I, "n_undefined": _I, "settings": _S,
 }  # fmt: skip
+# What a person decided about one value or item: see `formlab.decisions`.
+DECISIONS: dict[str, Any] = {
+    "benchmark": _S, "split": _S, "doc_id": _S, "task": _S, "path": _S,
+    "decision": _S, "label": _S, "value": _S, "parts": _S, "note": _S,
+    "reviewer": _S, "time": _S,
+}  # fmt: skip
 
 ROLES = ("gold", "prediction")
 TASKS = (
@@ -73,10 +79,13 @@ STATUSES = (
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
 OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
+# Of a review, then of the court.
+DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),
     "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
+    "decisions": ("benchmark", "split", "doc_id", "task", "path", "reviewer"),
 }
 _REQUIRED = {
     "documents": ("benchmark", "split", "doc_id"),
@@ -84,11 +93,14 @@ _REQUIRED = {
     "cases": ("benchmark", "split", "doc_id", "system", "task", "outcome"),
     "scores": ("benchmark", "split", "doc_id", "system", "unit", "metric", "settings"),
     "summary": ("benchmark", "split", "system", "metric", "slice", "settings"),
+    "decisions": ("benchmark", "doc_id", "task", "decision", "reviewer"),
 }
-_ALLOWED = {"role": ROLES, "task": TASKS, "status": STATUSES, "outcome": OUTCOMES}
+_ALLOWED = {
+    "role": ROLES, "task": TASKS, "status": STATUSES, "outcome": OUTCOMES, "decision": DECIDED,
+}  # fmt: skip
 SCHEMAS: dict[str, dict[str, Any]] = {
     "documents": DOCUMENTS, "records": RECORDS, "responses": RESPONSES,
-    "cases": CASES, "scores": SCORES, "summary": SUMMARY,
+    "cases": CASES, "scores": SCORES, "summary": SUMMARY, "decisions": DECISIONS,
 }  # fmt: skip
 
 
@@ -220,9 +232,13 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Folder:
-    """Tables that belong together, saved as Parquet files beside a manifest."""
+    """Tables that belong together, saved as Parquet files beside a manifest.
+
+    A part, a field that is such a folder itself or null, is saved in a folder of its name.
+    """
 
     TABLES: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[dict[str, type[Folder]]] = {}
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
@@ -244,6 +260,7 @@ class Folder:
             field.name: value
             for field in dataclasses.fields(self)
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
+            and field.name not in self.PARTS
         }
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
@@ -254,12 +271,15 @@ class Folder:
                 "rows": getattr(self, name).height,
                 "sha256": files.sha256(file),
             }
+        manifest["parts"] = [name for name in self.PARTS if getattr(self, name) is not None]
+        for name in manifest["parts"]:
+            getattr(self, name).save(folder / name)
         files.write_json(folder / "manifest.json", manifest)
         return folder
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote.
+        """Read what `save` wrote; parts that are folders of tables where they are there.
 
         Raises
         ------
@@ -278,8 +298,13 @@ class Folder:
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
+        values |= {
+            name: part.load(folder / name)
+            for name, part in cls.PARTS.items()
+            if name in manifest.get("parts", ())
+        }
         for field in dataclasses.fields(cls):
-            if field.name not in values and field.name in manifest:
+            if field.name not in (*values, *cls.PARTS) and field.name in manifest:
                 values[field.name] = manifest[field.name]
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
@@ -319,9 +344,14 @@ class Predictions(Folder):
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation(Folder):
-    """Gold beside prediction, case by case, with every score that follows from it."""
+    """Gold beside prediction, case by case, with every score that follows from it.
+
+    `corpus` and `predictions` are what was scored, so that it can be scored again with other
+    gold; null where that was not kept.
+    """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
+    PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
     documents: pl.DataFrame
     cases: pl.DataFrame
     scores: pl.DataFrame
@@ -333,3 +363,5 @@ class Evaluation(Folder):
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
+    corpus: Corpus | None = None
+    predictions: Predictions | None = None

@@ -27,10 +27,20 @@ def distances(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     >>> distances(np.array([[1, 13, 14]]), boxes).tolist()
     [[5.0, inf]]
     """
-    points = np.asarray(points, dtype=float).reshape(-1, 3)
-    boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
-    page, x, y = (column[:, None] for column in points.T)
-    other, x0, y0, x1, y1 = (column[None, :] for column in boxes.T)
+    points = np.asarray(points, dtype=float).reshape(-1, 1, 3)
+    return separation(points, np.asarray(boxes, dtype=float).reshape(1, -1, 5))
+
+
+def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """`distances` of points and boxes that belong together, or broadcast: shapes (…, 3), (…, 5).
+
+    Examples
+    --------
+    >>> separation(np.array([[1, 13, 14]]), np.array([[1, 0, 0, 10, 10]])).tolist()
+    [5.0]
+    """
+    page, x, y = (points[..., column] for column in range(3))
+    other, x0, y0, x1, y1 = (boxes[..., column] for column in range(5))
     across = np.maximum(np.maximum(x0 - x, x - x1), 0.0)
     down = np.maximum(np.maximum(y0 - y, y - y1), 0.0)
     gap = np.hypot(across, down)
@@ -49,14 +59,48 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     >>> nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes).tolist()
     [1, 0, -1]
     """
-    gaps = distances(points, boxes)
-    if not gaps.size:
-        return np.full(len(gaps), -1)
+    points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
-    areas = (boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2])
-    order = np.lexsort((np.broadcast_to(areas, gaps.shape), gaps), axis=1)[:, 0]
-    found = np.isfinite(np.take_along_axis(gaps, order[:, None], axis=1)[:, 0])
-    return np.where(found, order, -1)
+    each = np.arange(len(points) * len(boxes))
+    return closest(points, boxes, each // max(len(boxes), 1), each % max(len(boxes), 1))[0]
+
+
+def closest(
+    points: np.ndarray, boxes: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """`nearest` of each point among the boxes that it is paired with, and how far that is.
+
+    Parameters
+    ----------
+    points, boxes
+        As for `distances`.
+    first, second
+        The point and the box of each pair, the points in rising order.
+
+    Returns
+    -------
+    numpy.ndarray, numpy.ndarray
+        The number of the box, or -1, and the distance in pixels, infinite for none; shapes (n,).
+
+    Examples
+    --------
+    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
+    >>> near, gaps = closest(np.array([[1, 15, 15]]), boxes, np.array([0]), np.array([0]))
+    >>> near.tolist(), gaps.tolist()
+    ([0], [0.0])
+    """
+    gaps = separation(points[first], boxes[second])
+    least = np.full(len(points), np.inf)
+    np.minimum.at(least, first, gaps)
+    sizes = ((boxes[:, 3] - boxes[:, 1]) * (boxes[:, 4] - boxes[:, 2]))[second]
+    tied = np.flatnonzero((gaps == least[first]) & np.isfinite(gaps))
+    smallest = np.full(len(points), np.inf)
+    np.minimum.at(smallest, first[tied], sizes[tied])
+    # Of boxes of the same size the first stays, so it is written last.
+    tied = tied[sizes[tied] == smallest[first[tied]]][::-1]
+    near = np.full(len(points), -1)
+    near[first[tied]] = second[tied]
+    return near, least
 
 
 def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarray:

@@ -1,89 +1,20 @@
-"""One form filled in: which line is meant for which field, and what became of each field."""
+"""Forms filled in: which line is meant for which field, and what became of each field."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from formlab import text
-from formlab.metrics._clicks import distances, nearest, pair
+from formlab.metrics._agreement import Pairs, agreement, found
+from formlab.metrics._clicks import closest, pair, separation
+from formlab.metrics._forms import TICKED, Filled, Line, Target, Verdict, Wanted
 
-# Clicking one of these enters its value; the rest must be typed or chosen.
-_TICKED = ("checkbox", "radio", "choice")
-DESCRIPTION = "description"
-
-
-class Line(NamedTuple):
-    """One action of a system: a click at (x, y) in pixels and what is typed there.
-
-    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click.
-    """
-
-    x: float
-    y: float
-    value: str
-    page: float = np.nan
-
-
-class Target(NamedTuple):
-    """One value to enter and where: rows of page, x0, y0, x1, y1; none if not known."""
-
-    value: str
-    boxes: tuple[tuple[float, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """One field to fill in.
-
-    `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
-    to leave alone; `accepted` are further ways to write the only one.
-    """
-
-    path: str
-    kind: str
-    value: str
-    items: tuple[Target, ...]
-    accepted: tuple[str, ...] = ()
-
-    @property
-    def typed(self) -> str:
-        """The value as one types it."""
-        return ", ".join(item.value for item in self.items) or self.value
-
-    @property
-    def alone(self) -> bool:
-        """Whether the right thing to do is nothing."""
-        return not self.items
-
-
-@dataclass
-class Verdict:
-    """What became of one field.
-
-    `clicked` is None where no place is known; `found` is the value anywhere in the output,
-    `right` the value of the line that is meant, `placed` the same in the right place and
-    `submitted` what the form was sent with (None where nothing was). `near` is the path of the
-    element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
-    on another page and without a click. `made`, `expected` and `matched` count actions.
-    """
-
-    clicked: bool | None = None
-    found: bool = False
-    right: bool = False
-    placed: bool = False
-    submitted: bool | None = None
-    distance: float = np.nan
-    near: str | None = None
-    lines: list[int] = field(default_factory=list)
-    text: str | None = None
-    made: int = 0
-    expected: int = 0
-    matched: int = 0
+# Pairs of lines and values judged at once: bounds the memory.
+_CHUNK = 1 << 18
+Judged = tuple[list[Verdict], list[int]]
 
 
 def judge(
@@ -119,98 +50,154 @@ def judge(
     >>> verdicts[0].clicked, verdicts[0].placed, spare
     (True, True, [1])
     """
-    items = [(place, item) for place, want in enumerate(fields) for item in want.items]
+    form = Filled(fields, lines, elements, output)
+    return judge_all([form], exact=exact, threshold=threshold)[0]
+
+
+def judge_all(
+    forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
+) -> list[Judged]:
+    """`judge` of many forms, much faster than one by one."""
+    return [
+        judged
+        for part in _chunks(forms)
+        for judged in _judge(part, exact=exact, threshold=threshold)
+    ]
+
+
+def _chunks(forms: Sequence[Filled]) -> Iterator[list[Filled]]:
+    part: list[Filled] = []
+    size = 0
+    for form in forms:
+        part.append(form)
+        size += len(form.lines) * (len(form.fields) + len(form.elements))
+        if size >= _CHUNK:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Judged]:
+    lines = [line for form in forms for line in form.lines]
     points = np.array([(line.page, line.x, line.y) for line in lines], dtype=float).reshape(-1, 3)
-    gaps = _gaps(points, [item for _, item in items])
-    same, similarity = _agreement(fields, items, lines, exact=exact, threshold=threshold)
-    ticked = np.array([fields[place].kind in _TICKED for place, _ in items], dtype=bool)
-    bare = np.array([not line.value.strip() for line in lines], dtype=bool)
-    same |= (gaps == 0) & ticked[None, :] & bare[:, None]
-    chosen = pair(gaps == 0, same, similarity)
-    close = nearest(points, np.array([e[:5] for e in elements], dtype=float).reshape(-1, 5))
-    owners = [elements[number][5] if number >= 0 else None for number in close]
-    spare = sorted(set(range(len(lines))) - set(chosen.tolist()))
-    readable = output if exact else text.normalise(output)
-    verdicts = []
-    for place, want in enumerate(fields):
-        mine = [number for number, (owner, _) in enumerate(items) if owner == place]
-        verdict = _verdict(want, mine, chosen, gaps, same, lines, owners)
-        verdict.found = verdict.right or _found(want, readable, inside=exact)
-        if want.alone:
-            verdict.made = sum(_actions(lines[n]) for n in verdict.lines if n in spare)
-        verdicts.append(verdict)
-    return verdicts, spare
-
-
-def _gaps(points: np.ndarray, items: Sequence[Target]) -> np.ndarray:
-    if not items:
-        return np.zeros((len(points), 0))
-    per = [distances(points, np.array(item.boxes, dtype=float)) for item in items]
-    return np.stack([gap.min(axis=1, initial=np.inf) for gap in per], axis=1)
-
-
-def _agreement(
-    fields: Sequence[Wanted], items: Sequence[tuple[int, Target]], lines: Sequence[Line],
-    *, exact: bool, threshold: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Whether each line types each value, and how alike they are from `threshold` on."""
-    wants = [fields[place] for place, _ in items]
-    # A single option of a multiple choice is no list.
-    kinds = ["dropdown" if want.kind == "choice" else want.kind for want in wants]
-    rungs = text.ladders(
-        [item.value for _, item in items] * len(lines),
-        [line.value for line in lines for _ in items],
-        kinds * len(lines),
-        [(w.value, *w.accepted) if len(w.items) == 1 else () for w in wants] * len(lines),
-        threshold=threshold,
+    owners, hits = _owners(forms, points)
+    items = [(want, item) for form in forms for want in form.fields for item in want.items]
+    sizes = [sum(len(want.items) for want in form.fields) for form in forms]
+    pairs = Pairs([len(form.lines) for form in forms], sizes)
+    gaps = _gaps(forms, points, pairs, [item for _, item in items])
+    same, alike = agreement(
+        pairs, [line.value for line in lines], items, exact=exact, threshold=threshold
     )
-    shape = (len(lines), len(items))
-    typed = rungs["exact" if exact else "typed"].to_numpy().reshape(shape)
-    alike = np.where(rungs["fuzzy"], rungs["similarity"], 0.0).astype(float).reshape(shape)
-    long = np.array([want.kind == DESCRIPTION for want in wants], dtype=bool)
-    # Of a description the paper asks for likeness, not for the same words.
-    return typed | (rungs["fuzzy"].to_numpy().reshape(shape) & long[None, :]), alike
+    ticked = np.array([want.kind in TICKED for want, _ in items], dtype=bool)
+    bare = np.array([not line.value.strip() for line in lines], dtype=bool)
+    same |= (gaps == 0) & ticked[pairs.second] & bare[pairs.first]
+    first = 0
+    for number, (form, size) in enumerate(zip(forms, sizes, strict=True)):
+        part = slice(*pairs.offsets[number : number + 2].tolist())
+        shape = (len(form.lines), size)
+        own = _Own(form, gaps[part].reshape(shape), same[part].reshape(shape))
+        chosen = pair(own.gaps == 0, own.same, alike[part].reshape(shape)).tolist()
+        last = first + len(form.lines)
+        yield own.judged(chosen, owners[first:last], hits[first:last], exact=exact)
+        first = last
 
 
-def _verdict(
-    want: Wanted, mine: list[int], chosen: np.ndarray, gaps: np.ndarray, same: np.ndarray,
-    lines: Sequence[Line], owners: Sequence[str | None],
-) -> Verdict:  # fmt: skip
-    if want.alone:
-        return _untouched(want, lines, owners)
-    known = all(want.items[k].boxes for k in range(len(mine)))
-    verdict = Verdict(expected=(2 if known else 1) * len(mine))
-    hits, rights = [], []
-    for number in mine:
-        line = int(chosen[number])
-        hit = line >= 0 and bool(gaps[line, number] == 0)
-        right = line >= 0 and bool(same[line, number])
-        hits.append(hit)
-        rights.append(right)
-        if line < 0:
-            continue
-        verdict.lines.append(line)
-        verdict.made += 1 + (known and _is_click(lines[line]))
-        verdict.matched += right + (known and hit)
-        if known and not hit and np.isnan(verdict.distance):
-            verdict.distance, verdict.near = float(gaps[line, number]), owners[line]
-    if verdict.lines:
-        said = [lines[n].value.strip() or want.items[k].value for k, n in enumerate(verdict.lines)]
-        plain = lines[verdict.lines[0]].value if want.kind not in _TICKED else said[0]
-        verdict.text = plain if len(mine) == 1 else ", ".join(said)
-    verdict.clicked = all(hits) if known else None
-    verdict.right = all(rights)
-    verdict.placed = verdict.right and (all(hits) or not known)
-    return verdict
+def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], list[str | None]]:
+    """The field whose element each line hits or is next to, and the one it hits."""
+    elements = [element for form in forms for element in form.elements]
+    boxes = np.array([element[:5] for element in elements], dtype=float).reshape(-1, 5)
+    pairs = Pairs([len(form.lines) for form in forms], [len(form.elements) for form in forms])
+    near, gaps = closest(points, boxes, pairs.first, pairs.second)
+    owners = [elements[number][5] if number >= 0 else None for number in near.tolist()]
+    return owners, [
+        owner if gap == 0 else None for owner, gap in zip(owners, gaps.tolist(), strict=True)
+    ]
 
 
-def _untouched(want: Wanted, lines: Sequence[Line], owners: Sequence[str | None]) -> Verdict:
+def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Target]) -> np.ndarray:
+    """How far the line of each pair is from the nearest place of its value."""
+    boxes = np.array([box for item in items for box in item.boxes], dtype=float).reshape(-1, 5)
+    owner = np.repeat(np.arange(len(items)), [len(item.boxes) for item in items])
+    sizes = [sum(len(item.boxes) for want in form.fields for item in want.items) for form in forms]
+    places = Pairs([len(form.lines) for form in forms], sizes)
+    gaps = np.full(len(pairs.first), np.inf)
+    # The pair of a line and a value is as far from the line's first pair as the two values are.
+    start = np.searchsorted(pairs.first, places.first)
+    at = start + owner[places.second] - pairs.second[start] if len(start) else start
+    np.minimum.at(gaps, at, separation(points[places.first], boxes[places.second]))
+    return gaps
+
+
+class _Own:
+    """What is known of one form."""
+
+    def __init__(self, form: Filled, gaps: np.ndarray, same: np.ndarray) -> None:
+        self.form, self.gaps, self.same = form, gaps, same
+
+    def judged(
+        self, chosen: list[int], owners: list[str | None], hits: list[str | None], *, exact: bool
+    ) -> Judged:
+        """The verdicts, and the lines that are meant for no field."""
+        form = self.form
+        spare = sorted(set(range(len(form.lines))) - set(chosen))
+        readable = form.output if exact else text.normalise(form.output)
+        verdicts = []
+        start = 0
+        for want in form.fields:
+            if want.alone:
+                verdict = _untouched(want, form.lines, hits)
+                verdict.made = sum(_actions(form.lines[n]) for n in verdict.lines if n in spare)
+            else:
+                end = start + len(want.items)
+                verdict = self._verdict(want, start, chosen[start:end], owners)
+                start = end
+            verdict.found = verdict.right or found(want, readable, inside=exact)
+            verdicts.append(verdict)
+        return verdicts, spare
+
+    def _verdict(
+        self, want: Wanted, start: int, chosen: list[int], owners: list[str | None]
+    ) -> Verdict:
+        lines = self.form.lines
+        known = all(item.boxes for item in want.items)
+        verdict = Verdict(expected=(2 if known else 1) * len(chosen))
+        hits, rights = [], []
+        for number, line in enumerate(chosen, start):
+            gap = float(self.gaps[line, number]) if line >= 0 else np.inf
+            hit, right = gap == 0, line >= 0 and bool(self.same[line, number])
+            hits.append(hit)
+            rights.append(right)
+            if line < 0:
+                continue
+            verdict.lines.append(line)
+            verdict.made += 1 + (known and lines[line].clicks)
+            verdict.matched += right + (known and hit)
+            if known and not hit and np.isnan(verdict.distance):
+                verdict.distance, verdict.near = gap, owners[line]
+        if verdict.lines:
+            verdict.text = _said(want, [lines[number].value for number in verdict.lines])
+        verdict.clicked = all(hits) if known else None
+        verdict.right = all(rights)
+        verdict.placed = verdict.right and (all(hits) or not known)
+        return verdict
+
+
+def _said(want: Wanted, values: list[str]) -> str:
+    if len(want.items) == 1 and want.kind not in TICKED:
+        return values[0]
+    return ", ".join(value.strip() or want.items[n].value for n, value in enumerate(values))
+
+
+def _untouched(want: Wanted, lines: Sequence[Line], hit: Sequence[str | None]) -> Verdict:
     """The verdict on a field to leave alone; to say there that it stays empty is right too."""
     plain = {want.value, *want.accepted}
+    # To click a mark without a word sets it.
+    plain -= {""} if want.kind in TICKED else set()
     touched = [
         number
         for number, line in enumerate(lines)
-        if owners[number] == want.path and _is_click(line) and line.value.strip() not in plain
+        if hit[number] == want.path and line.clicks and line.value.strip() not in plain
     ]
     done = not touched
     said = want.value if done else lines[touched[0]].value
@@ -218,37 +205,4 @@ def _untouched(want: Wanted, lines: Sequence[Line], owners: Sequence[str | None]
 
 
 def _actions(line: Line) -> int:
-    return _is_click(line) + bool(line.value.strip())
-
-
-def _is_click(line: Line) -> bool:
-    return not (np.isnan(line.x) or np.isnan(line.y))
-
-
-def _found(want: Wanted, readable: str, *, inside: bool) -> bool:
-    if len(want.items) > 1:
-        return all(_stands((item.value,), readable, inside=inside) for item in want.items)
-    return _stands((want.value, *want.accepted), readable, inside=inside)
-
-
-def found_in(values: Sequence[str], output: str, *, inside: bool) -> bool:
-    """Whether one of `values` stands in `output`: anywhere at all, or by itself.
-
-    By itself, white space, case, dashes and quotes do not count.
-
-    Examples
-    --------
-    >>> found_in(["9"], "[10,20] 19", inside=True), found_in(["9"], "[10,20] 19", inside=False)
-    (True, False)
-    """
-    return _stands(values, output if inside else text.normalise(output), inside=inside)
-
-
-def _stands(values: Sequence[str], readable: str, *, inside: bool) -> bool:
-    if inside:
-        return any(value.strip() and value in readable for value in values)
-    keys = filter(None, map(text.normalise, values))
-    # Looked up as a plain text first: that is much faster than the pattern, and mostly says no.
-    return any(
-        key in readable and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", readable) for key in keys
-    )
+    return line.clicks + bool(line.value.strip())

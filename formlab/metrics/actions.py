@@ -12,22 +12,16 @@ from typing import Literal
 
 import numpy as np
 
+from formlab.metrics._agreement import found_in
 from formlab.metrics._bleu import corpus_score, sentence_score, statistics
 from formlab.metrics._clicks import distances, nearest, pair
-from formlab.metrics._filling import (
-    DESCRIPTION,
-    Line,
-    Target,
-    Verdict,
-    Wanted,
-    found_in,
-    judge,
-)
+from formlab.metrics._filling import judge, judge_all
+from formlab.metrics._forms import DESCRIPTION, Filled, Line, Target, Verdict, Wanted
 from formlab.metrics._spec import Metric, ratio
 
 __all__ = [
-    "DESCRIPTION", "EPISODE", "METRICS", "Line", "Target", "Verdict", "Wanted", "counts",
-    "distances", "episode", "found_in", "judge", "nearest", "pair",
+    "DESCRIPTION", "EPISODE", "METRICS", "Filled", "Line", "Target", "Verdict", "Wanted",
+    "counts", "distances", "episode", "found_in", "judge", "judge_all", "nearest", "pair",
 ]  # fmt: skip
 
 

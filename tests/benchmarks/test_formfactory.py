@@ -155,3 +155,18 @@ def test_released_gold_lists_only_fields_that_the_form_has_but_for_ten_instances
         records["value"].str.to_lowercase(), literal=True
     )  # fmt: skip
     assert held.mean() > 0.8
+
+
+def test_folder_may_say_which_fields_its_forms_have(root):
+    head = "code,label,kind,elements\n"
+    (root / "fields.csv").write_text(head + "A12,First Name,description,Last Name\n")
+    row = gold(formfactory.read("all", root), "A12-01", "/First Name")
+    assert (row["kind"], row["x0"]) == ("description", 110)
+    assert formfactory.forms()["A12"].fields["First Name"].kind == "string"
+
+
+@pytest.mark.parametrize("text", ["code,label\n", "code,label,kind,elements\nA12,x\n", ""])
+def test_table_of_fields_with_other_columns_is_named(root, text):
+    (root / "fields.csv").write_text(text)
+    with pytest.raises(DataBroken, match=r"other columns .*fields\.csv.*code,label,kind,elements"):
+        formfactory.read("all", root)

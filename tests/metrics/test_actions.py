@@ -191,3 +191,19 @@ def test_random_forms_keep_every_tally_in_range():
         assert all(v.found for v in verdicts if v.placed)
         held = [number for v in verdicts for number in v.lines]
         assert set(held) | set(spare) == set(range(len(lines)))
+
+
+def test_click_beside_a_box_to_leave_alone_does_not_touch_it():
+    # (110, 425) is 5 below the box, which ends at y = 420; (110, 410) is in it.
+    for y, right in ((425, True), (410, False)):
+        [verdict], _ = filled([NEWS], [Line(110, y, "", 1)])
+        assert (verdict.right, verdict.placed, verdict.made) == (right, right, 0 if right else 1)
+
+
+def test_bare_click_sets_a_mark_to_leave_alone_and_only_enters_a_text_field():
+    for kind, right in (("choice", False), ("radio", False), ("string", True), ("date", True)):
+        empty = Wanted("/News", kind, "", ())
+        [verdict], _ = filled([empty], [Line(110, 410, "", 1)])
+        assert verdict.right is right
+        [verdict], _ = filled([empty], [Line(110, 410, "Ada", 1)])
+        assert verdict.right is False

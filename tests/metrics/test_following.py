@@ -44,11 +44,16 @@ def test_shares_but_the_usable_ones_add_up_to_one():
     assert parts["value"].sum() == pytest.approx(1)
 
 
-def test_scores_are_rows_that_sum_to_the_shares():
-    given = responses("ok", "bad_json", "missing")
-    rows = scores(given, settings="b:s")
+def test_scores_are_rows_that_sum_to_the_shares_of_each_task_and_of_all():
+    given = pl.concat([responses("ok", "bad_json", "missing"), responses("ok", task="layout")])
+    rows = scores(given)
     for name in FOLLOWING_METRICS:
-        part = rows.filter(metric=name)
-        assert (part["hits"].sum(), part["total"].sum()) == share(following(given), name)[:2]
-    assert set(rows["slice"]) == {"task=vqa"}
-    assert rows["settings"][0] == "b:s|usable_answers"
+        for task, part in (("vqa", "task=vqa"), ("layout", "task=layout"), ("all", "all")):
+            found = rows.filter(metric=name, slice=part)
+            wanted = share(following(given), name, task)[:2]
+            assert (found["hits"].sum(), found["total"].sum()) == wanted
+    assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
+    assert rows["settings"][0].startswith("b:s|usable_answers|formlab=")
+    # What was never asked is undefined and keeps its row.
+    unasked = rows.filter(metric="valid_answers", status="missing")
+    assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

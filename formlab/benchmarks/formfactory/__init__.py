@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables, text
+from formlab import files, tables
 from formlab.benchmarks._spec import Benchmark
-from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens, targets
+from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
 from formlab.benchmarks.formfactory._forms import Field, Form, forms
+from formlab.benchmarks.formfactory._gold import gold_items, gold_row, pointer, written
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
-__all__ = ["BENCHMARK", "Form", "doc_id", "forms", "pointer", "read"]
+__all__ = [
+    "BENCHMARK", "Box", "Field", "Form", "doc_id", "forms", "gold_items", "gold_row",
+    "pointer", "read",
+]  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -37,7 +41,7 @@ def read(split: str, root: Path) -> Corpus:
     )
     flaws: Counter[str] = Counter()
     documents, records, sources = [], [], {}
-    for form in forms().values():
+    for form in forms(root).values():
         file = folder / f"{form.file}.json"
         flaws["forms without a gold file"] += not file.is_file()
         if not file.is_file():
@@ -76,17 +80,6 @@ def doc_id(form: Form, number: int) -> str:
     return f"{form.code}-{number:02d}"
 
 
-def pointer(label: str) -> str:
-    """The path of a field.
-
-    Examples
-    --------
-    >>> pointer("Title/Position")
-    '/Title~1Position'
-    """
-    return "/" + label.replace("~", "~0").replace("/", "~1")
-
-
 def _instances(file: Path) -> list[Row]:
     given = files.read_json(file)
     if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
@@ -104,7 +97,7 @@ def _texts(
     if not file.is_file():
         return [None] * len(instances)
     sources[file.relative_to(root).as_posix()] = files.sha256(file)
-    values = [[_written(value) for value in instance.values()] for instance in instances]
+    values = [[written(value) for value in instance.values()] for instance in instances]
     return split_texts(files.read_text(file), values, flaws)
 
 
@@ -137,64 +130,18 @@ class _Parts:
         flaws["values under a label that the form does not have"] += len(strange)
         for label, value in instance.items():
             field = self.form.fields.get(label) or Field(label, _kind(value), ())
-            items = [] if _left_alone(field.kind, value) else self._items(field, value)
+            entries = gold_items(field, value, self.boxes.get(label, []))
             flaws["values whose field has no box"] += not self.boxes.get(label)
-            places = [place for item in items for place in item["targets"]]
             flaws["values whose option has no box"] += bool(
-                self.boxes.get(label) and items and not places
+                self.boxes.get(label) and entries and not any(e["targets"] for e in entries)
             )
-            page, *box = places[0] if places else [None] * 5
-            yield {
-                "path": pointer(label), "kind": field.kind, "page": page,
-                "value": _written(value), "accepted": _accepted(field, value),
-                "origin": f"{where}{pointer(label)}",
-                "meta": json.dumps({"items": items}, ensure_ascii=False),
-            } | {
-                side: None if edge is None else float(edge)
-                for side, edge in zip(tables.BOX, box, strict=True)
-            }  # fmt: skip
-
-    def _items(self, field: Field, value: Any) -> list[Row]:
-        chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
-        boxes = self.boxes.get(field.label, [])
-        return [
-            {"value": written, "targets": [box.row for box in targets(field, boxes, written)]}
-            for written in map(_typed, chosen)
-        ]
+            yield gold_row(field, value, entries) | {"origin": f"{where}{pointer(label)}"}
 
 
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "checkbox"
     return "number" if isinstance(value, int | float) else "string"
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _typed(value: Any) -> str:
-    """A list in one field is typed with commas."""
-    return ", ".join(map(_written, value)) if isinstance(value, list) else _written(value)
-
-
-def _accepted(field: Field, value: Any) -> list[str] | None:
-    """How else a value that is no text may be typed or said."""
-    if field.kind == "checkbox":
-        ticked = text.checked(_written(value))
-        return ["Yes", "true", "checked", field.label] if ticked else ["No", "false", "unchecked"]
-    if isinstance(value, float) and value.is_integer():
-        return [str(int(value))]
-    if isinstance(value, list):
-        return [_typed(value)]
-    return None
-
-
-def _left_alone(kind: str, value: Any) -> bool:
-    """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
-    if kind == "file":
-        return value in (None, "", "None")
-    return kind == "checkbox" and text.checked(_written(value)) is False
 
 
 BENCHMARK = Benchmark(

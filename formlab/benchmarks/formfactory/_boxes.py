@@ -122,7 +122,8 @@ def targets(item: Field, boxes: list[Box], value: str) -> list[Box]:
     """Where a click is right that enters `value`: the input, or the option that is meant."""
     if item.kind not in ("dropdown", "radio", "choice"):
         return boxes
-    option = _meant({box.name for box in boxes}, value)
+    names = {box.name for box in boxes}
+    option = value if value in names else _meant(names, value)
     chosen = [box for box in boxes if box.name == option]
     if item.kind == "dropdown":
         return [box for box in boxes if box.name in item.elements or box in chosen]

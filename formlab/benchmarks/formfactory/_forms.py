@@ -9,11 +9,15 @@ are the box names of a field as the release spells them, slips included: its inp
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import io
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from formlab import files
+from formlab.errors import DataBroken
+
+COLUMNS = ("code", "label", "kind", "elements")
 _HERE = Path(__file__).parent
 
 
@@ -38,8 +42,19 @@ class Form:
 
 
 @cache
-def forms() -> dict[str, Form]:
+def forms(root: Path | None = None) -> dict[str, Form]:
     """All forms by code, in the order of the codes.
+
+    Parameters
+    ----------
+    root
+        A folder of files in the released layout. Where it has a ``fields.csv`` of its own, in the
+        columns of ours, its forms ask for those fields; else for the released ones.
+
+    Raises
+    ------
+    DataBroken
+        If that file has other columns.
 
     Examples
     --------
@@ -47,13 +62,18 @@ def forms() -> dict[str, Form]:
     >>> form.file, form.fields["Gender"]
     ('grant_applications', Field(label='Gender', kind='radio', elements=('Male', 'Female')))
     """
+    own = root / "fields.csv" if root else None
     fields: dict[str, dict[str, Field]] = {}
-    for row in _rows("fields.csv"):
+    for row in _rows(own if own and own.is_file() else _HERE / "fields.csv", COLUMNS):
         names = tuple(name for name in row["elements"].split("|") if name)
         fields.setdefault(row["code"], {})[row["label"]] = Field(row["label"], row["kind"], names)
-    return {row["code"]: Form(**row, fields=fields[row["code"]]) for row in _rows("forms.csv")}
+    known = _rows(_HERE / "forms.csv", ("code", "file", "name", "domain"))
+    return {row["code"]: Form(**row, fields=fields.get(row["code"], {})) for row in known}
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    with (_HERE / name).open(encoding="utf-8", newline="") as stream:
-        yield from csv.DictReader(stream)
+def _rows(file: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    reader = csv.DictReader(io.StringIO(files.read_text(file)))
+    rows = list(reader)
+    if tuple(reader.fieldnames or ()) != columns or any(None in row.values() for row in rows):
+        raise DataBroken("a table of other columns", where=file, remedy=",".join(columns))
+    return rows

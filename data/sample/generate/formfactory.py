@@ -1,0 +1,109 @@
+"""Writes the sample of FormFactory: forms of the arena in the layout of the released files.
+
+Needs a browser for the screenshots. Their pixels depend on its version and on the fonts at hand;
+values and texts do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from formlab import browser, files
+from formlab.arena import form, make
+from formlab.arena.instances import Instance
+from formlab.arena.process import serving
+from formlab.arena.session import VIEWPORT
+from formlab.arena.spec import Field, Form
+from formlab.benchmarks.formfactory import forms
+
+TARGET = Path(__file__).parents[1] / "formfactory"
+CODES = ("A12", "A13", "C12", "E12", "G11", "H11")
+INSTANCES = 3
+KINDS = {"multiple": "choice"}
+_BOXES = """() => [...document.querySelectorAll('input, select, textarea')]
+  .filter(e => e.type !== 'hidden' && e.checkVisibility())
+  .map(e => { const b = e.getBoundingClientRect(); return [e.name, e.dataset.option ?? null,
+    [b.left + scrollX, b.top + scrollY, b.right + scrollX, b.bottom + scrollY].map(Math.round)];
+  })"""
+
+
+def gold(code: str) -> list[dict[str, Any]]:
+    """The values of the instances of a form, by label; what is left empty is left out."""
+    return [_values(form(code), make(form(code), number)) for number in range(1, INSTANCES + 1)]
+
+
+def _values(asked: Form, one: Instance) -> dict[str, Any]:
+    held = {field.label: one.values[field.name] for field in asked.fields}
+    return {label: value for label, value in held.items() if value is not None}
+
+
+def texts(code: str) -> str:
+    """The texts of the instances of a form, numbered."""
+    made = [make(form(code), number).text for number in range(1, INSTANCES + 1)]
+    return "\n\n".join(f"{number}. {text}" for number, text in enumerate(made, start=1)) + "\n"
+
+
+def fields() -> str:
+    """The table of fields: their kinds, and the names of their boxes."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("code", "label", "kind", "elements"))
+    for code in CODES:
+        for field in form(code).fields:
+            names = "|".join(_elements(field))
+            writer.writerow((code, field.label, KINDS.get(field.type, field.type), names))
+    return stream.getvalue()
+
+
+def _elements(field: Field) -> tuple[str, ...]:
+    return field.options if field.type in ("radio", "multiple") else (field.label,)
+
+
+def screens(target: Path) -> None:
+    """A screenshot and a box file for each page of each form."""
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "s.sqlite") as server:
+        address = server.ensure()
+        with browser.page(size=VIEWPORT, allow=(address, "data:")) as visit:
+            for code in CODES:
+                visit.page.goto(f"{address}/forms/{code}", wait_until="load")
+                for number, _ in enumerate(form(code).pages):
+                    visit.page.evaluate("number => show(number)", number)
+                    several = len(form(code).pages) > 1
+                    _screen(visit.page, target, code, f"{code}_{number + 1}" if several else code)
+
+
+def _screen(page: Any, target: Path, code: str, stem: str) -> None:
+    labels = {field.name: field.label for field in form(code).fields}
+    lines = [
+        f"[{stem}][{option or labels[name]}][{','.join(map(str, box))}]\n"
+        for name, option, box in page.evaluate(_BOXES)
+    ]
+    folder = target / "labeled-images" / code[0]
+    files.write_text(folder / f"{stem}.txt", "".join(lines))
+    page.screenshot(path=folder / f"{stem}.png", full_page=True, animations="disabled")
+    # Flat colours: a palette takes a third of the bytes and looks the same.
+    small = Image.open(folder / f"{stem}.png").convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    small.save(folder / f"{stem}.png", optimize=True)
+
+
+def write(target: Path) -> None:
+    """All files of the sample."""
+    files.write_text(target / "fields.csv", fields())
+    for code in CODES:
+        name = forms()[code].file
+        files.write_json(target / "data1" / f"{name}.json", gold(code))
+        files.write_text(target / "data2" / f"{name}.txt", texts(code))
+    screens(target)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=TARGET)
+    write(parser.parse_args().out)

@@ -1,0 +1,140 @@
+"""Drafts of FORMCRAFT data that a model made and nobody has verified yet.
+
+A file of drafts, ``drafts.jsonl``, has one JSON object a line: `split`, `doc_id`, `task` (``vqa``,
+``consistency``, or ``layout`` for the fields of a converted form), `path`, `status` of the answer
+it came from, `rejected` (why formlab does not offer it, empty if it is sound), `item` as in the
+form's JSON, `system` and `origin`. A line without a path tells what became of a whole form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import files, tables
+from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, item_rows
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.errors import DataBroken
+
+FILE = "drafts.jsonl"
+TASKS = ("consistency", "layout", "vqa")
+_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
+Row = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """One line of a file of drafts."""
+
+    split: str
+    doc_id: str
+    task: str
+    path: str | None
+    status: str = "ok"
+    rejected: tuple[str, ...] = ()
+    item: Row | None = None
+    system: str = ""
+    origin: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What it is known by, and sorted by."""
+        return (self.split, self.doc_id, self.task, self.path or "")
+
+
+_TEXTS = ("split", "doc_id", "task", "status", "system", "origin")
+
+
+def read(path: str | Path) -> list[Draft]:
+    """The drafts in a file, or in the file of that name in a folder.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or a line is no draft or has the key of an earlier one.
+    """
+    file = Path(path) / FILE if Path(path).is_dir() else Path(path)
+    found: dict[tuple, Draft] = {}
+    for number, row in files.each_jsonl(file):
+        draft = _draft(row, f"{file}:{number}")
+        if draft.key in found:
+            raise DataBroken(
+                f"a second draft of {draft.path or 'the form'} of {draft.doc_id}",
+                where=f"{file}:{number}",
+            )
+        found[draft.key] = draft
+    return list(found.values())
+
+
+def _draft(row: Row, where: str) -> Draft:
+    names = {field.name for field in dataclasses.fields(Draft)}
+    wrong = [name for name in _TEXTS if not isinstance(row.get(name), str)]
+    wrong += [name for name in row if name not in names]
+    wrong += ["task"] if row.get("task") not in TASKS else []
+    wrong += ["path"] if not isinstance(row.get("path"), str | None) else []
+    wrong += ["item"] if not isinstance(row.get("item"), dict | None) else []
+    reasons = row.get("rejected")
+    listed = isinstance(reasons, list) and all(isinstance(reason, str) for reason in reasons)
+    wrong += [] if listed else ["rejected"]
+    if wrong:
+        said = ", ".join(dict.fromkeys(wrong))
+        raise DataBroken(f"not a draft: {said}", where=where, remedy="formlab formcraft …")
+    return Draft(**row | {"rejected": tuple(row["rejected"])})
+
+
+def write(path: str | Path, drafts: Iterable[Draft]) -> Path:
+    """Write drafts into a file, or the file of that name in a folder, sorted; the whole or none."""
+    file = Path(path) if Path(path).suffix == ".jsonl" else Path(path) / FILE
+    rows = [dataclasses.asdict(draft) for draft in sorted(drafts, key=lambda draft: draft.key)]
+    files.write_jsonl(file, rows)
+    return file
+
+
+def sound(drafts: Iterable[Draft]) -> list[Draft]:
+    """The items of `drafts` that are fit to be looked at: none of them was rejected."""
+    return [draft for draft in drafts if draft.path and draft.item and not draft.rejected]
+
+
+def records(drafts: Iterable[Draft]) -> pl.DataFrame:
+    """The sound questions and checks as *records* of the systems that made them."""
+    rows = []
+    for draft in sound(drafts):
+        if draft.task not in _ROOTS:
+            continue
+        form = FormCraft.model_validate({draft.task: [draft.item]})
+        (row,) = item_rows(form, set(), Counter())
+        rows.append(row | {
+            "benchmark": "formcraft", "split": draft.split, "doc_id": draft.doc_id,
+            "role": "prediction", "system": draft.system, "path": draft.path,
+            "status": draft.status, "origin": draft.origin,
+        })  # fmt: skip
+    return tables.table("records", rows)
+
+
+def added(form: Row, drafts: Iterable[Draft]) -> Row:
+    """The JSON of a form with the questions and checks of `drafts` in it, each under its own id.
+
+    Examples
+    --------
+    >>> check = {"id": "d1", "source": "/A", "dependent": "/B", "expected": "5"}
+    >>> draft = Draft("test", "f", "consistency", "/consistency/d1", item=check)
+    >>> form = {"fields": [], "consistency": [{"id": "d1"}]}
+    >>> [item["id"] for item in added(form, [draft])["consistency"]]
+    ['d1', 'd1#2']
+    """
+    made = dict(form)
+    for draft in sound(drafts):
+        if draft.task not in _ROOTS:
+            continue
+        held = list(made.get(draft.task) or [])
+        taken, name, number = {item.get("id") for item in held}, draft.item["id"], 1
+        while name in taken:
+            number += 1
+            name = f"{draft.item['id']}#{number}"
+        made[draft.task] = [*held, draft.item | {"id": name}]
+    return made

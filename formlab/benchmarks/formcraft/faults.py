@@ -1,0 +1,136 @@
+"""Why a drafted question or consistency check cannot be right, told from the annotation alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from pydantic import ValidationError
+
+from formlab import text
+from formlab.benchmarks.formcraft.formulas import (
+    NoFormulaError,
+    is_written_as,
+    number_in,
+    value_of,
+)
+from formlab.benchmarks.formcraft.records import label_of
+from formlab.benchmarks.formcraft.schema import Check, Question, Relation
+from formlab.benchmarks.formcraft.taxonomy import RELATIONS, canonical
+
+_ITEMS: dict[str, type[Relation]] = {"vqa": Question, "consistency": Check}
+Row = dict[str, Any]
+Fields = Mapping[str, Row]
+
+
+def faults(task: str, item: Row, fields: Fields) -> tuple[str, ...]:
+    """Why an item cannot be right, whoever looks at it; empty if nothing speaks against it.
+
+    Parameters
+    ----------
+    task
+        ``vqa`` or ``consistency``.
+    item
+        As in the form's JSON. ``"determined": false`` says of a check that it is a constraint.
+    fields
+        The form's annotated fields by path: rows with `value`, `kind` and `accepted`.
+
+    Examples
+    --------
+    >>> fields = {"/A": {"value": "5"}, "/B": {"value": "7"}}
+    >>> check = {"id": "1", "source": "/A", "dependent": "/B", "expected": "8", "confidence": 0.9,
+    ...          "rationale": "B is A and 2.", "scope": "intra-group", "reference": "direct-link",
+    ...          "complexity": "simple", "modal": "single-modality"}
+    >>> faults("consistency", check, fields)
+    ("expected '8', and the annotation of /B says '7'",)
+    """
+    try:
+        made: Any = _ITEMS[task].model_validate(item)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return (f"not of the schema: {first['loc'][0]}: {first['msg']}",)
+    named = made.fields if task == "vqa" else [made.source, made.dependent]
+    found = [f"no field at {path}" for path in dict.fromkeys(named) if path not in fields]
+    found += [
+        f"{axis} {getattr(made, axis)!r} is none of {', '.join(words)}"
+        for axis, words in RELATIONS.items()
+        if canonical(axis, getattr(made, axis)) is None
+    ]
+    found += [] if made.rationale.strip() else ["no reason is given"]
+    if not found:
+        of_one = _of_question(made, fields) if task == "vqa" else _of_check(made, item, fields)
+        found = [of_one] if of_one else []
+    return tuple(found)
+
+
+def _of_question(made: Question, fields: Fields) -> str:
+    answer = next((answer for answer in made.answers if answer.strip()), "")
+    if not made.question.strip():
+        return "no question"
+    if not made.fields:
+        return "no field is named that it is about"
+    if not answer:
+        return "no answer"
+    if made.options:
+        held = {text.normalise(option) for option in made.options}
+        parts = text.choices(answer) or frozenset()
+        whole = text.normalise(answer) in held or (parts and parts <= held)
+        return "" if whole else f"the answer {answer!r} is none of the options"
+    values = [fields[path]["value"] or "" for path in made.fields]
+    if len(values) == 1 and text.normalise(values[0]) == text.normalise(answer):
+        return "it only asks what one field says: nothing is cross-referenced"
+    if _stands(answer, fields):
+        return ""
+    wrong = _miscounted(answer, made.derivation, fields)
+    return f"the answer {answer!r} does not stand on the form, and {wrong}" if wrong else ""
+
+
+def _of_check(made: Check, item: Row, fields: Fields) -> str:
+    if item.get("determined") is False:
+        return "a mere constraint: the value does not follow from the other field"
+    if made.source == made.dependent:
+        return "source and dependent are one field"
+    if not made.expected.strip():
+        return "no value is expected"
+    if made.confidence is None or not 0 <= made.confidence <= 1:
+        return "the confidence is no number from 0 to 1"
+    if not (fields[made.source]["value"] or "").strip():
+        return f"{made.source} is empty: nothing follows from it"
+    gold = fields[made.dependent]
+    if not (gold["value"] or "").strip():
+        # What was left empty may be inferred all the same.
+        return ""
+    rungs = text.ladder(
+        gold["value"], made.expected, kind=gold.get("kind"), accepted=gold.get("accepted") or ()
+    )
+    said = f"expected {made.expected!r}, and the annotation of {made.dependent} says"
+    return "" if rungs.typed else f"{said} {gold['value']!r}"
+
+
+def _stands(answer: str, fields: Fields) -> bool:
+    """Whether an answer, or each of its parts, is yes or no, or stands in a value or label."""
+    if text.checked(answer) is not None:
+        return True
+    held = [text.normalise(row["value"] or "") for row in fields.values()]
+    held += [text.normalise(label_of(path)) for path in fields]
+    parts = text.choices(answer) or frozenset({text.normalise(answer)})
+    return all(any(part in value for value in held) for part in parts)
+
+
+def _miscounted(answer: str, derivation: Row | None, fields: Fields) -> str:
+    """Why the formula of an item does not give its answer; empty if it does."""
+    formula, names = ((derivation or {}).get(key) for key in ("formula", "fields"))
+    if not formula or not isinstance(names, dict):
+        return "no formula says how it follows"
+    values: dict[str, Fraction] = {}
+    for name, path in names.items():
+        value = number_in((fields.get(str(path)) or {}).get("value") or "")
+        if value is None:
+            return f"its formula needs a number at {path}"
+        values[name] = value
+    try:
+        exact = value_of(str(formula), values)
+    except NoFormulaError as error:
+        return f"its formula cannot be worked out: {error}"
+    return "" if is_written_as(exact, answer) else f"its formula gives {float(exact):g}"

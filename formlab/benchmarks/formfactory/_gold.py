@@ -1,0 +1,86 @@
+"""Gold of one field: its value as a text, the values to enter one by one, where each goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from formlab import tables, text
+from formlab.benchmarks.formfactory._boxes import Box, targets
+from formlab.benchmarks.formfactory._forms import Field
+
+Row = dict[str, Any]
+
+
+def pointer(label: str) -> str:
+    """The path of a field.
+
+    Examples
+    --------
+    >>> pointer("Title/Position")
+    '/Title~1Position'
+    """
+    return "/" + label.replace("~", "~0").replace("/", "~1")
+
+
+def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
+    """The values to enter one by one, each with its `targets`; none for a field to leave alone.
+
+    Examples
+    --------
+    >>> gold_items(Field("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
+    [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
+    """
+    if _left_alone(field.kind, value):
+        return []
+    chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
+    return [
+        {"value": written, "targets": [box.row for box in targets(field, list(boxes), written)]}
+        for written in map(_typed, chosen)
+    ]
+
+
+def gold_row(field: Field, value: Any, entries: list[Row]) -> Row:
+    """What *records* has of a field: page and box are those of the first place that is right."""
+    places = [place for entry in entries for place in entry["targets"]]
+    page, *box = places[0] if places else [None] * 5
+    return {
+        "path": pointer(field.label), "kind": field.kind, "page": page,
+        "value": written(value), "accepted": _accepted(field, value),
+        "meta": json.dumps({"items": entries}, ensure_ascii=False),
+    } | {
+        side: None if edge is None else float(edge)
+        for side, edge in zip(tables.BOX, box, strict=True)
+    }  # fmt: skip
+
+
+def written(value: Any) -> str:
+    """A value as a text: a text as it stands, nothing as no text, the rest as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _typed(value: Any) -> str:
+    """A list in one field is typed with commas."""
+    return ", ".join(map(written, value)) if isinstance(value, list) else written(value)
+
+
+def _accepted(field: Field, value: Any) -> list[str] | None:
+    """How else a value that is no text may be typed or said."""
+    if field.kind == "checkbox":
+        ticked = text.checked(written(value))
+        return ["Yes", "true", "checked", field.label] if ticked else ["No", "false", "unchecked"]
+    if isinstance(value, float) and value.is_integer():
+        return [str(int(value))]
+    if isinstance(value, list):
+        return [_typed(value)]
+    return None
+
+
+def _left_alone(kind: str, value: Any) -> bool:
+    """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
+    if kind == "file":
+        return value in (None, "", "None")
+    return value is None or (kind == "checkbox" and text.checked(written(value)) is False)

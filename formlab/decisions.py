@@ -1,0 +1,211 @@
+"""What people decided about values and items: a small text file, one decision a line.
+
+A file of JSON lines, sorted, that diffs and merges well; each reviewer has one. A line has the key
+of what was decided on (`benchmark`, `split`, `doc_id`, `task`, `path`), `decision`, `reviewer` and
+`time`, and where they apply
+
+- `label`: the value that was judged, so that a decision on an older label can be told;
+- `value`: the value that is right;
+- `parts`: what else an edit changed, by name, such as ``{"subtype": "circle"}``;
+- `note`: free text.
+
+Without a `split` a decision holds in every split that the document stands in. A file may be
+appended to: of two lines of one reviewer with the same key the last one counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import files, tables
+from formlab.errors import DataBroken, DataMissing
+
+KEY = ("benchmark", "split", "doc_id", "task", "path")
+REVIEW, COURT = tables.DECIDED[:3], tables.DECIDED[3:]
+SUFFIX = ".jsonl"
+_EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'
+# JSON escapes what ends a line or a string. These, which it lets pass, move a terminal's cursor
+# or reorder what stands beside them.
+_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def read(path: str | Path) -> pl.DataFrame:
+    """The decisions in a file, or in all files of a folder, one for each key and reviewer.
+
+    Parameters
+    ----------
+    path
+        A file of JSON lines, or a folder with such files.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema DECISIONS, sorted.
+
+    Raises
+    ------
+    DataMissing
+        If there is no such file, or no file of decisions in the folder.
+    DataBroken
+        At the first line that is not a decision, and where two files of a folder hold different
+        decisions of one reviewer on one thing.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return _table([row for _, row in _latest(path).values()])
+    each = sorted(path.glob(f"*{SUFFIX}"))
+    if not each:
+        remedy = f"a folder with a file of decisions for each reviewer, such as me{SUFFIX}"
+        raise DataMissing("no decisions here", where=path, remedy=remedy)
+    merged: dict[tuple, tuple[str, dict[str, Any]]] = {}
+    for file in each:
+        for key, (where, row) in _latest(file).items():
+            first = merged.setdefault(key, (where, row))
+            if _said(first[1]) != _said(row):
+                what = f"{row['reviewer']} decided otherwise at {first[0]}"
+                raise DataBroken(what, where=where, remedy="keep one of the two lines")
+    return _table([row for _, row in merged.values()])
+
+
+def found(path: str | Path) -> pl.DataFrame:
+    """As `read`, or no decisions at all where nobody has made any yet.
+
+    Examples
+    --------
+    >>> found("no/such/folder").height
+    0
+    """
+    path = Path(path)
+    begun = any(path.glob(f"*{SUFFIX}")) if path.is_dir() else path.exists()
+    return read(path) if begun else _table([])
+
+
+def write(path: str | Path, decisions: pl.DataFrame) -> None:
+    """Write decisions to a file, atomically: sorted, one a line, nulls left out.
+
+    Raises
+    ------
+    TableBroken
+        If the table does not follow the schema DECISIONS.
+    """
+    rows = tables.check("decisions", decisions).iter_rows(named=True)
+    files.write_text(path, "".join(f"{line}\n" for line in sorted(map(_line, rows))))
+
+
+def record(path: str | Path, row: Mapping[str, Any]) -> None:
+    """Add one decision to a file, in place of the same reviewer's on the same thing.
+
+    It is on the disk when this returns. Two sessions may share a file: each adds to what stands
+    there, and neither overwrites the other's decisions.
+    """
+    _change(Path(path), _key(row), dict(row))
+
+
+def forget(path: str | Path, row: Mapping[str, Any]) -> None:
+    """Take the decision with the key and reviewer of `row` out of a file."""
+    _change(Path(path), _key(row), None)
+
+
+def version(decisions: pl.DataFrame) -> str:
+    """Twelve hexadecimal digits that tell one state of decisions from another.
+
+    Examples
+    --------
+    >>> version(tables.table("decisions", []))
+    'e3b0c44298fc'
+    """
+    text = "".join(f"{line}\n" for line in sorted(map(_line, decisions.iter_rows(named=True))))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _change(path: Path, key: tuple, row: dict[str, Any] | None) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent):
+        there = {k: old for k, (_, old) in _latest(path).items()} if path.exists() else {}
+        there.pop(key, None)
+        if row is not None:
+            there[key] = row
+        write(path, _table(list(there.values())))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes out of a folder's decisions, and leaves no file behind."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: two sessions of one reviewer are not kept apart there.
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _latest(path: Path) -> dict[tuple, tuple[str, dict[str, Any]]]:
+    """By key and reviewer, where the last such line stands and what it says."""
+    # A file whose only decision was taken back is there and empty.
+    if not files.read_text(path).strip():
+        return {}
+    latest = {}
+    for number, given in files.each_jsonl(path):
+        where = f"{path}:{number}"
+        row = _row(given, where)
+        latest[_key(row)] = (where, row)
+    return latest
+
+
+def _row(given: dict[str, Any], where: str) -> dict[str, Any]:
+    if unknown := sorted(set(given) - set(tables.DECISIONS)):
+        what = f"unknown {', '.join(unknown)}"
+        raise DataBroken(what, where=where, remedy=f"one of: {', '.join(tables.DECISIONS)}")
+    row: dict[str, Any] = dict.fromkeys(tables.DECISIONS) | given
+    if isinstance(row["parts"], dict):
+        row["parts"] = _compact(row["parts"])
+    odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
+    if odd:
+        raise DataBroken(f"{', '.join(odd)} should be text", where=where, remedy=_EXAMPLE)
+    for name in ("benchmark", "doc_id", "task", "decision", "reviewer"):
+        if not row[name]:
+            raise DataBroken(f"a decision without {name}", where=where, remedy=_EXAMPLE)
+    for name, allowed in (("decision", tables.DECIDED), ("task", tables.TASKS)):
+        if row[name] not in allowed:
+            remedy = f"one of: {', '.join(allowed)}"
+            raise DataBroken(f"unknown {name} {row[name]!r:.80}", where=where, remedy=remedy)
+    return row
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    shown = {name: row[name] for name in tables.DECISIONS if row[name] is not None}
+    if "parts" in shown:
+        # As an object, a changed part is a changed word in a diff and no string in a string.
+        shown["parts"] = json.loads(shown["parts"])
+    text = json.dumps(shown, ensure_ascii=False)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _key(row: Mapping[str, Any]) -> tuple:
+    return (*(row.get(name) for name in KEY), row.get("reviewer"))
+
+
+def _said(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("time", "note")}
+
+
+def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return tables.table("decisions", rows).sort(*KEY, "reviewer")

@@ -1,0 +1,105 @@
+"""One form filled in: what is asked for, what was done, and what became of each field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Clicking one of these enters its value; the rest must be typed or chosen.
+TICKED = ("checkbox", "radio", "choice")
+DESCRIPTION = "description"
+
+
+class Line(NamedTuple):
+    """One action of a system: a click at (x, y) in pixels and what is typed there.
+
+    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click.
+    """
+
+    x: float
+    y: float
+    value: str
+    page: float = np.nan
+
+    @property
+    def clicks(self) -> bool:
+        """Whether it has a point."""
+        return not (math.isnan(self.x) or math.isnan(self.y))
+
+
+class Filled(NamedTuple):
+    """One form: what is asked for, what was done, and all that the system wrote.
+
+    `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
+    """
+
+    fields: Sequence[Wanted]
+    lines: Sequence[Line]
+    elements: Sequence[Sequence[Any]] = ()
+    output: str = ""
+
+
+class Target(NamedTuple):
+    """One value to enter and where: rows of page, x0, y0, x1, y1; none if not known."""
+
+    value: str
+    boxes: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One field to fill in.
+
+    `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
+    to leave alone; `accepted` are further ways to write the only one.
+    """
+
+    path: str
+    kind: str
+    value: str
+    items: tuple[Target, ...]
+    accepted: tuple[str, ...] = ()
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        """All ways to write the only value; none where there are several."""
+        return (self.value, *self.accepted) if len(self.items) == 1 else ()
+
+    @property
+    def typed(self) -> str:
+        """The value as one types it."""
+        return ", ".join(item.value for item in self.items) or self.value
+
+    @property
+    def alone(self) -> bool:
+        """Whether the right thing to do is nothing."""
+        return not self.items
+
+
+@dataclass
+class Verdict:
+    """What became of one field.
+
+    `clicked` is None where no place is known; `found` is the value anywhere in the output,
+    `right` the value of the line that is meant, `placed` the same in the right place and
+    `submitted` what the form was sent with (None where nothing was). `near` is the path of the
+    element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
+    on another page and without a click. `made`, `expected` and `matched` count actions.
+    """
+
+    clicked: bool | None = None
+    found: bool = False
+    right: bool = False
+    placed: bool = False
+    submitted: bool | None = None
+    distance: float = np.nan
+    near: str | None = None
+    lines: list[int] = field(default_factory=list)
+    text: str | None = None
+    made: int = 0
+    expected: int = 0
+    matched: int = 0

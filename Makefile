@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report test browser lint lock performance clean
+.PHONY: setup report test test-llm browser lint lock performance clean
 
 setup: $(READY)
 
@@ -20,6 +20,17 @@ report: setup  ## build the reports of the project's own samples into reports/
 
 test: setup browser lint  ## everything that must hold
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
+	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \
+	  $(BIN)/python -m pytest tests/llm -p no:randomly
+
+# The extra's packages alone: formlab itself runs in .venv, and speaks to the model over HTTP.
+.venv-llm/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-llm
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["llm"], sep="\n")' > .venv-llm/requirements.txt
+	.venv-llm/bin/python -m pip install --disable-pip-version-check -r .venv-llm/requirements.txt
+	@touch $@
 
 browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
 	$(BIN)/python -m formlab.browser
@@ -41,4 +52,4 @@ lock: setup  ## pin what pyproject.toml lists
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:
-	rm -rf .venv reports figures runs evals .pytest_cache .ruff_cache
+	rm -rf .venv .venv-llm reports figures runs evals .pytest_cache .ruff_cache

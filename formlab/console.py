@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 # Whole, because an evaluation keeps it and may be opened from another folder.
@@ -22,6 +24,53 @@ root = click.option(
     help="Folder of the official files.",
 )
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
+_ASKING = (
+    click.option(
+        "--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of the system."
+    ),
+    click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint."),
+    click.option(
+        "--retry", help="chat: 'bad' asks again what was malformed, refused or cut short."
+    ),
+    click.option("--max-cost", help="chat: stop before the calls cost more than this."),
+    click.option("--max-calls", help="chat: stop after so many calls."),
+)
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what every command takes that may ask a model; `asked` reads it."""
+    for option in reversed(_ASKING):
+        command = option(command)
+    return command
+
+
+def asked(options: Mapping[str, Any]) -> dict[str, str]:
+    """The settings in the options of a command that is `asking`, as they were typed.
+
+    Examples
+    --------
+    >>> asked({"changes": ("boxes=none",), "retry": "bad", "max_cost": None})
+    {'boxes': 'none', 'retry': 'bad'}
+    """
+    flags = {name: options.get(name) for name in ("base_url", "retry", "max_cost", "max_calls")}
+    return pairs(options["changes"]) | {n: value for n, value in flags.items() if value is not None}
+
+
+def pairs(changes: tuple[str, ...]) -> dict[str, str]:
+    """What ``NAME=VALUE`` says, for each; `DataBroken` if one says something else.
+
+    Examples
+    --------
+    >>> pairs(("a=1", "b=x=y"))
+    {'a': '1', 'b': 'x=y'}
+    """
+    values = {}
+    for change in changes:
+        name, equal, value = change.partition("=")
+        if not equal:
+            raise DataBroken(f"{change!r} is not NAME=VALUE", remedy=f"{name}=…")
+        values[name] = value
+    return values
 
 
 def plain(text: str) -> str:

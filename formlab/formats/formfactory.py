@@ -19,48 +19,13 @@ from formlab import files, tables
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
 from formlab.formats._spec import Format
-from formlab.metrics.actions import Line
+from formlab.metrics._lines import parse_lines
 from formlab.tables import Corpus, Predictions
 
-_NUMBER = r"[-+]?\d{1,9}(?:\.\d{1,9})?"
-_LINE = re.compile(
-    rf"[ \t]*(?:(?:[-*]|\d{{1,3}}[.)])[ \t]+)?(?:\[[A-H]1\d(?:_(?P<page>\d{{1,3}}))?\][ \t]*)?"
-    rf"\[[ \t]*(?P<x>{_NUMBER})[ \t]*,[ \t]*(?P<y>{_NUMBER})[ \t]*\][ \t]*:?[ \t]*(?P<value>.*)"
-)
-_FENCE = re.compile(r"[ \t]*```\w*[ \t]*")
 _STAMP = re.compile(r"\d{8}_\d{6}")
 _KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _START = 65_536
 Row = dict[str, Any]
-
-
-def parse_lines(output: str) -> list[Line]:
-    """The actions in a model's output, one for each line that starts with a point.
-
-    A line without a point goes on with the value of the line before it. A list's dash or number
-    and the name of a screenshot, ``[A13_2]``, may stand before the point.
-
-    Examples
-    --------
-    >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
-    Line(x=640.0, y=760.0, value='First line\\nsecond line', page=nan)
-    >>> parse_lines("I cannot help with that.")
-    []
-    """
-    found: list[tuple[re.Match[str], list[str]]] = []
-    # Not splitlines(): a value may hold U+2028 or a form feed.
-    for line in output.replace("\r\n", "\n").split("\n"):
-        if match := _LINE.fullmatch(line):
-            found.append((match, [match["value"].strip()]))
-        elif found and not _FENCE.fullmatch(line):
-            found[-1][1].append(line)
-    return [
-        Line(
-            float(match["x"]), float(match["y"]), "\n".join(value).strip(),
-            float(match["page"]) if match["page"] else math.nan,
-        )
-        for match, value in found
-    ]  # fmt: skip
 
 
 def is_one(path: Path) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from formlab import systems
+from formlab import files, systems
 from formlab.errors import DataBroken
 from formlab.formats._spec import Format
+from formlab.systems import chat
 from formlab.tables import Corpus, Predictions
 
 
@@ -16,17 +17,18 @@ def is_one(path: Path) -> bool:
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
-    """The predictions of a run; of one under way, those of the pages it has finished.
+    """The predictions of a run; of one under way or killed, what it has finished.
 
     Raises
     ------
     DataBroken
-        If the run read another benchmark than `corpus`.
+        If the run has not begun, read another benchmark than `corpus`, or its answers cannot be
+        told any more, as a prompt has changed since.
     """
     if (path / "manifest.json").is_file():
         predictions = Predictions.load(path)
     else:
-        predictions = systems.unfinished(path)
+        predictions = systems.unfinished(path) or chat.unfinished(path, corpus)
         if predictions is None:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
@@ -36,4 +38,10 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     return predictions
 
 
-FORMAT = Format("run", "a folder written by formlab run", is_one, read)
+def _splits(path: Path) -> list[str]:
+    head = files.read_json(path / "run.json") if (path / "run.json").is_file() else None
+    split = head.get("split") if isinstance(head, dict) else None
+    return [split] if isinstance(split, str) else []
+
+
+FORMAT = Format("run", "a folder written by formlab run", is_one, read, splits=_splits)

@@ -1,11 +1,9 @@
-"""A language model as the judge of facts, at any endpoint that speaks OpenAI's protocol."""
+"""A language model as the judge of facts: what it is asked, and what its answer says."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 from formlab import files
 from formlab.errors import NotAvailable
 from formlab.metrics.judge import parse, plain_text
+from formlab.systems.chat import Answer, Stopped
+from formlab.tables import USABLE
 from formlab.text.markup import visible_text
 
 PROMPT = Path(__file__).parent / "prompts" / "judge.md"
@@ -24,8 +24,8 @@ _VERDICT = {
     "correct": {"type": "boolean"},
     "matched_text": {"type": "string"},
 }
-# One call: messages and options in, the text of the answer and the tokens in and out back.
-Call = Callable[..., tuple[str, int | None, int | None]]
+# One call: the messages and the schema of the answer (`form`) in, the answer back.
+Call = Callable[..., Answer]
 
 
 def schema(count: int) -> dict[str, Any]:
@@ -73,47 +73,6 @@ def messages(
     return [{"role": "system", "content": prompt}, {"role": "user", "content": json.dumps(body)}]
 
 
-def endpoint(model: str) -> Call:
-    """A caller of `model` at OPENAI_BASE_URL with the key OPENAI_API_KEY, temperature 0.
-
-    Raises
-    ------
-    NotAvailable
-        If the package `openai` or the key is absent.
-    """
-    try:
-        import openai
-    except ImportError as error:
-        raise NotAvailable("openai is not installed", remedy="pip install openai") from error
-    if not os.environ.get("OPENAI_API_KEY"):
-        raise NotAvailable(
-            "no key for the judge", where="OPENAI_API_KEY", remedy="set it and OPENAI_BASE_URL"
-        )
-    client = openai.OpenAI()
-
-    def call(
-        said: list[dict[str, str]], *, form: dict[str, Any]
-    ) -> tuple[str, int | None, int | None]:
-        done = client.chat.completions.create(
-            model=model,
-            messages=said,  # type: ignore[arg-type]
-            temperature=0,
-            response_format={
-                "type": "json_schema",
-                "json_schema": {"name": "verdicts", "strict": True, "schema": form},
-            },
-        )
-        usage = done.usage
-        text = done.choices[0].message.content or ""
-        return (
-            text,
-            getattr(usage, "prompt_tokens", None),
-            getattr(usage, "completion_tokens", None),
-        )
-
-    return call
-
-
 def ask(
     page: str,
     facts: Sequence[Mapping[str, str]],
@@ -134,7 +93,7 @@ def ask(
     gold, pred
         The tagged page and what was predicted for it.
     call
-        As from `endpoint`.
+        As from `formlab.systems.chat.judge_call`.
     prompt
         Instructions to use instead of our own, such as the paper's.
 
@@ -142,30 +101,40 @@ def ask(
     -------
     tuple
         The answer in the released form, its entries with type, value and hint filled in from the
-        facts, empty where none could be read; and request hash, text, status, tokens, seconds
-        and error. A failed call is the status ``api_error``.
+        facts, empty where none could be read; and request hash, text, status, tokens, cost,
+        seconds and error. A failed call is the status ``api_error``; a call that a limit of
+        money or calls forbids is ``missing``.
+
+    Raises
+    ------
+    NotAvailable
+        If no call can succeed.
     """
     said = messages(facts, gold, pred, prompt=files.read_text(prompt))
-    request = hashlib.sha256(json.dumps(said).encode()).hexdigest()
-    start = time.monotonic()
     try:
-        text, tokens_in, tokens_out = call(said, form=schema(len(facts)))
+        given = call(said, form=schema(len(facts)))
+    except NotAvailable:
+        raise
+    except Stopped as stop:
+        return _nothing(page, said, "missing", f"not asked: {stop}")
     # Whatever the endpoint or its client raises is this page's fate, not the run's.
     except Exception as error:
-        failed = {"status": "api_error", "error": f"{type(error).__name__}: {error}"[:500]}
-        return {"id": page, "entity_diagnostics": []}, {"request": request, "attempts": 1} | failed
-    answer, status = parse(text)
-    record = {
-        "request": request, "text": text, "status": status, "attempts": 1, "tokens_in": tokens_in,
-        "tokens_out": tokens_out, "seconds": time.monotonic() - start,
-    }  # fmt: skip
-    entries = (answer or {}).get("entity_diagnostics")
-    named = (
-        [_named(e, facts) for e in entries if isinstance(e, dict)]
-        if isinstance(entries, list)
-        else []
-    )
-    return (answer or {}) | {"id": page, "entity_diagnostics": named}, record
+        return _nothing(page, said, "api_error", f"{type(error).__name__}: {error}"[:500])
+    answer, status = parse(given.text or "")
+    status = status if given.status in USABLE else given.status
+    names = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")
+    record = {"request": given.key, "status": status} | {n: getattr(given, n) for n in names}
+    answer = answer if status in USABLE and answer else {}
+    entries = answer.get("entity_diagnostics")
+    listed = entries if isinstance(entries, list) else []
+    named = [_named(entry, facts) for entry in listed if isinstance(entry, dict)]
+    return answer | {"id": page, "entity_diagnostics": named}, record
+
+
+def _nothing(page: str, said: list[dict[str, str]], status: str, error: str) -> tuple:
+    request = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    record = {"request": request, "attempts": int(status != "missing")}
+    return {"id": page, "entity_diagnostics": []}, record | {"status": status, "error": error}
 
 
 def _named(entry: dict[str, Any], facts: Sequence[Mapping[str, str]]) -> dict[str, Any]:

@@ -16,15 +16,7 @@ from formlab.tables import BOX
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of page images: lines and words with boxes and confidence, and the page's text."""
-    from rapidocr import RapidOCR
-
-    engine = RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.text_score": settings["text_score"],
-            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-        }
-    )
+    read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         if document["image"] is None or root is None:
@@ -34,9 +26,23 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         if scale != 1:
             size = (max(1, round(side * scale)) for side in image.size)
             image = image.resize(tuple(size))
-        return records(engine(np.asarray(image)[:, :, ::-1], return_word_box=True), scale=scale)
+        found = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
+        return records(found, scale=scale)
 
     return read
+
+
+def engine(*, text_score: float, threads: int = -1) -> Any:
+    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 are all there are."""
+    from rapidocr import RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "error",
+            "Global.text_score": text_score,
+            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
+        }
+    )
 
 
 def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:

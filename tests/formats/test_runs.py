@@ -4,7 +4,7 @@ import pytest
 
 from formlab import benchmarks, systems
 from formlab.errors import DataBroken
-from formlab.formats import read_predictions
+from formlab.formats import read_predictions, splits
 from formlab.systems import System
 
 
@@ -26,3 +26,9 @@ def test_run_of_another_benchmark_is_refused(funsd_root, tmp_path):
     systems.run(corpus, System("silent", "reads nothing", silent), out=tmp_path / "r")
     with pytest.raises(DataBroken, match="read funsd, not sroie"):
         read_predictions(tmp_path / "r", dataclasses.replace(corpus, benchmark="sroie"))
+
+
+def test_run_says_which_split_it_read(funsd_root, tmp_path):
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    systems.run(corpus, System("silent", "reads nothing", silent), out=tmp_path / "r", limit=1)
+    assert splits(tmp_path / "r") == ["test"]

@@ -110,6 +110,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_broken(self, _):
         self._error(500, "it broke")
 
+    def do_hostile_error(self, _):
+        self._error(413, "\x1b[31mtoo large")
+
     def do_too_large(self, _):
         self._error(413, "too large")
 
@@ -148,6 +151,16 @@ class Handler(BaseHTTPRequestHandler):
             self._error(400, "response_format is not supported")
         else:
             self._send(200, answer('{"fields": [{"label": "Name", "value": "Ada"}]}'))
+
+    def do_only_object(self, body):
+        if body.get("response_format", {}).get("type") == "json_schema":
+            self._error(500, "('body', 'response_format', 'type'): should be 'json_object'")
+        else:
+            self._send(200, answer('{"fields": [{"label": "Name", "value": "Ada"}]}'))
+
+    def do_no_images(self, body):
+        shown = any(isinstance(said["content"], list) for said in body["messages"])
+        self._error(400, "no images, please") if shown else self._send(200, answer("{}"))
 
     def do_wrong_key(self, _):
         key = self.headers["Authorization"].removeprefix("Bearer ")

@@ -139,12 +139,29 @@ def test_a_schema_that_the_server_does_not_take_is_asked_for_in_the_prompt(tmp_p
     with serving(then="no_schema") as server:
         found = ran(server, tmp_path, limit=3, concurrency=1)
         assert set(found.responses["status"]) == {"ok"}
-        # One call finds out, three are answered.
-        assert len(server.calls) == 4
+        # Two calls find out, three are answered.
+        assert len(server.calls) == 5
         assert "response_format" not in server.calls[-1]["body"]
         assert '"modality_subtype"' in server.calls[-1]["body"]["messages"][0]["content"]
         ran(server, tmp_path, limit=3)
+        assert len(server.calls) == 5
+
+
+def test_a_schema_is_put_as_servers_over_llama_cpp_take_it(tmp_path):
+    with serving(then="only_object") as server:
+        found = ran(server, tmp_path, limit=3, concurrency=1)
+        # Their refusal is an error 500, which is not tried again.
         assert len(server.calls) == 4
+        asked = server.calls[-1]["body"]["response_format"]
+    assert set(found.responses["status"]) == {"ok"}
+    assert (asked["type"], asked["schema"]["type"]) == ("json_object", "object")
+
+
+def test_images_that_a_server_does_not_take_are_an_error_with_its_reason(tmp_path):
+    with serving(then="no_images") as server:
+        found = ran(server, tmp_path)
+    assert only_status(found) == "api_error"
+    assert "no images" in found.responses["error"][0]
 
 
 def test_max_calls_stops_and_the_next_run_goes_on(tmp_path):

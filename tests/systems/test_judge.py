@@ -1,11 +1,12 @@
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from formlab.errors import NotAvailable
-from formlab.systems.judge import PROMPT, ask, endpoint, messages, schema
+from formlab.systems import chat
+from formlab.systems.chat import Answer
+from formlab.systems.judge import PROMPT, ask, messages, schema
+from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]
 SAID = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "5"}
@@ -17,7 +18,7 @@ def judged(text, **options):
         FACTS,
         "<p>page <number>5</number>",
         "page 5",
-        call=lambda *_, **__: (text, 10, 2),
+        call=lambda *_, **__: Answer("k", text=text, tokens_in=10, tokens_out=2),
         **options,
     )
 
@@ -70,58 +71,72 @@ def test_a_user_may_bring_another_prompt(tmp_path):
         FACTS,
         "x",
         "y",
-        call=lambda said, form: (seen.append(said[0]["content"]), 0, 0) and ("", 0, 0),
+        call=lambda said, form: seen.append(said[0]["content"]) or Answer("k", text=""),
         prompt=file,
     )
     assert seen == ["Be strict."]
     assert "numbered" in PROMPT.read_text()
 
 
-def test_without_a_key_the_error_says_what_to_set(monkeypatch):
-    pytest.importorskip("openai")
+def test_a_call_that_cannot_succeed_ends_the_run():
+    def call(*_, **__):
+        raise NotAvailable("the server refuses every call")
+
+    with pytest.raises(NotAvailable, match="refuses"):
+        ask("3", FACTS, "x", "y", call=call)
+
+
+def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count():
+    whole = json.dumps({"entity_diagnostics": [SAID]})
+    for status in ("refused", "truncated"):
+        answer, record = ask(
+            "3", FACTS, "x", "y",
+            call=lambda *_, status=status, **__: Answer("k", text=whole, status=status),
+        )  # fmt: skip
+        assert (answer["entity_diagnostics"], record["status"]) == ([], status)
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    """Makes a caller of a server; its answers are kept in one store."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(NotAvailable, match="OPENAI_API_KEY"):
-        endpoint("m")
+
+    def made(server, **settings):
+        settings |= {"base_url": server.url, "attempts": 2, "patience": 5.0}
+        return chat.judge_call("some-model", store=tmp_path / "judge.sqlite", settings=settings)
+
+    return made
 
 
-class _Endpoint(BaseHTTPRequestHandler):
-    asked: list = []  # noqa: RUF012 - one server a test
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append(body)
-        said = json.dumps({"entity_diagnostics": [SAID]})
-        choice = {
-            "index": 0,
-            "finish_reason": "stop",
-            "message": {"role": "assistant", "content": said},
-        }
-        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        head = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
-        data = json.dumps(head | {"choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        pass
+def judge_pages(call, *pages):
+    return [ask(page, FACTS, "<p>5", f"5 on {page}", call=call)[1]["status"] for page in pages]
 
 
-def test_any_endpoint_of_the_protocol_is_asked_at_temperature_0(monkeypatch):
-    pytest.importorskip("openai")
-    server = HTTPServer(("127.0.0.1", 0), _Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    try:
-        answer, record = ask("3", FACTS, "<p>5", "5", call=endpoint("some-model"))
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert (record["status"], record["tokens_in"], record["tokens_out"]) == ("ok", 7, 3)
-    assert answer["entity_diagnostics"][0]["correct"] is True
-    asked = _Endpoint.asked[-1]
+def test_the_model_is_asked_with_the_schema_at_temperature_0_and_once(call):
+    with serving(then=json.dumps({"entity_diagnostics": [SAID]})) as server:
+        for _ in range(2):
+            answer, record = ask("3", FACTS, "<p>5", "5", call=call(server))
+            assert answer["entity_diagnostics"][0]["correct"] is True
+        (asked,) = (call["body"] for call in server.calls)
+    assert (record["status"], record["tokens_in"], record["tokens_out"]) == ("ok", 100, 20)
     assert (asked["model"], asked["temperature"]) == ("some-model", 0)
     assert asked["response_format"]["json_schema"]["schema"] == schema(1)
+
+
+def test_every_answer_of_a_judge_has_its_status_and_bad_ones_are_asked_again_on_demand(call):
+    good = json.dumps({"entity_diagnostics": [SAID]})
+    pages = ["a", "b", "c", "d", "e"]
+    with serving(good, "sorry", "refused", "truncated", "too_large", then=good) as server:
+        first = judge_pages(call(server), *pages)
+        assert first == ["ok", "bad_json", "refused", "truncated", "api_error"]
+        # What was never answered is asked again in any case.
+        assert judge_pages(call(server), *pages) == [*first[:4], "ok"]
+        assert len(server.calls) == 6
+        assert judge_pages(call(server, retry="bad"), *pages) == ["ok"] * 5
+        assert len(server.calls) == 9
+
+
+def test_pages_beyond_a_limit_of_calls_are_missing_not_failed(call):
+    with serving(then=json.dumps({"entity_diagnostics": [SAID]})) as server:
+        assert judge_pages(call(server, max_calls=2), "a", "b", "c") == ["ok", "ok", "missing"]
+        assert len(server.calls) == 2

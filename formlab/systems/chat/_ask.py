@@ -28,13 +28,15 @@ class Ask:
 
     `asked` is what the user message says beside the pages, as JSON; `schema` is that of the
     answer, None for plain text; `read` takes the answer's value and a `Place` and gives rows of
-    *records*; `blank` are the rows that stand where there is no usable answer.
+    *records*; `blank` are the rows that stand where there is no usable answer; `lacking` says what
+    a document lacks that cannot be asked about.
     """
 
     asked: Row
     schema: Schema | None
     read: Callable[[Any, Place], list[Row]]
     blank: list[Row] = field(default_factory=list)
+    lacking: str = ""
 
 
 def listed(item: Schema) -> Schema:

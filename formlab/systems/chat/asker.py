@@ -41,11 +41,12 @@ class Asker:
     client, store
         What answers, and where answers are kept.
     form
-        How JSON is asked for: with a ``schema`` that the server enforces, in the ``prompt`` alone,
-        or ``auto``: the first, and where the server rejects that, the second.
+        How JSON is asked for, one of `FORMS`; or ``auto``: the first of them that the server takes.
     retry
         ``bad`` to ask again what was answered with broken JSON, refused or cut short. What was
         never answered, for an error of the API, is asked again in any case.
+    may_ask
+        False to take what the store has, whatever it is, and call nothing.
 
     Raises
     ------
@@ -54,15 +55,22 @@ class Asker:
     """
 
     def __init__(
-        self, client: Client, store: Store, *, form: str = "auto", retry: str = ""
+        self,
+        client: Client,
+        store: Store,
+        *,
+        form: str = "auto",
+        retry: str = "",
+        may_ask: bool = True,
     ) -> None:
         if form not in ("auto", *FORMS):
             raise UnknownName.of("way to ask for JSON", form, ("auto", *FORMS))
         if retry not in RETRIES:
             raise UnknownName.of("retry", retry, ("bad",))
-        self.client, self.store, self.retry = client, store, retry
+        self.client, self.store, self.retry, self.may_ask = client, store, retry, may_ask
         self.forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
-        self._has_schema: bool | None = None
+        # The first way to ask that was ever answered.
+        self._first: int | None = None
 
     def answer(self, prompt: Prompt) -> Answer:
         """The stored answer, or a new one that is stored before this returns.
@@ -76,8 +84,10 @@ class Asker:
         """
         keys = self._keys(prompt)
         seen = self.store.get(keys)
-        if seen is not None and not self._again(seen):
+        if seen is not None and not (self.may_ask and self._again(seen)):
             return seen
+        if not self.may_ask:
+            raise Stopped("no answer yet")
         while not self._claimed(keys, seen):
             newer = self.store.get(keys)
             if newer is not None and newer != seen:
@@ -113,20 +123,18 @@ class Asker:
         messages = prompt.messages()
         if prompt.schema is None:
             return self._kept(prompt, keys[0], self.client.ask(messages))
-        tried, attempts = dict(zip(self.forms, keys, strict=True)), 0
-        if len(tried) > 1 and self._has_schema is False:
-            del tried[FORMS[0]]
-        reply, form = Reply(), FORMS[0]
-        for form in tried:
-            held = prompt.schema if form == FORMS[0] else None
-            reply = self.client.ask(messages, schema=held)
+        reply, attempts, place = Reply(), 0, 0
+        for place in range(self._first or 0, len(self.forms)):
+            form = self.forms[place]
+            held = None if form == "prompt" else prompt.schema
+            reply = self.client.ask(messages, schema=held, form=form)
             attempts += reply.attempts
             if reply.finish != "bad_request":
                 break
         if reply.text is not None:
             # One page that a schema does not suit says nothing of the server.
-            self._has_schema = self._has_schema or form == FORMS[0]
-        return self._kept(prompt, tried[form], dataclasses.replace(reply, attempts=attempts))
+            self._first = place if self._first is None else min(self._first, place)
+        return self._kept(prompt, keys[place], dataclasses.replace(reply, attempts=attempts))
 
     def _kept(self, prompt: Prompt, key: str, reply: Reply) -> Answer:
         same = ("finish", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")

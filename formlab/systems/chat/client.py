@@ -14,8 +14,9 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.chat._gate import Gate
 from formlab.systems.chat.prices import Budget, Price
 
-# Ways to ask for JSON: the server holds the model to a schema, or the prompt asks for it.
-FORMS = ("schema", "prompt")
+# Ways to ask for JSON: the server holds the model to a schema as OpenAI's takes it, or as servers
+# over llama.cpp do, or the prompt alone asks for it.
+FORMS = ("schema", "object", "prompt")
 # What is worth asking again, beside 5xx; of these, the ones that say the server has too much to do.
 _AGAIN, _OVERRUN = (408, 409, 425, 429), (429, 503, 529)
 # No further call can succeed: a wrong key, a model or an address that is not there.
@@ -23,6 +24,8 @@ _HOPELESS = (401, 403, 404)
 _NO_QUOTA = "insufficient_quota"
 _SHORTEST_KEY = 8
 _LONGEST_ERROR = 500
+# The server does not take the question as it is put.
+_UNSUITED = (400, 422)
 Messages = list[dict[str, Any]]
 
 
@@ -119,8 +122,12 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.model!r}, {self.address!r})"
 
-    def ask(self, messages: Messages, *, schema: dict[str, Any] | None = None) -> Reply:
+    def ask(
+        self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
+    ) -> Reply:
         """The answer to `messages`; with `schema`, the server holds the model to it.
+
+        `form` is the way to say so, ``schema`` or ``object``.
 
         Raises
         ------
@@ -133,7 +140,7 @@ class Client:
         for attempt in range(1, self.attempts + 1):
             try:
                 with self.gate.passing() as since, self.budget.call():
-                    reply = self._once(messages, schema, since)
+                    reply = self._once(self._body(messages, schema, form), since)
                 return dataclasses.replace(reply, attempts=attempt)
             except Unanswered as failed:
                 last = failed
@@ -141,7 +148,7 @@ class Client:
                 break
             self.gate.sleep(self._wait(attempt) if last.after is None else last.after)
         error = f"{last} (after {attempt} attempts)" if attempt > 1 else str(last)
-        if last.code in (400, 422):
+        if last.code in _UNSUITED:
             # The caller may ask in another way.
             return Reply(attempts=attempt, error=error, finish="bad_request")
         return Reply(attempts=attempt, error=error)
@@ -151,13 +158,11 @@ class Client:
         longest = min(self.patience, self.first_wait * 2 ** (attempt - 1))
         return longest * (0.5 + random.random() / 2)
 
-    def _once(self, messages: Messages, schema: dict[str, Any] | None, since: float) -> Reply:
+    def _once(self, body: dict[str, Any], since: float) -> Reply:
         start = time.perf_counter()
         try:
             # The plain method: the typed one walks through every message, pages included.
-            done: Any = self._client.post(
-                "/chat/completions", cast_to=object, body=self._body(messages, schema)
-            )
+            done: Any = self._client.post("/chat/completions", cast_to=object, body=body)
             choice = done["choices"][0]
             text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
         except Exception as error:  # Whatever a server does, it ends as this call's fate.
@@ -174,11 +179,13 @@ class Client:
             tokens_in=given, tokens_out=made, cost=cost, seconds=time.perf_counter() - start,
         )  # fmt: skip
 
-    def _body(self, messages: Messages, schema: dict[str, Any] | None) -> dict[str, Any]:
+    def _body(self, messages: Messages, schema: dict[str, Any] | None, form: str) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
-        if schema is not None:
-            form = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        if schema is not None and form == "object":
+            body["response_format"] = {"type": "json_object", "schema": schema}
+        elif schema is not None:
+            named = {"name": "answer", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
 
     def _failed(self, error: Exception, since: float) -> Unanswered:
@@ -186,6 +193,9 @@ class Client:
 
         why = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
         code = error.status_code if isinstance(error, openai.APIStatusError) else None
+        if code is not None and code >= 500 and "response_format" in why:
+            # Servers over llama.cpp call it an error of their own that they know no schema.
+            code = _UNSUITED[0]
         if code in _HOPELESS or getattr(error, "code", None) == _NO_QUOTA:
             self.gate.stop(why)
             raise NotAvailable(

@@ -65,19 +65,22 @@ class Page:
             return {}
         return dict(zip(BOX, placed, strict=True))
 
+    def image(self) -> Image.Image:
+        """The page in the size it is sent in."""
+        if files.read_bytes_start(self.path, 5) == b"%PDF-":
+            return _render(self.path, self.number, self.sent)
+        return files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
+
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
-        image = None
-        if files.read_bytes_start(self.path, 5) == b"%PDF-":
-            image = _render(self.path, self.number, self.sent)
-        elif self.sent == (int(self.size[0]), int(self.size[1])):
+        own = (int(self.size[0]), int(self.size[1]))
+        if files.read_bytes_start(self.path, 5) != b"%PDF-" and self.sent == own:
             with Image.open(self.path) as given:
                 kind = _AS_IS.get(given.format or "")
             if kind:
                 return _data_url(files.read_bytes(self.path), kind)
-        image = image or files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
         stream = io.BytesIO()
-        image.save(stream, "JPEG", quality=_QUALITY)
+        self.image().save(stream, "JPEG", quality=_QUALITY)
         return _data_url(stream.getvalue(), "image/jpeg")
 
 

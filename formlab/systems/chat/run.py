@@ -21,6 +21,7 @@ from formlab.systems.chat._gate import Stopped
 from formlab.systems.chat.answers import content
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.images import Page, pages
+from formlab.systems.chat.readings import Readings
 from formlab.systems.chat.store import Answer
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE, Corpus, Predictions
@@ -51,12 +52,28 @@ class Result:
 class Looks:
     """How pages are shown: longest side in pixels, pages at most, and the unit of boxes.
 
-    With ``limit=0`` no page is shown.
+    With ``limit=0`` no page is shown; with `readings`, what an OCR engine reads stands for it.
     """
 
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
+    readings: Readings | None = None
+
+    def in_key(self, page: Page) -> Row:
+        """What stands for a page in the key of an answer."""
+        return self._text(page) or _image(page.shape)
+
+    def in_call(self, page: Page) -> Row:
+        """What stands for a page in the message to the model."""
+        return self._text(page) or _image(page.url())
+
+    def _text(self, page: Page) -> Row | None:
+        return {"type": "text", "text": self.readings.text(page)} if self.readings else None
+
+
+def _image(url: Any) -> Row:
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def questions(
@@ -89,7 +106,7 @@ def results(
     found: dict[int, Result] = {}
     pool = ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="chat")
     try:
-        with _progress() as progress:
+        with _progress(shown=asker.may_ask) as progress:
             bar = progress.add_task(asker.client.model, total=len(todo), cost="", bad=0)
             running: dict[Future[Result], int] = {
                 pool.submit(_result, question, asker, root, looks): place
@@ -111,14 +128,14 @@ def results(
     return [found[place] for place in range(len(todo))]
 
 
-def _progress() -> Progress:
+def _progress(*, shown: bool) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn("answers, {task.fields[bad]} unusable{task.fields[cost]}"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         # A report is no place for a bar that moves.
-        disable=os.environ.get("FORMLAB_REPORT") == "1",
+        disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
     )  # fmt: skip
 
 
@@ -127,24 +144,23 @@ def _spent(asker: Asker) -> str:
 
 
 def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -> Result:
-    try:
-        shown = _pages(question.document, root, looks)
-    except (DataMissing, DataBroken) as error:
-        return _failed(question, "missing", str(error))
+    if question.ask.lacking:
+        return _failed(question, "missing", question.ask.lacking)
 
-    def said(show: Callable[[Page], Any]) -> list:
+    def said(show: Callable[[Page], Row]) -> list:
         both = messages(question.prompt, question.ask.asked, shown, show=show)
         return with_schema(both, question.ask.schema) if question.ask.schema else both
 
     def status(answer: Answer) -> str:
         return _read(question, answer, shown, looks).status
 
-    prompt = Prompt(
-        said(lambda page: page.shape), lambda: said(Page.url), question.ask.schema, status,
-        question.task.name,
-        question.document["doc_id"], json.dumps([_kept(page, root) for page in shown]),
-    )  # fmt: skip
     try:
+        shown = _pages(question.document, root, looks)
+        prompt = Prompt(
+            said(looks.in_key), lambda: said(looks.in_call), question.ask.schema, status,
+            question.task.name,
+            question.document["doc_id"], json.dumps([_kept(page, root) for page in shown]),
+        )  # fmt: skip
         return _read(question, asker.answer(prompt), shown, looks)
     except (DataMissing, DataBroken) as error:
         # A page whose header is sound and whose picture is not.
@@ -162,7 +178,7 @@ def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
     if root is None or document["image"] is None:
         raise DataMissing("this document has no image", where=document["doc_id"])
     meta = json.loads(document["meta"] or "{}")
-    names = meta.get("pages") if isinstance(meta, dict) else None
+    names = meta.get("pages") or meta.get("images") if isinstance(meta, dict) else None
     paths = [root / name for name in names or [document["image"]]]
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
@@ -196,6 +212,11 @@ def _failed(
     return Result(question, status, [dict(row) for row in question.ask.blank], why, answer)
 
 
+def _reason(why: str, question: Question) -> str:
+    told = why.startswith("not asked") or why == question.ask.lacking
+    return why if told else "documents without a page to show"
+
+
 def predictions(
     corpus: Corpus, found: list[Result], *, name: str, settings: Row, store: str
 ) -> Predictions:
@@ -218,7 +239,7 @@ def predictions(
         responses.append(row)
         notes[f"answers {result.status}"] += 1
         for why in result.changes if answer is None else ():
-            notes[why if why.startswith("not asked") else "documents without a page to show"] += 1
+            notes[_reason(why, result.question)] += 1
     return Predictions(
         records=tables.table("records", records),
         responses=tables.table("responses", responses),

@@ -16,12 +16,13 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.systems.chat import _formcraft, _pages, _vrdu
+from formlab.systems.chat import _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.images import Page
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 BOXES = ("thousandths", "pixels", "none")
+LOOKS = ("image", "text")
 
 
 @dataclass(frozen=True)
@@ -29,36 +30,42 @@ class Task:
     """One thing a model is asked about every document of a benchmark.
 
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
-    gold records (questions are in them) and gives what to ask, or None; `boxes` says whether the
-    answer has any.
+    gold records (questions are in them) and gives what to ask, or None; `places` is what the
+    answer has to say where things are, if anything: ``boxes`` or ``points``. A task that is not
+    `usual` is asked where it is named only.
     """
 
     name: str
     kind: str
     make: Callable[[Row, list[Row]], Ask | None]
-    boxes: bool = True
+    places: str = "boxes"
+    usual: bool = True
 
 
 TASKS: dict[str, tuple[Task, ...]] = {
     "formcraft": (
         Task("formcraft_extraction", "layout", _formcraft.extraction),
-        Task("formcraft_vqa", "vqa", partial(_formcraft.items, "vqa"), boxes=False),
+        Task("formcraft_vqa", "vqa", partial(_formcraft.items, "vqa"), places=""),
         Task(
             "formcraft_consistency", "consistency",
-            partial(_formcraft.items, "consistency"), boxes=False,
+            partial(_formcraft.items, "consistency"), places="",
         ),
     ),
     "vrdu": (Task("vrdu_extraction", "entity", _vrdu.extraction),),
     "fincriticaled": (
-        Task("fincriticaled_transcription", "text", _pages.transcription, boxes=False),
+        Task("fincriticaled_transcription", "text", _pages.transcription, places=""),
     ),
     "funsd": (Task("funsd_extraction", "text", _pages.funsd),),
-    "sroie": (Task("sroie_extraction", "text", _pages.sroie, boxes=False),),
+    "sroie": (Task("sroie_extraction", "text", _pages.sroie, places=""),),
+    "formfactory": (
+        Task("formfactory_lines", "click", _formfactory.lines, places="points"),
+        Task("formfactory_actions", "click", _formfactory.actions, places="points", usual=False),
+    ),
 }  # fmt: skip
 
 
 def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
-    """The tasks of a benchmark; those of `wanted`, names between commas, if it is not empty.
+    """The usual tasks of a benchmark, or those of `wanted`, names between commas.
 
     Raises
     ------
@@ -78,26 +85,32 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     full = {name if name in every else f"{benchmark}_{name}" for name in names}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
-    return tuple(task for name, task in every.items() if not full or name in full)
+    return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
 
 
-def prompt_of(task: Task, *, prompts: str = "", boxes: str = BOXES[0]) -> str:
+def prompt_of(
+    task: Task, *, prompts: str = "", boxes: str = BOXES[0], pages: str = LOOKS[0]
+) -> str:
     """The instructions of a task: the user's own where `prompts` has them, else formlab's.
 
     Raises
     ------
     DataMissing, UnknownName
-        If `prompts` is no folder, or `boxes` is not a way to give boxes.
+        If `prompts` is no folder, `boxes` is not a way to give boxes, or `pages` to show pages.
 
     Examples
     --------
     >>> "in pixels" in prompt_of(TASKS["funsd"][0], boxes="pixels")
     True
     """
-    if boxes not in BOXES:
-        raise UnknownName.of("way to give boxes", boxes, BOXES)
+    ways = BOXES[:2] if task.places == "points" else BOXES
+    if boxes not in ways:
+        raise UnknownName.of(f"way to give {task.places or 'boxes'}", boxes, ways)
+    if pages not in LOOKS:
+        raise UnknownName.of("way to show pages", pages, LOOKS)
     own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
-    parts = [task.name, f"boxes_{boxes}"] if task.boxes else [task.name]
+    parts = [task.name, *([f"{task.places}_{boxes}"] if task.places else [])]
+    parts += ["pages_text"] if pages == "text" else []
     return "\n".join(_text(name, own).strip() + "\n" for name in parts).strip()
 
 
@@ -129,10 +142,10 @@ def version_of(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()[:8]
 
 
-def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page], Any]) -> list:
+def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page], Row]) -> list:
     """The two messages of a question: the instructions, then what is asked and the pages.
 
-    `show` makes of a page what stands for it: a data URL in a call, its shape in a key.
+    `show` makes of a page the part of the message that stands for it.
     """
     content: list[Row] = []
     if asked:
@@ -141,10 +154,12 @@ def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page
     for page in pages:
         if len(pages) > 1:
             content.append({"type": "text", "text": f"Page {page.number}:"})
-        content.append({"type": "image_url", "image_url": {"url": show(page)}})
-    if not content:
-        content.append({"type": "text", "text": "{}"})
-    return [{"role": "system", "content": prompt}, {"role": "user", "content": content}]
+        content.append(show(page))
+    said: Any = content
+    if all(part["type"] == "text" for part in content):
+        # Plain text: servers of models that see no images leave out lists without a word.
+        said = "\n\n".join(part["text"] for part in content) or "{}"
+    return [{"role": "system", "content": prompt}, {"role": "user", "content": said}]
 
 
 def with_schema(said: list, schema: Row) -> list:

@@ -1,0 +1,88 @@
+"""FormFactory's task for a model: where to click on the screenshots, and what to type there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from formlab.benchmarks.formcraft.tidy import as_text
+from formlab.metrics._lines import parse_lines
+from formlab.systems.chat._ask import (
+    NUMBER,
+    PAGE,
+    TEXT,
+    Ask,
+    Place,
+    Row,
+    WrongShape,
+    closed,
+    items_of,
+    listed,
+)
+
+ACTIONS = closed(actions=listed(closed(page=PAGE, x=NUMBER, y=NUMBER, value=TEXT)))
+_BLANK = {"task": "click", "path": None, "kind": "page"}
+
+
+def lines(document: Row, gold: list[Row]) -> Ask:
+    """The actions as FormFactory has them, a line each: ``[x, y] value``."""
+    del gold
+    return Ask(_asked(document), None, line_rows, [_BLANK], lacking=_lacking(document))
+
+
+def actions(document: Row, gold: list[Row]) -> Ask:
+    """The actions as JSON."""
+    del gold
+    return Ask(_asked(document), ACTIONS, action_rows, [_BLANK], lacking=_lacking(document))
+
+
+def _asked(document: Row) -> Row:
+    return {"FORM": document["template"], "TEXT": document["context"]}
+
+
+def _lacking(document: Row) -> str:
+    return "" if document["context"] else "this instance has no text to fill the form in from"
+
+
+def line_rows(value: Any, place: Place) -> list[Row]:
+    """The output as it stands, and the actions in it.
+
+    Raises
+    ------
+    WrongShape
+        If there is text and no line of it starts with a point.
+    """
+    said = as_text(value)
+    found = parse_lines(said)
+    if not found:
+        raise WrongShape("no line '[x, y] value'")
+    rows = [(line.x, line.y, line.value, line.page) for line in found]
+    return _rows(said, rows, place)
+
+
+def action_rows(value: Any, place: Place) -> list[Row]:
+    """The actions of a JSON answer, and the same as lines for whoever reads the output as text."""
+    found = []
+    for item in items_of(value, "actions"):
+        x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
+        found.append((x, y, as_text(item.get("value")), page))
+    said = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, _ in found)
+    return _rows(said, found, place)
+
+
+def _rows(said: str, found: list[tuple[float, float, str, float]], place: Place) -> list[Row]:
+    rows: list[Row] = [_BLANK | {"value": said}]
+    for number, (x, y, value, page) in enumerate(found):
+        known = math.isfinite(page)
+        row = {"task": "click", "path": f"/lines/{number}", "kind": "line", "value": value}
+        row |= place(page if known else 1, [x, y, x, y])
+        # Without its page a click is on whichever screenshot it suits.
+        rows.append(row if known else row | {"page": None})
+    return rows
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

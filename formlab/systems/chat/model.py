@@ -1,0 +1,200 @@
+"""A model as a system: it answers many questions at once, so it runs itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.systems._spec import Reader, System
+from formlab.systems.chat._options import RUNNING, SHAPING, client_of
+from formlab.systems.chat.asker import Asker
+from formlab.systems.chat.client import Client
+from formlab.systems.chat.readings import Readings
+from formlab.systems.chat.run import Looks, predictions, questions, results
+from formlab.systems.chat.store import Store
+from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
+from formlab.tables import Corpus, Predictions
+
+PREFIX = "chat:"
+STORE, HEAD, READINGS = "answers.sqlite", "run.json", "pages"
+# What the head of a run remembers so that it can be read unfinished; another run may change it.
+_REMEMBERED = ("store", "prompts", "limit")
+
+
+@dataclass(frozen=True)
+class ChatSystem(System):
+    """A model at any endpoint that speaks OpenAI's protocol.
+
+    Settings: those of `SHAPING` and `RUNNING`. `extra` is JSON put into the body of each call, and
+    null in it takes a member out (``{"temperature": null}``); `store` is a file of answers that
+    runs may share; `max_calls=0` asks nothing and takes what the store has. With ``pages=text``
+    a model that sees no images gets what an OCR engine reads on them.
+    """
+
+    model: str = ""
+
+    def run_name(self, settings: dict[str, Any]) -> str:
+        """The model's name, with the settings that shape answers and are not at their default."""
+        return super().run_name({k: v for k, v in settings.items() if k in SHAPING})
+
+    def run(
+        self,
+        corpus: Corpus,
+        *,
+        out: str | Path,
+        settings: dict[str, Any] | None = None,
+        limit: int | None = None,
+        name: str | None = None,
+    ) -> Predictions:
+        """Ask the model about the documents of `corpus` and save the predictions in `out`.
+
+        Every answer is on disk before it counts, and the same call after a crash asks nothing
+        again that was answered. A document without a usable answer has records with the reason as
+        their status, one that was not asked for a limit of money or calls the status `missing`.
+
+        Raises
+        ------
+        NotAvailable
+            If no call can succeed, or `max_cost` is given and the model has no price.
+        DataBroken
+            If `out` holds a run of another benchmark, split, model or of other settings.
+        """
+        given = self.defaults | (settings or {})
+        out = Path(out)
+        plan = _Plan.of(self.model, given, corpus)
+        head = {
+            "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
+            "settings": plan.said, "name": name or self.run_name(given),
+        }  # fmt: skip
+        _check_same(out, head)
+        remembered = {
+            "store": str(Path(given["store"]).resolve()) if given["store"] else "",
+            "prompts": str(Path(given["prompts"]).resolve()) if given["prompts"] else "",
+            "limit": limit,
+        }
+        files.write_json(out / HEAD, head | remembered)
+        # Predictions of before would look complete while this run is under way.
+        (out / "manifest.json").unlink(missing_ok=True)
+        made = plan.made(corpus, given, out=out, name=head["name"], limit=limit)
+        made.save(out)
+        return made
+
+
+def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
+    """What the store of a run under way (or killed) holds so far; None if `folder` is no such run.
+
+    Nothing is asked. Documents of the run that have no answer yet are `missing`.
+
+    Raises
+    ------
+    DataBroken
+        If the run was made with another benchmark, split, prompts or pages than there are now.
+    """
+    file = folder / HEAD
+    head = files.read_json(file) if file.is_file() else None
+    if not isinstance(head, dict) or not str(head.get("system")).startswith(PREFIX):
+        return None
+    try:
+        said = head["settings"]
+        given = SHAPING | RUNNING | {name: said[name] for name in SHAPING}
+        given |= {"base_url": said["address"]} | {n: head[n] or "" for n in _REMEMBERED[:2]}
+        limit, name, model = head["limit"], head["name"], said["model"]
+    except (KeyError, TypeError) as error:
+        raise DataBroken(f"the head of this run lacks {error}", where=file) from error
+    if not Path(given["store"] or folder / STORE).is_file():
+        return None
+    _check_same(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
+    plan = _Plan.of(model, given, corpus)
+    _check_same(folder, {"settings": plan.said})
+    return plan.made(corpus, given, out=folder, name=name, limit=limit, ask=False)
+
+
+def system(name: str) -> ChatSystem:
+    """The system of a name such as ``chat:gpt-4o``.
+
+    Raises
+    ------
+    UnknownName
+        If the name has no model in it.
+
+    Examples
+    --------
+    >>> system("chat:my-model").run_name({"temperature": 0.5, "concurrency": 4})
+    'chat:my-model(temperature=0.5)'
+    """
+    model = name.removeprefix(PREFIX).strip()
+    if not name.startswith(PREFIX) or not model:
+        raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
+    return ChatSystem(
+        name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
+        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), model=model,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a run asks and with what; `said` are the settings that shape its answers."""
+
+    client: Client
+    prompts: dict[str, tuple[Task, str]]
+    said: dict[str, Any]
+
+    @classmethod
+    def of(cls, model: str, given: dict[str, Any], corpus: Corpus) -> _Plan:
+        chosen = tasks_of(corpus.benchmark, given["tasks"])
+        if given["prompts"]:
+            check_prompts(given["prompts"], corpus.benchmark)
+        shown = {key: given[key] for key in ("prompts", "boxes", "pages")}
+        prompts = {task.name: (task, prompt_of(task, **shown)) for task in chosen}
+        client = client_of(model, given)
+        said = {k: given[k] for k in SHAPING} | {"model": model, "address": client.address}
+        said |= {f"prompt {n}": version_of(prompt) for n, (_, prompt) in prompts.items()}
+        return cls(client, prompts, said)
+
+    def made(
+        self,
+        corpus: Corpus,
+        given: dict[str, Any],
+        *,
+        out: Path,
+        name: str,
+        limit: int | None,
+        ask: bool = True,
+    ) -> Predictions:
+        """The predictions from the answers that are there and, if it may `ask`, from new ones."""
+        readings = None
+        if given["pages"] == "text":
+            readings = Readings(out / READINGS, unit=given["boxes"])
+        looks = Looks(given["image_limit"], given["max_pages"], given["boxes"], readings)
+        todo = list(questions(corpus, self.prompts, limit=limit))
+        with Store(given["store"] or out / STORE) as store:
+            asker = Asker(self.client, store, form=given["form"], retry=given["retry"], may_ask=ask)
+            found = results(
+                todo, asker, root=corpus.root, looks=looks, workers=given["concurrency"]
+            )
+        versions = {"openai": metadata.version("openai"), "formlab": files.version()}
+        if readings:
+            versions["rapidocr"] = metadata.version("rapidocr")
+        return predictions(
+            corpus, found, name=name, settings=self.said | versions, store=store.path.name
+        )
+
+
+def _check_same(out: Path, head: dict[str, Any]) -> None:
+    file = out / HEAD
+    if file.is_file():
+        before = files.read_json(file)
+        other = [key for key in head if before.get(key) != json.loads(json.dumps(head[key]))]
+        if other:
+            said = ", ".join(f"{k} {before.get(k)!r}, now {head[k]!r}" for k in other)
+            raise DataBroken(f"this folder holds another run: {said}", where=out, remedy="--out")
+
+
+def _no_pages(settings: dict[str, Any], threads: int) -> Reader:
+    del settings, threads
+    raise NotAvailable("a model is not run page by page", remedy="ChatSystem.run")

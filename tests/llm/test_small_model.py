@@ -1,0 +1,145 @@
+"""A real small model behind a real server: text-only tasks, JSON held to a schema.
+
+It is far too small to read a form. What is tested is the way there and back: the schema that its
+server takes, a run killed and gone on with, and every answer counted.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from formlab import analysis, benchmarks, charts, formats
+from formlab.benchmarks.formcraft import drafts as file
+from formlab.systems import chat, drafts
+
+PYTHON = os.environ.get("FORMLAB_LLM_PYTHON")
+MODEL = "gemma-3-270m"
+FORMS = 2
+# Few tokens: what is asked for is the shape of an answer.
+SETTINGS = {
+    "pages": "text", "boxes": "none", "tasks": "vqa,consistency", "max_tokens": 160,
+    "concurrency": 1, "timeout": 1200.0, "attempts": 2,
+}  # fmt: skip
+STAND_ALONE = """
+import json, sys
+from formlab import benchmarks
+from formlab.systems import chat
+settings = json.loads(sys.argv[3])
+chat.system("chat:gemma-3-270m").run(
+    benchmarks.load("formcraft"), out=sys.argv[1], limit=int(sys.argv[2]), settings=settings
+)
+"""
+
+pytestmark = pytest.mark.skipif(not PYTHON, reason="a real model: make test-llm runs it")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The address of the server, and a function that counts the answers it has given."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "log"
+    cache = Path(os.environ.get("FORMLAB_LLM_MODELS", folder)) / f"{MODEL}.gguf"
+    program = Path(__file__).with_name("server.py")
+    with log.open("w") as lines:
+        process = subprocess.Popen(
+            [PYTHON, program, cache, str(port)], stdout=lines, stderr=subprocess.STDOUT
+        )
+    try:
+        url = f"http://127.0.0.1:{port}/v1"
+        _wait(process, url, log)
+        yield url, lambda: log.read_text().count('/v1/chat/completions HTTP/1.1" 200')
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait(process, url, log):
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            pytest.fail(f"the server did not start:\n{log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=5) as answer:
+                assert json.load(answer)["data"][0]["id"] == MODEL
+                return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail("the server did not answer within five minutes")
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+@pytest.fixture(scope="module")
+def run(server, tmp_path_factory):
+    """A run that was killed in the middle, read as it lay, and gone on with."""
+    url, answered = server
+    out = tmp_path_factory.mktemp("run")
+    settings = SETTINGS | {"base_url": url}
+    killed = subprocess.Popen(
+        [sys.executable, "-c", STAND_ALONE, str(out), str(FORMS), json.dumps(settings)]
+    )
+    end = time.monotonic() + 3600
+    while answered() < 2 and killed.poll() is None and time.monotonic() < end:
+        time.sleep(0.2)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    corpus = benchmarks.load("formcraft")
+    part = formats.read_predictions(out, corpus)
+    before = answered()
+    whole = chat.system(f"chat:{MODEL}").run(corpus, out=out, limit=FORMS, settings=settings)
+    return corpus, part, before, whole, answered()
+
+
+def test_the_answers_of_a_killed_run_count_and_no_answered_call_is_made_again(run):
+    _, part, before, whole, after = run
+    total = whole.responses.height
+    kept = part.responses.filter(part.responses["status"] != "missing").height
+    assert 0 < kept < total
+    # The call in flight when it was killed may be answered to nobody, and is made again.
+    assert total <= after <= total + 1
+    assert after - before <= total - kept
+
+
+def test_a_server_that_knows_schemas_gives_whole_json_unless_it_is_cut_short(run, capsys):
+    corpus, _, _, whole, _ = run
+    statuses = whole.responses["status"].to_list()
+    assert set(statuses) <= {"ok", "bad_json", "truncated"}
+    for text, status in whole.responses.select("text", "status").rows():
+        if status != "truncated":
+            assert isinstance(json.loads(text)["answers"], list)
+    evaluation = analysis.evaluate(corpus, whole)
+    counts = charts.answer_counts(evaluation)
+    assert counts["answers"].sum() == len(statuses)
+    asked = whole.responses
+    with capsys.disabled():
+        print(f"\n{MODEL}, {FORMS} forms, {asked.height} calls:")
+        print(charts.answer_table(evaluation))
+        print(asked.select("tokens_in", "tokens_out", "seconds").sum())
+        summary = analysis.summarise(evaluation, by=(), resamples=0)
+        print(summary.filter(summary["slice"] == "all").select("metric", "value", "n_cases"))
+
+
+def test_questions_are_drafted_and_held_against_the_form(server, tmp_path, capsys):
+    url, _ = server
+    corpus = benchmarks.load("formcraft")
+    settings = {"base_url": url, "max_tokens": 400, "concurrency": 1, "timeout": 1200.0}
+    made = drafts.items("vqa", corpus, model=MODEL, out=tmp_path, settings=settings, limit=1)
+    assert file.read(tmp_path) == sorted(made, key=lambda draft: draft.key)
+    assert {draft.status for draft in made} <= {"ok", "bad_json", "truncated"}
+    with capsys.disabled():
+        print(f"\ndrafts: {drafts.counts(made)}")

@@ -1,0 +1,120 @@
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from formlab import analysis, benchmarks, formats
+from formlab.errors import DataBroken
+from formlab.systems import chat
+from tests.systems.scripted_server import serving
+
+FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
+STAND_ALONE = """
+import sys
+from formlab import benchmarks
+from formlab.systems import chat
+settings = {"base_url": sys.argv[1], "concurrency": 2, "tasks": "extraction"}
+chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return benchmarks.load("formcraft")
+
+
+def ran(server, corpus, out, **settings):
+    given = {"base_url": server.url, "tasks": "extraction", "attempts": 1, "concurrency": 1}
+    return chat.system("chat:m").run(corpus, out=out, limit=3, settings=given | settings)
+
+
+def test_of_a_run_that_was_killed_the_answers_count_and_the_rest_is_missing(tmp_path, corpus):
+    with serving(then=FORM, delay=0.2) as server:
+        killed = subprocess.Popen(
+            [sys.executable, "-c", STAND_ALONE, server.url, str(tmp_path)],
+            env=os.environ | {"FORMLAB_REPORT": "1"},
+        )
+        end = time.monotonic() + 60
+        while len(server.calls) < 5 and time.monotonic() < end:
+            time.sleep(0.02)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        time.sleep(0.3)
+        calls = len(server.calls)
+        found = formats.read_predictions(tmp_path, corpus)
+        # Reading asks nothing.
+        assert len(server.calls) == calls
+    with sqlite3.connect(tmp_path / "answers.sqlite") as base:
+        kept = base.execute("SELECT count(*) FROM answers").fetchone()[0]
+    assert 0 < kept <= calls
+    counts = dict(found.responses["status"].value_counts().iter_rows())
+    assert counts == {"ok": kept, "missing": corpus.documents.height - kept}
+    missing = found.responses.filter(status="missing")
+    assert set(missing["error"]) == {"not asked: no answer yet"}
+    assert found.notes["not asked: no answer yet"] == missing.height
+    # No document is lost on the way to the scores.
+    evaluation = analysis.evaluate(corpus, found)
+    assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height
+
+
+def test_an_unfinished_run_reads_as_the_finished_one_once_all_is_answered(tmp_path, corpus):
+    with serving("truncated", "too_large", then=FORM) as server:
+        whole = ran(server, corpus, tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    found = formats.read_predictions(tmp_path, corpus)
+    assert found.records.equals(whole.records)
+    assert found.responses.equals(whole.responses)
+    assert sorted(found.responses["status"]) == ["api_error", "ok", "truncated"]
+    assert (found.settings, found.system) == (whole.settings, whole.system)
+
+
+def test_an_unfinished_run_remembers_a_store_and_prompts_from_elsewhere(tmp_path, corpus):
+    own = tmp_path / "prompts"
+    own.mkdir()
+    (own / "formcraft_extraction.md").write_text("Read it all.")
+    with serving(then=FORM) as server:
+        store = str(tmp_path / "shared.sqlite")
+        ran(server, corpus, tmp_path / "run", store=store, prompts=str(own))
+    (tmp_path / "run" / "manifest.json").unlink()
+    found = formats.read_predictions(tmp_path / "run", corpus)
+    assert set(found.responses["status"]) == {"ok"}
+    # Of a prompt that has changed since nobody can tell what was asked.
+    (own / "formcraft_extraction.md").write_text("Read some.")
+    with pytest.raises(DataBroken, match="another run: settings"):
+        formats.read_predictions(tmp_path / "run", corpus)
+
+
+def test_an_unfinished_run_of_another_benchmark_is_refused(tmp_path, corpus):
+    with serving(then=FORM) as server:
+        ran(server, corpus, tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(DataBroken, match="benchmark 'formcraft', now 'vrdu'"):
+        formats.read_predictions(tmp_path, benchmarks.load("vrdu"))
+
+
+def test_a_head_that_lacks_something_is_one_error(tmp_path, corpus):
+    (tmp_path / "run.json").write_text(json.dumps({"system": "chat:m", "settings": {}}))
+    with pytest.raises(DataBroken, match="lacks"):
+        formats.read_predictions(tmp_path, corpus)
+
+
+def test_the_status_of_every_answer_is_counted_by_task_and_over_all(tmp_path, corpus):
+    # Three forms: one answer cut short, one refused, one repaired; nothing else was asked.
+    with serving("truncated", "refused", then=f"Here: {FORM}") as server:
+        found = ran(server, corpus, tmp_path)
+    summary = analysis.summarise(analysis.evaluate(corpus, found), resamples=0)
+    rows = summary.filter(slice="task=layout")
+    counted = {row["metric"]: (row["value"], row["n_cases"]) for row in rows.to_dicts()}
+    third = pytest.approx(1 / 3)
+    assert counted == {
+        "usable_answers": (third, 3), "valid_answers": (0, 3), "repaired_answers": (third, 3),
+        "bad_json_answers": (0, 3), "refused_answers": (third, 3),
+        "truncated_answers": (third, 3), "failed_calls": (0, 3),
+    }  # fmt: skip
+    whole = summary.filter(slice="all", metric="usable_answers")
+    assert whole.select("n_cases", "n_missing", "n_undefined").row(0) == (3, 2, 0)

@@ -9,10 +9,23 @@ from formlab.arena.actions import Action, Click, Press, Scroll, Type
 from formlab.arena.session import VIEWPORT, Seen, Target
 
 
+class Unusable(Exception):
+    """An answer that no action could be read from, with its status: it costs a look."""
+
+    def __init__(self, status: str, why: str) -> None:
+        super().__init__(f"{status}: {why}")
+        self.status = status
+
+
+class Halted(Exception):
+    """A system that can answer no more, for a limit of calls or money: the run ends."""
+
+
 class Agent(Protocol):
     """Anything with a name that turns what it sees into actions.
 
-    `knows_targets` asks for the controls' boxes, which a model is never given.
+    `knows_targets` asks for the controls' boxes, which a model is never given. An agent may also
+    have a `note`, a dict that is logged after each of its answers.
     """
 
     name: str
@@ -20,6 +33,26 @@ class Agent(Protocol):
 
     def act(self, seen: Seen) -> list[Action]:
         """The next actions, in pixels of the image; none when there is nothing left to do."""
+
+
+class OneByOne:
+    """An agent that plans many actions at a look, asked for one: it gives them one a look.
+
+    Parameters
+    ----------
+    agent
+        The one that plans; it looks again when its plan is carried out.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self._left = agent, list[Action]()
+        self.name, self.knows_targets = agent.name, agent.knows_targets
+
+    def act(self, seen: Seen) -> list[Action]:
+        """The next action of the plan; none when there is nothing left to do."""
+        if not self._left:
+            self._left = list(self.agent.act(seen))
+        return [self._left.pop(0)] if self._left else []
 
 
 class Oracle:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formlab import files
-from formlab.arena import ruler
+from formlab.arena import ruler, watch
 from formlab.arena.actions import (
     Action,
     Click,
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 
 VIEWPORT = (1280, 800)
 LONGEST = 20_000
-_TARGETS = """() => [...document.querySelectorAll('[data-field], input, select, textarea, button')]
-  .filter(e => e.type !== 'hidden' && !e.disabled && e.checkVisibility())
-  .map(e => { const b = e.getBoundingClientRect(); return {
-    field: e.dataset.field || e.name || e.id || '', option: e.dataset.option ?? null,
-    kind: e.tagName === 'INPUT' ? e.type : e.tagName.toLowerCase(),
-    value: e.type === 'file' ? (e.files[0]?.name ?? '') : (e.value ?? ''),
-    checked: e.checked ?? null,
-    options: e.tagName === 'SELECT' ? [...e.options].map(o => o.text) : null,
-    box: [b.left, b.top, b.right, b.bottom] }; })"""
-_AT = """([x, y]) => { const e = document.elementFromPoint(x, y);
-  const t = e && (e.closest('[data-field], input, select, textarea, button')
-    || e.closest('label')?.control); return t || null; }"""
-_SHOWN = """e => e && { field: e.dataset.field || e.name || e.id || e.tagName.toLowerCase(),
-  option: e.dataset.option ?? null, checked: e.checked ?? null,
-  value: e.type === 'file' ? (e.files[0]?.name ?? '') : (e.value ?? null),
-  box: (b => [b.left, b.top, b.right, b.bottom])(e.getBoundingClientRect()) }"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +53,8 @@ class Seen:
     """What an agent is given: a screenshot, the text, the files at hand.
 
     `targets` is empty unless the agent is one that may know where the controls are. `size` is
-    that of the image; `step` counts from 1.
+    that of the image; `step` counts from 1; `refused` says why actions since the last look were not
+    carried out.
     """
 
     step: int
@@ -78,6 +63,7 @@ class Seen:
     text: str
     files: tuple[str, ...]
     targets: tuple[Target, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class Session:
@@ -103,6 +89,9 @@ class Session:
         self.page, self.folder, self.text = page, folder, text
         self.scale, self.rulers, self.step = scale, rulers, 0
         self._chooser: FileChooser | None = None
+        self._refused: list[str] = []
+        self._watch = watch.Watch(page, folder)
+        self._now = watch.Now((0, 0), None, [])
         page.on("filechooser", self._opened)
         page.set_default_timeout(15_000)
 
@@ -118,26 +107,33 @@ class Session:
         """A screenshot, logged, with what else the agent may know."""
         self.step += 1
         image = self.folder / f"{self.step:03d}.png"
-        self.page.screenshot(path=image, animations="disabled", caret="initial")
+        self.page.screenshot(path=image, animations="disabled")
         if self.scale != 1 or self.rulers:
             shot = files.read_image(image)
             if self.scale != 1:
                 shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
             (ruler.draw(shot) if self.rulers else shot).save(image)
         size = files.image_size(image)
-        self._log({"step": self.step, "see": image.name, "size": size, "window": self._window})
+        _, screen = self._update()
+        if screen:
+            self.note(**screen)
+        self.note(see=image.name, size=size, window=self._window, **self._now.as_seen())
         found = self.targets() if targets else ()
         names = (
             sorted(item.name for item in self.uploads.iterdir()) if self.uploads.is_dir() else ()
         )
-        return Seen(self.step, image, size, self.text, tuple(names), found)
+        refused, self._refused = tuple(self._refused), []
+        return Seen(self.step, image, size, self.text, tuple(names), found, refused)
 
     def targets(self) -> tuple[Target, ...]:
         """The controls of the page that can be seen when scrolled to."""
         return tuple(
-            Target(**{**one, "box": tuple(one["box"]), "options": tuple(one["options"] or ())})
-            for one in self.page.evaluate(_TARGETS)
-        )
+            Target(
+                one["field"], one["option"], one["kind"], one["value"], one["checked"],
+                tuple(one["options"] or ()), tuple(one["box"]),
+            )
+            for one in self._watch.listed()["controls"]
+        )  # fmt: skip
 
     @property
     def _window(self) -> tuple[int, int]:
@@ -151,10 +147,38 @@ class Session:
         event: dict[str, Any] = {"step": self.step, "asked": as_json(action)}
         if real != action:
             event |= {"done": as_json(real), "factor": factor}
+        event |= self._place(real)
+        screen = None
         try:
             event |= self._perform(real)
+            event["changed"], screen = self._update()
         finally:
             self._log(event)
+        if screen:
+            self.note(**screen)
+        if "refused" in event:
+            self._refused.append(f"{action}: {event['refused']}"[:200])
+
+    def note(self, **event: Any) -> None:
+        """Log what an agent or a run has to say at this step."""
+        self._log({"step": self.step, **event})
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What each field of the form held when it was last seen, by its name."""
+        return self._watch.held()
+
+    def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
+        self._now, changed, screen = self._watch.look()
+        return changed, screen
+
+    def _place(self, action: Action) -> dict[str, Any]:
+        """The screen an action is done on, and a point in pixels of the whole page."""
+        place: dict[str, Any] = {"on": self._now.screen}
+        if isinstance(action, Click | DoubleClick | RightClick):
+            left, top = self._now.scroll
+            place["at"] = [round(action.x + left, 1), round(action.y + top, 1)]
+        return place
 
     def _perform(self, action: Action) -> dict[str, Any]:
         mouse, keys = self.page.mouse, self.page.keyboard
@@ -163,8 +187,9 @@ class Session:
                 if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
                     return {"refused": "the point is outside the window"}
                 self._chooser = None
-                handle = self.page.evaluate_handle(_AT, [action.x, action.y])
+                handle = self.page.evaluate_handle(watch.AT, [action.x, action.y])
                 asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
+                hit = self._state(handle)
                 mouse.click(
                     action.x,
                     action.y,
@@ -172,7 +197,8 @@ class Session:
                     click_count=2 if isinstance(action, DoubleClick) else 1,
                 )
                 self._settle(dialog=asks and isinstance(action, Click))
-                return {"target": self._state(handle)}
+                # Told apart from its state afterwards, which a turned page takes away.
+                return {"hit": hit, "target": self._state(handle)}
             case Type() if self._chooser:
                 return self._upload(self._chooser, action.text)
             case Type():
@@ -202,7 +228,7 @@ class Session:
 
     def _state(self, handle: Any) -> Any:
         try:
-            return handle.evaluate(_SHOWN)
+            return handle.evaluate(watch.SHOWN)
         # A click that turned the page took its element away: there is no state to tell.
         except Exception as error:
             if "context was destroyed" in str(error) or "disposed" in str(error):
@@ -215,7 +241,7 @@ class Session:
             return {"refused": "no such file in the run's own folder"}
         self._chooser = None
         chooser.set_files(path)
-        return {"target": chooser.element.evaluate(_SHOWN)}
+        return {"target": chooser.element.evaluate(watch.SHOWN)}
 
     def _log(self, event: dict[str, Any]) -> None:
         with (self.folder / "events.jsonl").open("ab") as stream:

@@ -1,6 +1,8 @@
+import contextlib
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,8 @@ from formlab.arena import run
 from formlab.arena.actions import Click, Scroll
 from formlab.arena.agents import Oracle
 from formlab.arena.run import Settings, fill
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, NotAvailable, UnknownName
+from tests.systems.scripted_server import serving
 
 SETTINGS = Settings("oracle")
 
@@ -39,6 +42,10 @@ def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
 @pytest.mark.browser
 @pytest.mark.usefixtures("chromium")
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
+    [stepwise] = fill(tmp_path / "b", Settings("oracle", policy="step"), codes=["A11"])
+    asked = [event["step"] for event in events(tmp_path / "b" / "A11-001") if "asked" in event]
+    # One action a look: four fields with click, select all and text, and the button.
+    assert (stepwise["right"], asked) == (4, list(range(1, 14)))
     settings = Settings("oracle", policy="page", scale=0.5, ruler=True)
     assert [r["right"] for r in fill(tmp_path / "a", settings, codes=["E12"])] == [5]
     clicks = [e for e in events(tmp_path / "a" / "E12-001") if "factor" in e]
@@ -68,6 +75,68 @@ def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypat
     again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=told.append)
     assert [r["doc_id"] for r in told] == ["E12-001"]
     assert [r["status"] for r in again] == ["submitted", "submitted"]
+
+
+def own_browsers():
+    """The main processes of Chromium that this process has started."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # The name in brackets may hold anything; the parent is the second word after it.
+            parents[int(folder.name)] = int(
+                (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            )
+    found = []
+    for number in parents:
+        above = number
+        while above not in (0, os.getpid()):
+            above = parents.get(above, 0)
+        with contextlib.suppress(OSError):
+            line = Path(f"/proc/{number}/cmdline").read_text()
+            if above and "--headless" in line and "--type=" not in line:
+                found.append(number)
+    return found
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
+def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
+    class Killer(Oracle):
+        def act(self, seen):
+            if "Bank Account" in seen.text:
+                for number in own_browsers():
+                    os.kill(number, signal.SIGKILL)
+            return super().act(seen)
+
+    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Killer(one.values))
+    first, second = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
+    assert (first["status"], first["right"]) == ("crashed", 0)
+    assert "closed" in first["error"]
+    assert (second["status"], second["right"]) == ("submitted", 4)
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-forty-characters-in-all-0")
+    with serving("wrong_key", then='{"actions": []}') as server:
+        options = {"base_url": server.url, "attempts": 1}
+        with pytest.raises(NotAvailable, match="refuses every call"):
+            fill(tmp_path, Settings("chat:m", options=options), codes=["A11", "E12"])
+        limited = Settings("chat:m", options=options | {"max_calls": 1})
+        first, second = fill(tmp_path, limited, codes=["A11", "E12"])
+        assert (first["status"], first["steps"], first["error"]) == ("unfinished", 1, None)
+        assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
+        told = []
+        settings = Settings("chat:m", options=options)
+        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=told.append)
+        assert [result["doc_id"] for result in told] == ["E12-001"]
+        assert [result["status"] for result in again] == ["unfinished", "unfinished"]
+        assert len(server.calls) == 3
+    with pytest.raises(DataBroken, match="another temperature"):
+        hotter = Settings("chat:m", options=options | {"temperature": 1.0})
+        fill(tmp_path, hotter, codes=["A11"])
 
 
 @pytest.mark.browser
@@ -115,10 +184,3 @@ def test_unknown_system_or_form_is_named(tmp_path):
         fill(tmp_path, Settings("oracel"))
     with pytest.raises(UnknownName, match="unknown form 'Q1'"):
         fill(tmp_path, SETTINGS, codes=["Q1"])
-
-
-def test_folder_of_other_settings_is_refused(tmp_path):
-    run._same_settings(tmp_path / "run.json", SETTINGS)
-    run._same_settings(tmp_path / "run.json", SETTINGS)
-    with pytest.raises(DataBroken, match="another scale"):
-        run._same_settings(tmp_path / "run.json", Settings("oracle", scale=0.5))

@@ -48,6 +48,7 @@ function pageHolds(page) {
 function calendar(input, button) {
   const box = document.createElement("div");
   box.className = "calendar";
+  box.dataset.for = input.name;
   box.hidden = true;
   button.after(box);
   let month = new Date();

@@ -1,0 +1,189 @@
+import json
+
+import pytest
+from PIL import Image
+
+from formlab.arena import chat_agent
+from formlab.arena.actions import Click, Scroll, Type
+from formlab.arena.agents import Halted, Unusable
+from formlab.arena.session import Seen
+from formlab.errors import DataBroken, NotAvailable
+from tests.systems.scripted_server import serving
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def seen(folder, *, step=1, size=(400, 200), colour=(250, 250, 250), **more):
+    image = folder / f"{step:03d}.png"
+    Image.new("RGB", size, colour).save(image)
+    return Seen(step, image, size, "My name is Ada.", ("cv.pdf",), **more)
+
+
+def answer(*actions):
+    return json.dumps({"actions": list(actions)})
+
+
+CLICK = {"do": "Click", "x": 100, "y": 50}
+
+
+def asking(server, folder, *, policy="page", ruler=False, **given):
+    given = {"base_url": server.url, "attempts": 1, "timeout": 2.0} | given
+    return chat_agent.asking("chat:m", folder, given, policy=policy, ruler=ruler)
+
+
+def told(call):
+    """What the user message of a call says, and the image in it."""
+    text, image = call["body"]["messages"][1]["content"]
+    return json.loads(text["text"]), image["image_url"]["url"]
+
+
+def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
+    script = [answer(CLICK, {"do": "Type", "text": "Ada"}), answer()]
+    with serving(*script) as server, asking(server, tmp_path) as make:
+        agent = make("A11-001")
+        assert agent.act(seen(tmp_path)) == [Click(100, 50), Type("Ada")]
+        assert agent.note["status"] == "ok"
+        second = seen(tmp_path, step=2, refused=("Press(key='Q+'): no such key",))
+        assert agent.act(second) == []
+        first, image = told(server.calls[0])
+        assert first == {"TEXT": "My name is Ada.", "FILES": ["cv.pdf"], "DONE": [], "REFUSED": []}
+        assert image.startswith("data:image/png;base64,")
+        later, _ = told(server.calls[1])
+        assert later["DONE"] == ["look 1: Click(x=100.0, y=50.0)", "look 1: Type(text='Ada')"]
+        assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
+
+
+def test_points_of_a_resized_screenshot_are_mapped_back_and_the_mapping_is_noted(tmp_path):
+    # 400 pixels sent as 100: each pixel of the answer is four of the screenshot.
+    script = [answer(CLICK | {"x": 20, "y": 10}, {"do": "Scroll", "dy": 30})]
+    with serving(*script) as server, asking(server, tmp_path, image_limit=100) as make:
+        agent = make("a")
+        assert agent.act(seen(tmp_path)) == [Click(80, 40), Scroll(120)]
+        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], 4)
+
+
+def test_points_read_from_a_ruler_are_pixels_of_the_screenshot_it_was_drawn_on(tmp_path):
+    with (
+        serving(answer(CLICK)) as server,
+        asking(server, tmp_path, ruler=True, image_limit=100) as make,
+    ):
+        agent = make("a")
+        assert agent.act(seen(tmp_path)) == [Click(100, 50)]
+        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], 1)
+
+
+def test_points_in_thousandths_are_of_each_side(tmp_path):
+    with (
+        serving(answer(CLICK)) as server,
+        asking(server, tmp_path, boxes="thousandths", image_limit=100) as make,
+    ):
+        assert make("a").act(seen(tmp_path)) == [Click(40, 10)]
+        assert "thousandths" in server.calls[0]["body"]["messages"][0]["content"]
+
+
+def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_path):
+    asked = {}
+    for policy, ruler in (("page", False), ("step", False), ("page", True)):
+        two = answer(CLICK, CLICK | {"x": 7})
+        with serving(two) as server, asking(server, tmp_path, policy=policy, ruler=ruler) as make:
+            asked[policy, ruler] = len(make("a").act(seen(tmp_path)))
+            given = {"base_url": server.url}
+            said = chat_agent.said("chat:m", given, policy=policy, ruler=ruler)
+            asked[policy, ruler, "version"] = said["prompt"]
+            prompt = server.calls[0]["body"]["messages"][0]["content"]
+            assert ("ruler" in prompt) == ruler
+            assert ("next action only" in prompt) == (policy == "step")
+    assert [asked[key] for key in (("page", False), ("step", False), ("page", True))] == [2, 1, 2]
+    assert len({value for key, value in asked.items() if len(key) == 3}) == 3
+
+
+def test_ruler_shows_pixels_and_suits_no_thousandths():
+    with pytest.raises(DataBroken, match="boxes=pixels"):
+        chat_agent.said(
+            "chat:m",
+            {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"},
+            policy="page",
+            ruler=True,
+        )
+
+
+@pytest.mark.parametrize(
+    ("step", "status"),
+    [
+        ("<html>welcome</html>", "bad_json"),
+        ("I cannot do that.", "refused"),
+        ("refused", "refused"),
+        ("truncated", "truncated"),
+        ("hostile", "bad_json"),
+        ("broken", "api_error"),
+    ],
+)
+def test_useless_answer_is_named_and_the_next_question_says_so(tmp_path, step, status):
+    with serving(step, answer(CLICK)) as server, asking(server, tmp_path) as make:
+        agent = make("a")
+        with pytest.raises(Unusable) as problem:
+            agent.act(seen(tmp_path))
+        assert (problem.value.status, agent.note["status"]) == (status, status)
+        assert agent.act(seen(tmp_path)) == [Click(100, 50)]
+        assert told(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
+
+
+def test_nothing_is_asked_twice(tmp_path):
+    with serving(then=answer(CLICK)) as server:
+        for _ in range(2):
+            with asking(server, tmp_path) as make:
+                assert make("a").act(seen(tmp_path)) == [Click(100, 50)]
+        assert len(server.calls) == 1
+        # Another picture is another question.
+        with asking(server, tmp_path) as make:
+            make("a").act(seen(tmp_path, colour=(0, 0, 0)))
+        assert len(server.calls) == 2
+
+
+def test_limit_of_calls_halts_and_a_later_run_goes_on(tmp_path):
+    with serving(then=answer(CLICK)) as server:
+        with asking(server, tmp_path, max_calls=1) as make:
+            agent = make("a")
+            agent.act(seen(tmp_path))
+            with pytest.raises(Halted, match="max_calls=1 reached"):
+                agent.act(seen(tmp_path, step=2))
+        with asking(server, tmp_path) as make:
+            agent = make("a")
+            agent.act(seen(tmp_path))
+            agent.act(seen(tmp_path, step=2))
+        assert len(server.calls) == 2
+
+
+def test_bad_answers_are_asked_again_only_if_told_to(tmp_path):
+    with serving("no", "no", then=answer(CLICK)) as server:
+        for retry, calls in (("", 1), ("", 1), ("bad", 2)):
+            with asking(server, tmp_path, retry=retry) as make, pytest.raises(Unusable):
+                make("a").act(seen(tmp_path))
+            assert len(server.calls) == calls
+
+
+def test_key_is_sent_and_kept_nowhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving("says_the_key") as server, asking(server, tmp_path) as make:
+        agent = make("a")
+        with pytest.raises(Unusable) as problem:
+            agent.act(seen(tmp_path))
+        assert server.calls[0]["key"] == f"Bearer {KEY}"
+    assert KEY not in f"{problem.value}{agent.note}"
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or KEY.encode() not in file.read_bytes()
+
+
+def test_refused_key_is_an_error_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving("wrong_key") as server, asking(server, tmp_path) as make:
+        with pytest.raises(Halted) as halted:
+            make("a").act(seen(tmp_path))
+        assert isinstance(halted.value.__cause__, NotAvailable)
+        assert KEY not in str(halted.value)

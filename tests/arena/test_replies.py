@@ -1,0 +1,81 @@
+import json
+
+import pytest
+
+from formlab.arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type
+from formlab.arena.replies import Replied, read
+from formlab.systems.chat import Answer
+
+
+def reply(text, **more):
+    return read(Answer("k", text=text, **more))
+
+
+def test_every_action_of_the_schema_is_read():
+    blank = {"x": None, "y": None, "text": None, "key": None, "dy": None}
+    asked = [
+        {"do": "Click", "x": 1, "y": 2}, {"do": "DoubleClick", "x": 3, "y": 4.5},
+        {"do": "RightClick", "x": 5, "y": 6}, {"do": "Type", "text": "12"},
+        {"do": "Press", "key": "Control+A"}, {"do": "Scroll", "dy": -40},
+    ]  # fmt: skip
+    found = reply(json.dumps({"actions": [blank | one for one in asked]}))
+    assert found.status == "ok"
+    assert found.actions == (
+        Click(1, 2), DoubleClick(3, 4.5), RightClick(5, 6), Type("12"), Press("Control+A"),
+        Scroll(-40),
+    )  # fmt: skip
+
+
+JSON_CLICK, JSON_TYPE = '{"do": "Click", "x": 5, "y": 7}', '{"do": "Type", "text": "Ada"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Click(5, 7)\nType(Ada)",
+        "First I click:\nClick(5, 7)\nType('Ada')\nThat is all.",
+        f"[{JSON_CLICK}, {JSON_TYPE}]",
+        f'```json\n[{{"action": "left_click", "coordinate": [5, 7]}}, {JSON_TYPE}]\n```',
+        '{"actions": ["Click(5, 7)", "Type(\\"Ada\\")"]}',
+        f'```json\n{{"actions": [{{"do": "click", "x": "5", "y": 7}}, {JSON_TYPE}]}}\n```',
+        f'{{"actions": [{JSON_CLICK}, {JSON_TYPE}',
+        f'{{"actions": [{JSON_CLICK}, {{"do": "Dance"}}, "", {JSON_TYPE}]}}',
+    ],
+)
+def test_answers_in_other_forms_are_read_and_marked(text):
+    found = reply(text)
+    assert (found.actions, found.status) == ((Click(5, 7), Type("Ada")), "repaired")
+
+
+def test_empty_list_means_that_nothing_is_left_to_do():
+    assert reply('{"actions": []}') == Replied((), "ok")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "status"),
+    [
+        ("<html><script>alert(1)</script></html>", {}, "bad_json"),
+        ("I would click on the name.", {}, "bad_json"),
+        ("I'm sorry, but I can't help with that.", {}, "refused"),
+        ("Click(1, 2)", {"finish": "length"}, "truncated"),
+        (None, {"error": "500"}, "api_error"),
+        ("", {}, "bad_json"),
+        ('{"actions": [{"do": "Click", "x": "left"}]}', {}, "bad_json"),
+        ('{"actions": [{"do": "Click", "x": 1e999, "y": NaN}]}', {}, "bad_json"),
+        ('{"actions": [{"do": "Scroll", "dy": 1e300}]}', {}, "bad_json"),
+        ('{"actions": 5}', {}, "bad_json"),
+        ('{"weather": "fine"}', {}, "bad_json"),
+        ("\0\x1b[2J\ud800" * 1000, {}, "bad_json"),
+        ("[" * 100_000, {}, "bad_json"),
+    ],
+)
+def test_what_holds_no_action_has_its_status(text, more, status):
+    found = reply(text, **more)
+    assert (found.actions, found.status) == ((), status)
+
+
+def test_answer_without_end_is_cut():
+    found = reply(json.dumps({"actions": [{"do": "Press", "key": "Tab"}] * 5000}))
+    assert len(found.actions) == 300
+    assert found.changes == ("actions beyond the first 300 left out",)
+    assert reply("x" * 5_000_000).status == "bad_json"

@@ -2,18 +2,50 @@
 
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.causes import CAUSES
+from formlab.analysis.clicks import click_and_value, misses
+from formlab.analysis.compare import compare, evaluation_pairs
+from formlab.analysis.cross import (
+    agreement,
+    agreement_of_systems,
+    gold_facts,
+    headlines,
+    rungs,
+    summaries,
+)
+from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
 from formlab.analysis.evaluate import evaluate
 from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
+from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
+from formlab.analysis.overview import findings, runs, statuses
+from formlab.analysis.pairing import common
 from formlab.analysis.pooling import by_entity, losses, pooled
-from formlab.analysis.samples import open_evaluation, open_evaluations
+from formlab.analysis.propagation import chains, fault_counts, propagation
+from formlab.analysis.reviewers import disagreements, reviewer_agreement
+from formlab.analysis.samples import (
+    BASELINES,
+    open_all,
+    open_compared,
+    open_evaluation,
+    open_evaluations,
+)
+from formlab.analysis.screens import by_screen
+from formlab.analysis.slices import find_slices, heaviest, slice_cases
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
+from formlab.analysis.surface import curve, surface
+from formlab.analysis.verdicts import proposals, with_verdicts
 from formlab.analysis.worst import worst
 
 __all__ = [
-    "CAUSES", "both_modes", "by_entity", "changed_entities", "evaluate", "fact_pages",
-    "few_shot", "few_shot_only", "growth", "losses", "open_audit", "open_evaluation",
-    "open_evaluations", "pooled", "summarise", "transfer_gaps", "tree_sizes", "whole_pages",
-    "worst", "wrong_facts",
+    "BASELINES", "CAUSES", "agreement", "agreement_of_systems", "both_modes", "by_difficulty",
+    "by_entity", "by_screen", "chains", "changed_entities", "click_and_value", "common",
+    "compare", "curve", "difficulty", "disagreements", "evaluate", "evaluation_pairs",
+    "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "findings",
+    "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth", "headlines",
+    "heaviest", "losses", "misses", "open_all", "open_audit", "open_compared",
+    "open_evaluation", "open_evaluations", "pooled", "propagation", "proposals",
+    "reviewer_agreement", "ruler_runs", "rungs", "runs", "side", "slice_cases", "statuses",
+    "summaries", "summarise", "surface", "transfer_gaps", "tree_sizes", "whole_pages",
+    "with_verdicts", "worst", "wrong_facts",
 ]  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,17 +132,31 @@ def ask_judge(
     *,
     call: Call,
     prompt: Path,
-    done: Collection[str] = (),
+    workers: int = 1,
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Number, answer and response of each predicted page that is not in `done`, as it comes.
+    """Number, answer and response of each predicted page, in their order; many asked at once.
 
     `call` and `prompt` are as for `formlab.systems.judge.ask`; a page without facts is not asked.
+
+    Raises
+    ------
+    NotAvailable
+        If no call can succeed.
     """
     texts, facts = _texts(predictions), _facts(corpus)
-    pages = corpus.records.filter(pl.col("path").is_null())
-    for page, gold in list(pages.select("doc_id", "value").iter_rows()):
-        if page in texts and page not in done and facts[page]:
-            yield page, *ask(page, facts[page], gold, texts[page], call=call, prompt=prompt)
+    golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
+    pages = [page for page in golds if page in texts and facts[page]]
+
+    def asked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        return ask(page, facts[page], golds[page], texts[page], call=call, prompt=prompt)
+
+    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="judge")
+    try:
+        for page, (answer, record) in zip(pages, pool.map(asked, pages), strict=True):
+            yield page, answer, record
+    finally:
+        # Whoever stops reading lets go what was not begun; answers in flight reach the store.
+        pool.shutdown(cancel_futures=True)
 
 
 def audit(

@@ -19,7 +19,14 @@ class Band:
     labels: tuple[str, ...]
 
 
-def _band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> Band:
+def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> Band:
+    """A number cut at `edges`, ascending, as one reads it; `whole` numbers end before the next.
+
+    Examples
+    --------
+    >>> band("fields", pl.col("n_fields"), (5, 6, 10), whole=True).labels
+    ('under 5', '5', '6–9', '10 and more')
+    """
     step = 1 if whole else 0
     inner = [
         f"{low:g}" if low == high - step else f"{low:g}–{high - step:g}"
@@ -30,22 +37,28 @@ def _band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> 
 
 
 BANDS: dict[str, Band] = {
-    "length": _band(
+    "length": band(
         "characters in the gold value",
         pl.col("gold").fill_null("").str.strip_chars().str.len_chars(),
         (1, 5, 10, 20, 40, 80),
         whole=True,
     ),
-    "box_height": _band(
+    "box_height": band(
         "height of the gold box, pixels", pl.col("y1") - pl.col("y0"), (12, 16, 20, 30), whole=False
     ),
-    "box_width": _band(
+    "box_width": band(
         "width of the gold box, pixels",
         pl.col("x1") - pl.col("x0"),
         (40, 80, 160, 320),
         whole=False,
     ),
-    "certainty": _band(
+    "nesting": band(
+        "how deep the field stands in its form",
+        pl.col("path").str.count_matches("/", literal=True),
+        (2, 3, 4),
+        whole=True,
+    ),
+    "certainty": band(
         "the system's confidence", pl.col("confidence"), (0.6, 0.8, 0.9, 0.95, 0.99), whole=False
     ),
 }
@@ -59,10 +72,38 @@ def banded(cases: pl.DataFrame, name: str) -> pl.Series:
     >>> banded(pl.DataFrame({"gold": ["abc", "", None]}), "length").to_list()
     ['1–4', 'under 1', 'under 1']
     """
-    band = BANDS[name]
+    return cut(cases, BANDS[name]).alias(name)
+
+
+def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
+    """Where on its page each field stands, in ninths; null without a box or the page's size.
+
+    Examples
+    --------
+    >>> cases = pl.DataFrame({"doc_id": ["1"], "x0": 0, "x1": 20, "y0": 280, "y1": 300})
+    >>> position(cases, pl.DataFrame({"doc_id": ["1"], "width": 300, "height": 300})).to_list()
+    ['bottom left']
+    """
+    sizes = documents.select("doc_id", "width", "height")
+    placed = cases.select("doc_id", "x0", "x1", "y0", "y1")
+    placed = placed.join(sizes, on="doc_id", how="left", maintain_order="left")
+    thirds = [
+        pl.when(middle < size / 3).then(pl.lit(names[0]))
+        .when(middle < size * 2 / 3).then(pl.lit(names[1]))
+        .when(middle.is_not_null() & size.is_not_null()).then(pl.lit(names[2]))
+        for middle, size, names in (
+            ((pl.col("y0") + pl.col("y1")) / 2, pl.col("height"), ("top", "middle", "bottom")),
+            ((pl.col("x0") + pl.col("x1")) / 2, pl.col("width"), ("left", "centre", "right")),
+        )
+    ]  # fmt: skip
+    return placed.select(pl.concat_str(thirds, separator=" ").alias("position")).to_series()
+
+
+def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
+    """The band of each row, as ordered categories; null where the number is not known."""
     place = pl.sum_horizontal((band.expr >= edge).cast(pl.Int32) for edge in band.edges)
     place = pl.when(band.expr.is_not_null() & ~band.expr.cast(pl.Float64).is_nan()).then(place)
     label = place.replace_strict(
         dict(enumerate(band.labels)), default=None, return_dtype=pl.Enum(band.labels)
     )
-    return cases.select(label.alias(name)).to_series()
+    return frame.select(label.alias("band")).to_series()

@@ -11,6 +11,7 @@ from formlab import benchmarks
 from formlab.analysis.align import unscored
 from formlab.analysis.tasks import TASKS
 from formlab.errors import DataBroken, UnknownName
+from formlab.metrics import following
 from formlab.tables import Corpus, Evaluation, Predictions
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -42,7 +43,8 @@ def evaluate(
     Evaluation
         `cases`, one row per value of either side, and `scores`, one row per case and metric.
         A document without a usable prediction is there and counts as nothing found. Predictions
-        for documents that the corpus does not have are cases with the outcome `unscored`.
+        for documents that the corpus does not have are cases with the outcome `unscored`. Of a
+        model that was asked there are also the shares of its answers that follow instructions.
 
     Raises
     ------
@@ -70,11 +72,12 @@ def evaluate(
     for scored in found:
         notes.update(scored.notes)
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
+    answered = _following(corpus, predictions)
     left = unscored(strange, system=predictions.system)
     return Evaluation(
         documents=corpus.documents,
         cases=pl.concat([*(scored.cases for scored in found), left]),
-        scores=pl.concat([scored.scores for scored in found]),
+        scores=pl.concat([*(scored.scores for scored in found), answered]),
         benchmark=corpus.benchmark,
         split=corpus.split,
         system=predictions.system,
@@ -83,7 +86,21 @@ def evaluate(
         settings={"system": predictions.settings, "threshold": threshold},
         sources=corpus.sources | predictions.sources,
         notes={name: count for name, count in notes.items() if count},
+        corpus=corpus,
+        predictions=predictions,
     ).check()
+
+
+def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+    responses = predictions.responses.filter(
+        pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list()),
+        pl.col("split") == corpus.split,
+    )
+    # A response without a request is a page that was read: nobody was told anything.
+    asked = responses["request"].is_not_null().any()
+    # As everywhere, a run may be called otherwise than its rows say.
+    named = responses.with_columns(system=pl.lit(predictions.system))
+    return following.scores(named if asked else named.clear())
 
 
 def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:

@@ -56,6 +56,9 @@ def pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
         split=named,
         sources={name: code for one in evaluations for name, code in one.sources.items()},
         notes=dict(notes),
+        # Of several splits there is no one corpus to score again.
+        corpus=None,
+        predictions=None,
     )
 
 

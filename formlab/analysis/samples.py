@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from formlab import benchmarks, systems
+from formlab import arena, benchmarks, systems
 from formlab.analysis.evaluate import evaluate
+from formlab.arena import fill, play
+from formlab.arena.evaluation import read_run
 from formlab.errors import DataBroken, DataMissing
-from formlab.tables import Evaluation
+from formlab.tables import Corpus, Evaluation
+
+# What reads each sample without a key, and without knowing the answers.
+BASELINES = (
+    ("funsd", "ocr"), ("formcraft", "rules"), ("vrdu", "rules"), ("fincriticaled", "ocr"),
+    ("formfactory", "rules"),
+)  # fmt: skip
 
 
 def open_evaluation(
@@ -18,7 +30,9 @@ def open_evaluation(
 ) -> Evaluation:
     """The evaluation saved in `folder`; without one, `system` over the sample of `benchmark`.
 
-    The sample is read once and kept in the user's cache folder, or in FORMLAB_CACHE.
+    The sample is read once and kept in the user's cache folder, or in FORMLAB_CACHE. Of a
+    benchmark of forms to fill in (task `click`), `system` fills in those of its sample in the
+    arena, one instance of each, which needs a browser.
 
     Parameters
     ----------
@@ -29,6 +43,8 @@ def open_evaluation(
     ------
     DataMissing, DataBroken
         If the folder holds no evaluation.
+    NotAvailable
+        If forms are to be filled in, and there is no Chromium.
     """
     if str(folder):
         return Evaluation.load(folder)
@@ -71,21 +87,87 @@ def open_evaluations(
     return found
 
 
-def _of_sample(benchmark: str, system: str, split: str | None) -> Evaluation:
+def open_compared(
+    folders: Sequence[str | Path] = (),
+    *,
+    benchmark: str = "funsd",
+    system: str = "ocr",
+    changes: Sequence[Mapping[str, Any]] = ({}, {"scale": 2.0}),
+) -> list[Evaluation]:
+    """The evaluations saved in `folders`; without any, one system at several settings.
+
+    Parameters
+    ----------
+    folders
+        As written by ``formlab score … --out``; empty for the sample of `benchmark`.
+    benchmark, system
+        As for `open_evaluation`.
+    changes
+        For each reading of the sample the settings that are not at their default.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If a folder holds no evaluation.
+    """
+    if folders:
+        return [Evaluation.load(folder) for folder in folders]
+    return [_of_sample(benchmark, system, None, change) for change in changes]
+
+
+def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
+    """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If a folder holds no evaluation.
+    NotAvailable
+        If forms are to be filled in, and there is no Chromium.
+    """
+    if folders:
+        return [Evaluation.load(folder) for folder in folders]
+    return [_of_sample(benchmark, system, None) for benchmark, system in BASELINES]
+
+
+def _of_sample(
+    benchmark: str, system: str, split: str | None, change: Mapping[str, Any] | None = None
+) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
+    if "click" in benchmarks.get(benchmark).tasks:
+        return _filled(corpus, play.Settings(system, **(change or {})))
     reader = systems.get(system)
-    out = cache() / "runs" / f"{benchmark}-{corpus.split}-{system}-{_state(reader)}"
+    settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
+    name = reader.run_name(settings)
+    out = cache() / "runs" / f"{benchmark}-{corpus.split}-{name}-{_state(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
-    return evaluate(corpus, systems.run(corpus, reader, out=out, wait=True))
+    found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
+    return evaluate(corpus, found)
 
 
-def _state(reader: systems.System) -> str:
+def _filled(corpus: Corpus, settings: play.Settings) -> Evaluation:
+    """Forms are there to be filled in: a run of the arena over the forms that the sample has."""
+    codes = corpus.documents["template"].unique(maintain_order=True).to_list()
+    state = _state(systems.get("ocr"), folders=(arena, systems), more=repr(settings))
+    out = cache() / "runs" / f"{corpus.benchmark}-arena-{settings.system}-{state}"
+    # The browser refuses to start where an event loop runs, as it does under a notebook's cells.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(fill, out, settings, codes=codes, wait=True).result()
+    return evaluate(*read_run(out))
+
+
+def _state(
+    reader: systems.System, *, folders: Sequence[ModuleType] = (systems,), more: str = ""
+) -> str:
     """A short name for how the system reads now: its code, its settings, its libraries."""
-    digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode())
+    digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode() + more.encode())
     for name in reader.versions:
         digest.update(metadata.version(name).encode())
-    for file in sorted(Path(systems.__file__).parent.rglob("*.py")):
-        digest.update(file.read_bytes())
+    for folder in folders:
+        # Code, and the prompts, forms and pages beside it.
+        for file in sorted(Path(str(folder.__file__)).parent.rglob("*")):
+            if file.is_file() and file.suffix != ".pyc":
+                digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.bands import BANDS, banded
+from formlab.analysis.bands import BANDS, banded, position
 from formlab.errors import UnknownName
 from formlab.metrics import Metric, ratio
 from formlab.tables import USABLE, Evaluation
@@ -20,8 +20,12 @@ BLOCK = 5_000_000
 
 
 @dataclass
-class _Row:
-    """One row of the summary to be: parts per document, and how summed parts become its value."""
+class Row:
+    """One row of a summary to be: parts per document, and how summed parts become its value.
+
+    `labels` are the columns known so far, `parts` has the shape (documents, k) and `score` takes
+    (…, k) to (…).
+    """
 
     labels: dict[str, Any]
     parts: np.ndarray
@@ -68,7 +72,7 @@ def summarise(
         If a column of `by` is in neither table.
     """
     codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
-    rows = list(_rows(evaluation, ("kind",) if by is None else tuple(by), codes))
+    rows = list(tallied(evaluation, ("kind",) if by is None else tuple(by), codes))
     if not rows:
         return tables.table("summary", [])
     values = [float(row.score(row.parts.sum(axis=0))) for row in rows]
@@ -83,7 +87,16 @@ def summarise(
     return tables.check("summary", tables.table("summary", summary))
 
 
-def _rows(evaluation: Evaluation, by: tuple[str, ...], codes: dict[str, int]) -> Iterator[_Row]:
+def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) -> Iterator[Row]:
+    """The scores of each metric and slice, summed by document.
+
+    Parameters
+    ----------
+    evaluation, by
+        As for `summarise`.
+    codes
+        The place of each document in the parts.
+    """
     ready = evaluation.scores.filter(pl.col("slice").is_not_null())
     loose = evaluation.scores.filter(pl.col("slice").is_null())
     parts = [(str(key[0]), part) for key, part in ready.group_by("slice", maintain_order=True)]
@@ -97,21 +110,21 @@ def _rows(evaluation: Evaluation, by: tuple[str, ...], codes: dict[str, int]) ->
             yield from _metric_rows(evaluation, metrics.get(str(metric)), name, group, codes)
 
 
-def _slices(evaluation: Evaluation, by: tuple[str, ...]) -> Iterator[tuple[str, pl.DataFrame]]:
+def _slices(evaluation: Evaluation, by: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
     # Nodes of a tree have the paths of fields; no score is one of theirs.
     cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     for column in by:
         values = sliced(cases, evaluation.documents, column)
         named = cases.select("doc_id", "path").with_columns(values.alias("slice"))
         for (value,), group in sorted(
-            named.group_by("slice"), key=lambda item: _order(values, item[0][0])
+            named.group_by("slice"), key=lambda item: order(values, item[0][0])
         ):
             label = "none" if value is None else value
             yield f"{column}={label}", group.select("doc_id", "path")
 
 
 def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
-    """The value of `column` for each case: of the case, of its document, or of a band.
+    """The value of `column` for each case: its own, its document's, a band or its `position`.
 
     Raises
     ------
@@ -120,16 +133,18 @@ def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Seri
     """
     if column in BANDS:
         return banded(cases, column)
+    if column == "position":
+        return position(cases, documents)
     if column in cases.columns:
         return cases[column]
     if column in documents.columns:
         return cases.join(documents.select("doc_id", column), on="doc_id", how="left")[column]
-    known = [*cases.columns, *documents.columns, *BANDS]
+    known = [*cases.columns, *documents.columns, *BANDS, "position"]
     raise UnknownName.of("column to slice by", column, dict.fromkeys(known))
 
 
-def _order(values: pl.Series, value: Any) -> tuple[bool, Any]:
-    # Bands in their own order, all else by value; unknown last.
+def order(values: pl.Series, value: Any) -> tuple[bool, Any]:
+    """Where a slice stands: bands in their own order, all else by value; unknown last."""
     if isinstance(values.dtype, pl.Enum) and value is not None:
         return (False, values.dtype.categories.to_list().index(value))
     return (value is None, value)
@@ -137,7 +152,7 @@ def _order(values: pl.Series, value: Any) -> tuple[bool, Any]:
 
 def _metric_rows(
     evaluation: Evaluation, metric: Metric, name: str, group: pl.DataFrame, codes: dict[str, int]
-) -> Iterator[_Row]:
+) -> Iterator[Row]:
     place = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
     parts = _per_document(place, _parts(group), len(codes))
     values = group["value"].to_numpy()
@@ -149,7 +164,7 @@ def _metric_rows(
         "n_undefined": int(np.isnan(values).sum()),
         "settings": group["settings"][0],
     }  # fmt: skip
-    yield _Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
+    yield Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
     if metric.view == "counts":
         # What a scorer counts it also averages, where an average is meant (`macro_f1`).
         return
@@ -158,7 +173,7 @@ def _metric_rows(
     each, where = (values, place) if alone else (metric.score(parts), np.arange(len(codes)))
     mean = _mean_parts(each, where, len(codes))
     labels = {"metric": f"macro_{metric.name}", "settings": base["settings"] + "|avg=macro"}
-    yield _Row(base | labels, mean, ratio)
+    yield Row(base | labels, mean, ratio)
 
 
 def _parts(group: pl.DataFrame) -> np.ndarray:
@@ -179,7 +194,7 @@ def _mean_parts(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray
 
 
 def _intervals(
-    rows: list[_Row], count: int, *, resamples: int, level: float, seed: int
+    rows: list[Row], count: int, *, resamples: int, level: float, seed: int
 ) -> tuple[list[float], list[float]]:
     """Percentile intervals of every row under the same draws of documents."""
     if count < 2 or not resamples:

@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 from formlab.charts import theme
+from formlab.charts.compare import (
+    comparison_table,
+    difference_caption,
+    difference_dots,
+    left_out_table,
+    power_dots,
+    systems_table,
+)
+from formlab.charts.cross import (
+    agreement_caption,
+    agreement_dots,
+    can_say_table,
+    headline_table,
+    leaderboard,
+    level_cards,
+    level_dots,
+    level_points,
+    published_levels,
+    rung_lines,
+)
+from formlab.charts.curves import curve_caption, curve_lines
 from formlab.charts.entities import entity_dots, gap_dots
 from formlab.charts.entity_words import (
     entity_caption,
@@ -22,11 +43,22 @@ from formlab.charts.facts import (
     structure_bars,
 )
 from formlab.charts.few_shot import few_shot_chart, published_curves
+from formlab.charts.flips import compare_cards, flip_bars, flip_caption, flip_table
+from formlab.charts.following import answer_bars, answer_counts, answer_table
+from formlab.charts.form_faults import click_value_figures, fault_figures, miss_figures
+from formlab.charts.form_filling import (
+    filling_caption,
+    filling_cards,
+    filling_dots,
+    filling_table,
+    table_2,
+)
 from formlab.charts.judges import judge_figures, judge_tables
 from formlab.charts.layout import edit_bars, edit_table, size_caption, size_dots, structure_cards
 from formlab.charts.levels import levels_table
 from formlab.charts.modality import modality_panels
 from formlab.charts.modes import change_bars, changes_caption, changes_table, modes_table
+from formlab.charts.overview import findings_table, overview_cards, runs_table, status_bars
 from formlab.charts.published import published, published_caption, published_dots
 from formlab.charts.ranks import (
     cited,
@@ -42,25 +74,52 @@ from formlab.charts.relations import (
     relation_heatmap,
     relation_pairs,
 )
+from formlab.charts.ruler import difficulty_caption, difficulty_dots, ruler_note
 from formlab.charts.scores import cause_bars, ladder_lines, slice_dots
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
+from formlab.charts.slices import slice_caption, slice_figures, slice_ranks, slice_table
+from formlab.charts.surface import surface_2d, surface_3d, surface_caption
 from formlab.charts.trees import edit_trees
-from formlab.charts.words import caption, notes_table, reading_cards, scores_table, status_table
+from formlab.charts.verdicts import (
+    agreement_figures,
+    proposals_caption,
+    proposals_table,
+    review_cards,
+    with_and_without,
+)
+from formlab.charts.words import (
+    caption,
+    notes_table,
+    reading_cards,
+    scores_by,
+    scores_table,
+    slice_cards,
+    status_table,
+)
 
 __all__ = [
     "Caption", "Card", "Cards", "Sources", "Table", "accuracy_caption", "accuracy_dots",
-    "accuracy_table", "caption", "cause_bars", "change_bars", "changes_caption",
-    "changes_table", "cited", "compared_table", "edit_bars", "edit_table", "edit_trees",
-    "entity_caption", "entity_cards", "entity_dots", "fact_cards", "few_shot_caption",
-    "few_shot_chart",
-    "gap_caption", "gap_dots", "general_and_facts", "judge_figures", "judge_tables",
-    "ladder_lines", "levels_table", "modality_panels", "modes_table", "notes_table",
-    "page_dots", "pages_table", "published", "published_caption", "published_curves",
-    "published_curves_caption", "published_dots", "published_scores_table", "rank_slopes",
-    "reading_cards", "relation_caption", "relation_cards", "relation_dots", "relation_heatmap",
-    "relation_pairs",
-    "scores_table", "size_caption", "size_dots", "slice_dots", "status_table", "structure_bars",
-    "structure_cards", "text_and_facts", "theme",
+    "accuracy_table", "agreement_caption", "agreement_dots", "agreement_figures", "answer_bars",
+    "answer_counts", "answer_table", "can_say_table", "caption", "cause_bars", "change_bars",
+    "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
+    "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
+    "difference_dots", "difficulty_caption", "difficulty_dots", "edit_bars", "edit_table",
+    "edit_trees", "entity_caption", "entity_cards", "entity_dots", "fact_cards",
+    "fault_figures", "few_shot_caption", "few_shot_chart", "filling_caption", "filling_cards",
+    "filling_dots", "filling_table", "findings_table", "flip_bars", "flip_caption",
+    "flip_table", "gap_caption", "gap_dots", "general_and_facts", "headline_table",
+    "judge_figures", "judge_tables", "ladder_lines", "leaderboard", "left_out_table",
+    "level_cards", "level_dots", "level_points", "levels_table", "miss_figures",
+    "modality_panels", "modes_table", "notes_table", "overview_cards", "page_dots",
+    "pages_table", "power_dots", "proposals_caption", "proposals_table", "published",
+    "published_caption", "published_curves", "published_curves_caption", "published_dots",
+    "published_levels", "published_scores_table", "rank_slopes", "reading_cards",
+    "relation_caption", "relation_cards", "relation_dots", "relation_heatmap", "relation_pairs",
+    "review_cards", "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table",
+    "size_caption", "size_dots", "slice_caption", "slice_cards", "slice_dots", "slice_figures",
+    "slice_ranks", "slice_table", "status_bars", "status_table", "structure_bars",
+    "structure_cards", "surface_2d", "surface_3d", "surface_caption", "systems_table",
+    "table_2", "text_and_facts", "theme", "with_and_without",
 ]  # fmt: skip
 
 theme.enable()

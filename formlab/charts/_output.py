@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+
 from formlab.charts import theme
 
 MISSING = "–"
@@ -41,6 +43,17 @@ def number(value: float | None, digits: int = 3) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     return f"{value:,.{digits}f}".replace("-", "−")
+
+
+def known(frame: pl.DataFrame) -> pl.DataFrame:
+    """`frame` with NaN as null, which JSON has and charts leave out.
+
+    Examples
+    --------
+    >>> known(pl.DataFrame({"value": [0.5, float("nan")]}))["value"].to_list()
+    [0.5, None]
+    """
+    return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def bundle(kind: str, payload: Mapping[str, Any], plain: str, page: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -16,12 +17,13 @@ from formlab.errors import UnknownName
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """How one column is shown: its title, its side, its decimals (None for text)."""
+    """How one column is shown: its title, its side, its decimals (None for text), as a link."""
 
     name: str
     title: str
     align: Literal["left", "right"]
     digits: int | None
+    link: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,6 +40,9 @@ class Table:
         Decimals of float columns, or column name to decimals; 3 by default. Integers have none.
     best
         Column name to ``max`` or ``min``: its best values are printed bold. Say so in `note`.
+    links
+        Columns of names of pages beside the report, such as ``10_content_modality.html``; what is
+        no such name is shown as text.
     note
         A line under the table.
     rows
@@ -46,7 +51,7 @@ class Table:
     Raises
     ------
     UnknownName
-        If `titles`, `digits` or `best` names a column that `frame` does not have.
+        If `titles`, `digits`, `best` or `links` names a column that `frame` does not have.
 
     Examples
     --------
@@ -62,10 +67,11 @@ class Table:
     best: Mapping[str, Literal["max", "min"]] = dataclasses.field(default_factory=dict)
     note: str | None = None
     rows: int = 500
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         given = dict(self.digits) if isinstance(self.digits, Mapping) else {}
-        for name in [*self.titles, *given, *self.best]:
+        for name in [*self.titles, *given, *self.best, *self.links]:
             if name not in self.frame.columns:
                 raise UnknownName.of("column", name, self.frame.columns)
 
@@ -78,7 +84,7 @@ class Table:
         dtype = self.frame[name].dtype
         title = clean(self.titles.get(name, name.replace("_", " ")), limit=200)
         if not dtype.is_numeric():
-            return Column(clean(name), title, "left", None)
+            return Column(clean(name), title, "left", None, name in self.links)
         each = self.digits if isinstance(self.digits, Mapping) else {}
         everywhere = 3 if isinstance(self.digits, Mapping) else self.digits
         digits = each.get(name, 0 if dtype.is_integer() else everywhere)
@@ -137,7 +143,7 @@ class Table:
             "<tr>"
             + "".join(
                 f'<td style="{side}{";font-weight:700" if (y, x) in bold else ""}">'
-                f"{html.escape(text)}</td>"
+                f"{_linked(text) if columns[x].link else html.escape(text)}</td>"
                 for x, (side, text) in enumerate(zip(style, row, strict=True))
             )
             + "</tr>"
@@ -145,6 +151,12 @@ class Table:
         )
         note = f"<p><small>{html.escape(payload['note'])}</small></p>" if payload["note"] else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def _linked(text: str) -> str:
+    shown = html.escape(text)
+    # A page beside this one and nothing else: no scheme, no folder.
+    return f'<a href="{shown}">{shown}</a>' if re.fullmatch(r"\w[\w-]*\.html", text) else shown
 
 
 def _cell(value: object) -> object:

@@ -7,6 +7,7 @@ import polars as pl
 
 from formlab import metrics
 from formlab.charts import theme
+from formlab.charts._output import known
 from formlab.charts.show import Caption
 from formlab.tables import LADDER
 
@@ -30,7 +31,7 @@ def slice_dots(summary: pl.DataFrame, *, metric: str, by: str) -> alt.LayerChart
     if not shown.height:
         return _nothing(metric, by)
     labels = shown["label"].unique(maintain_order=True).to_list()
-    base = alt.Chart(shown)
+    base = alt.Chart(known(shown))
     axis_title = metrics.title(metric)
     low = min(0.0, shown["ci_low"].min() or 0.0)
     high = max(_ceiling(metric, shown), low + 1e-9)

@@ -35,6 +35,11 @@ OUTCOME_COLOURS = {
     "spurious": "#E69F00",
     "unscored": NEUTRAL,
 }
+# What became of an answer or a page.
+STATUS_COLOURS = {
+    "ok": "#009E73", "repaired": "#56B4E9", "bad_json": "#D55E00", "refused": "#7A4FA3",
+    "truncated": "#E69F00", "api_error": "#555B66", "missing": "#CC79A7", "unscored": NEUTRAL,
+}  # fmt: skip
 # Causes of one family share a colour: output that could not be used, form, digits, place, sight.
 CAUSE_COLOURS = {
     "bad_json": "#555B66", "refused": "#555B66", "truncated": "#555B66", "api_error": "#555B66",

@@ -110,6 +110,38 @@ def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None =
     return Table(shown.select(*columns, "n_undefined"), titles=titles)
 
 
+def slice_cards(summary: pl.DataFrame, *, metric: str, by: str) -> Cards:
+    """One metric over all fields, and the slices of `by` where it is best and worst."""
+    entry = metrics.get(metric)
+    rows = tables.only(summary, slice="fields", metric=metric).to_dicts()
+    slices = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == metric)
+    slices = slices.filter(pl.col("value").is_not_nan())
+    slices = slices.sort("value", descending=entry.direction == "up", maintain_order=True)
+    cards = [Card(f"{entry.title}, all fields", row["value"], span(row)) for row in rows]
+    if slices.height < 2:
+        return Cards(cards, finding=f"{entry.title} over {by}." if rows else "")
+    best, worst = slices.row(0, named=True), slices.row(-1, named=True)
+    cards += [
+        Card(f"{word}: {row['slice'].replace('=', ' ')}", row["value"], span(row))
+        for word, row in (("best", best), ("worst", worst))
+    ]
+    names = [row["slice"].removeprefix(f"{by}=") for row in (best, worst)]
+    finding = (
+        f"By {by}, {best['system']} is best on {names[0]} ({entry.title} {best['value']:.2f}) "
+        f"and worst on {names[1]} ({worst['value']:.2f})."
+    )
+    return Cards(cards, finding=finding)
+
+
+def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
+    """One metric over all fields and in each slice of `by`, in the summary's order."""
+    part = pl.col("slice").str.starts_with(f"{by}=") | (pl.col("slice") == "fields")
+    rows = summary.filter(part, pl.col("metric") == metric)
+    titles = {"value": "pooled", "ci_low": "low", "ci_high": "high", "n_docs": "documents"}
+    titles |= {"n_cases": "fields", "n_missing": "missing", "n_undefined": "undefined"}
+    return Table(rows.select("slice", *titles), titles=titles)
+
+
 def _finding(summary: pl.DataFrame, by: str) -> str:
     fields = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == "cer")
     fields = fields.filter(pl.col("value").is_not_nan()).sort("value")

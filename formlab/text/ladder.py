@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from formlab.text._readings import Reading, reading
 from formlab.text.normalise import LADDER_STEPS, normalise
-from formlab.text.typed import address, checked, choices, date_readings, money, number
 
 # Pairs judged at once: bounds what is held beside the caller's own strings.
 _CHUNK = 16_384
-_DIGIT = re.compile("[0-9]")
-# 007 and 7 are one number and two codes; without a stated kind a code is assumed.
-_CODE = re.compile(r"0[0-9]+")
 
 
 class Ladder(NamedTuple):
@@ -29,63 +25,6 @@ class Ladder(NamedTuple):
     typed: bool
     fuzzy: bool
     similarity: float
-
-
-def _same_number(gold: str, pred: str) -> bool:
-    value = number(gold)
-    return value is not None and value == number(pred)
-
-
-def _same_money(gold: str, pred: str) -> bool:
-    one, other = money(gold), money(pred)
-    if one is None or other is None or one.amount != other.amount:
-        return False
-    # A form often prints the currency in its label, so a value may leave it out.
-    return one.currency == other.currency or None in (one.currency, other.currency)
-
-
-def _same_date(gold: str, pred: str) -> bool:
-    ours, theirs = date_readings(gold), date_readings(pred)
-    if _ambiguous(ours) and _ambiguous(theirs):
-        # Both written day and month in numbers: 1/2/22 and 2/1/22 share no reading.
-        return ours == theirs
-    return bool((set(ours) & set(theirs)) - {None})
-
-
-def _ambiguous(readings: tuple[object, object]) -> bool:
-    return None not in readings and readings[0] != readings[1]
-
-
-def _same_choices(gold: str, pred: str) -> bool:
-    if (box := checked(gold)) is not None and (other := checked(pred)) is not None:
-        return box == other
-    options = choices(gold)
-    return options is not None and options == choices(pred)
-
-
-def _same_address(gold: str, pred: str) -> bool:
-    words = address(gold)
-    return words is not None and words == address(pred)
-
-
-def _same_guess(gold: str, pred: str) -> bool:
-    if not (_DIGIT.search(gold) and _DIGIT.search(pred)):
-        return False
-    if _CODE.fullmatch(gold.strip()) or _CODE.fullmatch(pred.strip()):
-        return False
-    return any(same(gold, pred) for same in (_same_number, _same_money, _same_date))
-
-
-_SAME: dict[str, Callable[[str, str], bool]] = {
-    "number": _same_number,
-    "money": _same_money,
-    "date": _same_date,
-    "choice": _same_choices,
-    "checkbox": _same_choices,
-    "radio": _same_choices,
-    "dropdown": _same_choices,
-    "address": _same_address,
-}
 
 
 def ladder(
@@ -125,9 +64,24 @@ def ladder(
     >>> ladder("O’Brien", "o'brien").normalised, ladder("1,234", "1234.00").typed
     (True, True)
     """
-    golds = [gold, *accepted]
-    rungs, similarity = _judge(golds, [pred] * len(golds), [kind] * len(golds), threshold)
-    return Ladder(*(bool(rung) for rung in rungs.any(axis=0)), float(similarity.max()))
+    _check(threshold)
+    same = reading(kind)
+    theirs = normalise(pred, LADDER_STEPS)
+    rungs, closest = [False] * 4, 0.0
+    for right in (gold, *accepted):
+        ours = normalise(right, LADDER_STEPS)
+        alike = Levenshtein.normalized_similarity(ours, theirs)
+        held = [right == pred, ours == theirs]
+        held.append(held[1] or same(right, pred))
+        held.append(held[2] or alike >= threshold)
+        rungs = [one or other for one, other in zip(rungs, held, strict=True)]
+        closest = max(closest, alike)
+    return Ladder(*rungs, closest)
+
+
+def _check(threshold: float) -> None:
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
 
 
 def ladders(
@@ -172,12 +126,13 @@ def ladders(
             f"{n} golds, {len(preds)} preds, {len(kinds)} kinds and {len(accepted)} accepted "
             "must be as many"
         )
-    rungs, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
+    _check(threshold)
+    held, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
     for rows, *pairs in _candidates(golds, preds, kinds, accepted):
-        held, close = _judge(*pairs, threshold)
-        np.logical_or.at(rungs, rows, held)
+        some, close = _judge(*pairs, threshold)
+        np.logical_or.at(held, rows, some)
         np.maximum.at(similarity, rows, close)
-    columns = dict(zip(Ladder._fields, [*rungs.T, similarity], strict=True))
+    columns = dict(zip(Ladder._fields, [*held.T, similarity], strict=True))
     return pl.DataFrame(columns)
 
 
@@ -188,36 +143,87 @@ def _candidates(
     accepted: Sequence[Sequence[str] | None],
 ) -> Iterator[tuple[list[int], list[str], list[str], list[str | None]]]:
     """Row, right value, prediction and kind of each comparison, a chunk at a time."""
-    chunk: tuple[list, ...] = ([], [], [], [])
-    for row, (gold, pred, kind, more) in enumerate(zip(golds, preds, kinds, accepted, strict=True)):
-        if gold is None or pred is None:
-            continue
-        for right in (gold,) if not more else (gold, *more):
-            for column, item in zip(chunk, (row, right, pred, kind), strict=True):
-                column.append(item)
-        if len(chunk[0]) >= _CHUNK:
-            yield chunk
-            chunk = ([], [], [], [])
-    if chunk[0]:
-        yield chunk
+    for start in range(0, len(golds), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        sides = zip(golds[part], preds[part], kinds[part], accepted[part], strict=True)
+        chunk = [
+            (row, right, pred, kind)
+            for row, (gold, pred, kind, more) in enumerate(sides, start)
+            if gold is not None and pred is not None
+            for right in ((gold, *more) if more else (gold,))
+        ]
+        if chunk:
+            yield tuple(map(list, zip(*chunk, strict=True)))
 
 
 def _judge(
     golds: list[str], preds: list[str], kinds: list[str | None], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rungs, shape (n, 4), and similarity, shape (n,), of n comparisons."""
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold must lie in [0, 1], it is {threshold}")
-    normal = {text: normalise(text, LADDER_STEPS) for text in {*golds, *preds}}
-    ours, theirs = [normal[text] for text in golds], [normal[text] for text in preds]
-    rungs = np.empty((len(golds), 4), dtype=bool)
-    rungs[:, 0] = [gold == pred for gold, pred in zip(golds, preds, strict=True)]
-    rungs[:, 1] = [one == other for one, other in zip(ours, theirs, strict=True)]
-    rungs[:, 2] = rungs[:, 1]
-    for row in np.flatnonzero(~rungs[:, 1]).tolist():
-        rungs[row, 2] = _SAME.get(kinds[row], _same_guess)(golds[row], preds[row])
+    texts = {text: place for place, text in enumerate(dict.fromkeys([*golds, *preds]))}
+    codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
+    ours, theirs = (np.array([texts[text] for text in side]) for side in (golds, preds))
+    return rungs(
+        list(texts), ours, theirs, np.array([codes[kind] for kind in kinds]), list(codes),
+        threshold=threshold,
+    )  # fmt: skip
+
+
+def rungs(
+    texts: Sequence[str], golds: np.ndarray, preds: np.ndarray, kinds: np.ndarray,
+    names: Sequence[str | None], *, threshold: float = 0.8,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """`ladder` of n pairs among few texts, each of which is normalised and read only once.
+
+    Parameters
+    ----------
+    texts, names
+        Different texts, and kinds as for `ladder`.
+    golds, preds, kinds
+        n places in `texts`, twice, and in `names`.
+    threshold
+        As for `ladder`.
+
+    Returns
+    -------
+    numpy.ndarray, numpy.ndarray
+        The rungs, boolean, shape (n, 4), and the similarity, shape (n,).
+
+    Examples
+    --------
+    >>> held, similarity = rungs(["7", "7.0"], np.array([0]), np.array([1]), np.array([0]), [None])
+    >>> held.tolist(), similarity.round(3).tolist()
+    ([[False, False, True, True]], [0.333])
+    """
+    normal = [normalise(text, LADDER_STEPS) for text in texts]
+    places = {text: place for place, text in enumerate(normal)}
+    spelled = np.array([places[text] for text in normal], dtype=np.int64)
+    held = np.empty((len(golds), 4), dtype=bool)
+    held[:, 0] = golds == preds
+    held[:, 1] = held[:, 2] = spelled[golds] == spelled[preds]
+    groups: dict[Reading, list[int]] = {}
+    for code, name in enumerate(names):
+        groups.setdefault(reading(name), []).append(code)
+    for one, codes in groups.items():
+        rows = np.flatnonzero(~held[:, 1] & np.isin(kinds, codes))
+        held[rows, 2] = _same(one, texts, golds[rows], preds[rows])
     similarity = process.cpdist(
-        ours, theirs, scorer=Levenshtein.normalized_similarity, dtype=np.float64, workers=1
-    )
-    rungs[:, 3] = rungs[:, 2] | (similarity >= threshold)
-    return rungs, similarity
+        [normal[place] for place in golds.tolist()], [normal[place] for place in preds.tolist()],
+        scorer=Levenshtein.normalized_similarity, dtype=np.float64, workers=1,
+    )  # fmt: skip
+    held[:, 3] = held[:, 2] | (similarity >= threshold)
+    return held, similarity
+
+
+def _same(
+    reading: Reading, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray
+) -> np.ndarray:
+    """Whether the texts at the places `golds` and `preds` are the same value, pair by pair."""
+    read: list[Any] = [None] * len(texts)
+    for place in np.unique(np.concatenate([golds, preds])).tolist():
+        read[place] = reading.read(texts[place])
+    known = np.array([value is not None for value in read], dtype=bool)
+    both = np.flatnonzero(known[golds] & known[preds])
+    same = np.zeros(len(golds), dtype=bool)
+    pairs = zip(golds[both].tolist(), preds[both].tolist(), strict=True)
+    same[both] = [reading.same(read[one], read[other]) for one, other in pairs]
+    return same

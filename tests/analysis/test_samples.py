@@ -1,9 +1,12 @@
+import asyncio
 import dataclasses
 
 import pytest
 
-from formlab import analysis
-from formlab.errors import DataBroken, DataMissing
+from formlab import analysis, benchmarks, browser
+from formlab.analysis import samples
+from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.tables import only
 
 from ..made_splits import WHO, evaluations
 
@@ -37,3 +40,39 @@ def test_evaluations_that_do_not_belong_together_are_refused(ones, tmp_path):
     dataclasses.replace(ones[1], mode="fixed").save(tmp_path / "evals" / "b")
     with pytest.raises(DataBroken, match="differ in their mode: fixed, official"):
         analysis.open_evaluations(tmp_path / "evals")
+
+
+def test_without_a_browser_forms_cannot_be_filled_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    monkeypatch.setenv("FORMLAB_CHROMIUM", "/nowhere/chromium")
+    with pytest.raises(NotAvailable, match="FORMLAB_CHROMIUM names no executable"):
+        analysis.open_evaluation(benchmark="formfactory", system="oracle")
+
+
+@pytest.mark.browser
+def test_sample_of_forms_is_filled_in_under_a_running_event_loop_and_only_once(
+    tmp_path, monkeypatch
+):
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
+    whole = benchmarks.load("formfactory")
+    few = whole.documents.filter(whole.documents["template"] == "E12")
+    small = dataclasses.replace(whole, documents=few)
+    monkeypatch.setattr(samples.benchmarks, "load", lambda *_, **__: small)
+
+    async def cell():
+        return analysis.open_evaluation(benchmark="formfactory", system="oracle")
+
+    done = asyncio.run(cell())
+    assert (done.split, done.system, done.documents["doc_id"].to_list()) == (
+        "arena", "oracle", ["E12-001"],
+    )  # fmt: skip
+    assert only(done.scores, metric="form_completed")["value"].to_list() == [1.0]
+    times = [file.stat().st_mtime_ns for file in tmp_path.rglob("events.jsonl")]
+    assert analysis.open_evaluation(benchmark="formfactory", system="oracle").scores.equals(
+        done.scores
+    )
+    assert [file.stat().st_mtime_ns for file in tmp_path.rglob("events.jsonl")] == times

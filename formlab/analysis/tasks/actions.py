@@ -22,7 +22,7 @@ from formlab.tables import BOX, USABLE, Corpus, Predictions
 
 # What a tally of a field rests on, said in the settings of the metric.
 _RULES = {
-    "click_accuracy": "place=released boxes", "value_found_accuracy": "place=anywhere",
+    "click_accuracy": "place={place}", "value_found_accuracy": "place=anywhere",
     "value_placed_accuracy": "place=its field", "value_submitted_accuracy": "place=submission",
 }  # fmt: skip
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -41,10 +41,11 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     given = predictions.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     golds = corpus.records.filter(pl.col("task") == "click")
     by_doc = golds.partition_by("doc_id", as_dict=True, maintain_order=True)
-    sent = predictions.records.filter(pl.col("task") == "value", pl.col("path").is_not_null())
-    acted = predictions.records.filter(pl.col("task") == "click").height or not sent.height
+    # A row without a path says that a form was to be sent, whether it was or not.
+    sent = predictions.records.filter(pl.col("task") == "value").height > 0
+    acted = predictions.records.filter(pl.col("task") == "click").height > 0 or not sent
     forms = [
-        _Form(document, by_doc[key], given.get(key), notes, sent=sent.height > 0)
+        _Form(document, by_doc[key], given.get(key), notes, sent=sent)
         for document in corpus.documents.iter_rows(named=True)
         if (key := (document["doc_id"],)) in by_doc
     ]
@@ -64,17 +65,22 @@ class _Form:
         notes: Counter[str], *, sent: bool,
     ) -> None:  # fmt: skip
         self.base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
-        self.elements = [tuple(row) for row in json.loads(document["meta"] or "{}")["elements"]]
+        meta = json.loads(document["meta"] or "{}")
+        self.elements = [tuple(row) for row in meta["elements"]]
+        self.place = meta.get("place", "released boxes")
         self.gold = gold.to_dicts()
         self.fields = [_wanted(row) for row in self.gold]
         rows = [] if given is None else given.to_dicts()
         usable = [row for row in rows if row["status"] in USABLE]
         self.status = usable[0]["status"] if usable else rows[0]["status"] if rows else "missing"
+        # What became of the form as a whole, where that is said: it may have been left half done.
+        self.ended = next((row["status"] for row in rows if row["path"] is None), self.status)
         whole = [row["value"] for row in usable if row["path"] is None and row["value"]]
         self.given = [row for row in usable if row["path"] and row["task"] == "click"]
         self.lines = [_line(row) for row in self.given]
         self.output = "\n".join(whole) or "\n".join(line.value for line in self.lines)
         self.sent = self._sent(usable, notes) if sent else None
+        self.received = any(row["task"] == "value" for row in usable)
         self.verdicts: list[Verdict] = []
         self.spare: list[int] = []
 
@@ -102,7 +108,13 @@ class _Form:
                 verdict.text = None
             if self.sent is not None:
                 said = (self.sent.get(want.path) or {}).get("value")
-                verdict.submitted = _submitted(want, said, exact=exact, threshold=threshold)
+                verdict.submitted = self.received and _submitted(
+                    want, said, exact=exact, threshold=threshold
+                )
+                if want.alone and self.received and not verdict.submitted:
+                    # Nothing was clicked there, and yet it was sent with something.
+                    verdict.right = verdict.placed = verdict.found = False
+                    verdict.text = said
                 # Of a run that only tells what it sent, that is what the form holds.
                 if not self.lines and said is not None:
                     verdict.text, verdict.right = said, verdict.submitted
@@ -112,13 +124,17 @@ class _Form:
         base = self.base | {"task": "click", "status": self.status}
         for row, want, verdict in zip(self.gold, self.fields, self.verdicts, strict=True):
             line = self.given[verdict.lines[0]] if verdict.lines else {}
+            held = ((self.sent or {}).get(want.path) or {}).get("value")
+            outcome = _outcome(verdict, held, sent=self.sent is not None and not self.lines)
+            # What was not come to before the form was left has the status of the form.
+            done = bool(line) or outcome == "match"
             yield base | {
+                "status": self.status if done else self.ended,
                 "path": row["path"], "kind": row["kind"], "gold": row["value"],
                 "accepted": row["accepted"], "gold_origin": row["origin"], "page": row["page"],
-                "pred": verdict.text, "pred_path": line.get("path"),
+                "pred": verdict.text or held, "pred_path": line.get("path"),
                 "pred_origin": line.get("origin"), "pred_page": line.get("page"),
-                "outcome": _outcome(verdict, sent=self.sent is not None and not self.lines),
-                "missed": _missed(want, verdict, self.lines),
+                "outcome": outcome, "missed": _missed(want, verdict, self.lines),
             } | {side: row[side] for side in BOX} | {
                 f"pred_{side}": line.get(side) for side in BOX
             }  # fmt: skip
@@ -168,10 +184,10 @@ def _submitted(want: Wanted, said: str | None, *, exact: bool, threshold: float)
     return rungs.fuzzy if want.kind == family.DESCRIPTION else rungs.exact if exact else rungs.typed
 
 
-def _outcome(verdict: Verdict, *, sent: bool) -> str:
+def _outcome(verdict: Verdict, held: str | None, *, sent: bool) -> str:
     if verdict.submitted if sent else verdict.placed:
         return "match"
-    return "mismatch" if (verdict.text or "").strip() else "missing"
+    return "mismatch" if (verdict.text or held or "").strip() else "missing"
 
 
 def _missed(want: Wanted, verdict: Verdict, lines: list[Line]) -> str | None:
@@ -191,9 +207,12 @@ def _cases(rows: list[Row], *, system: str, threshold: float) -> pl.DataFrame:
     frame = judged(tables.table("cases", rows), system=system, threshold=threshold)
     held = (frame["outcome"] == "mismatch") & missed.is_not_null()
     # A value that is right as the rules have it may be written otherwise; it is not wrong.
+    unasked = (frame["outcome"] == "mismatch") & (frame["gold"] == "")
     cause = (
         pl.when(held)
         .then(missed)
+        .when(unasked)
+        .then(pl.lit("spurious"))
         .when(pl.col("outcome") == "match", pl.col("cause").is_not_null())
         .then(pl.lit("format_only"))
         .otherwise("cause")
@@ -211,14 +230,14 @@ def _scores(
     verdicts = [verdict for form in forms for verdict in form.verdicts]
     long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
     for name, tallies in family.counts(fields, verdicts).items():
-        if (name == "value_submitted_accuracy") == (forms[0].sent is None):
-            continue
-        if not acted and name != "value_submitted_accuracy":
+        of_what_was_sent = name == "value_submitted_accuracy"
+        if forms[0].sent is None if of_what_was_sent else not acted:
             continue
         part, used = asked, tallies
         if name == "description_bleu":
             part, used = asked.filter(long), tallies[long]
-        said = settings(corpus, name, *filter(None, [_RULES.get(name)]), mode=mode)
+        rules = [_RULES[name].format(place=forms[0].place)] if name in _RULES else []
+        said = settings(corpus, name, *rules, mode=mode)
         yield score_rows(part, family.METRICS[name], used, unit="field", settings=said)
         if name == "action_match_rate":
             yield _spurious(cases, forms, said)
@@ -241,7 +260,8 @@ def _whole(
     order = {form.base["doc_id"]: place for place, form in enumerate(forms)}
     part = cases.filter(pl.col("gold").is_not_null()).unique("doc_id", keep="first")
     part = part.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
-    part = part.with_columns(path=pl.lit(None, pl.String))
+    ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
+    part = part.with_columns(ended, path=pl.lit(None, pl.String))
     episodes = [family.episode(form.fields, form.verdicts) for form in forms]
     for name in family.EPISODE:
         if not acted and name != "form_completed":

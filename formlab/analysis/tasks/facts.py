@@ -97,6 +97,7 @@ def _page(
         base | {side: fact[side] for side in BOX} | {
             "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
             "pred": verdict.text or None, "gold_origin": fact["origin"],
+            "gold_status": fact["status"],
             "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
             "why": _why(fact["value"], written, verdict),
         }
@@ -178,6 +179,9 @@ def _scores(
 ) -> Iterator[pl.DataFrame]:
     facts = cases.filter(pl.col("path").is_not_null())
     whole = cases.filter(pl.col("path").is_null())
+    scored = facts["outcome"] != "unscored"
+    facts = facts.filter(scored)
+    verdicts = [verdict for verdict, counts in zip(verdicts, scored, strict=True) if counts]
     if facts.height:
         rule = "match=context" if mode == "fixed" else "match=substring"
         for name, tallies in family.counts(verdicts).items():

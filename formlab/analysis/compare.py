@@ -1,0 +1,225 @@
+"""Two or more systems on the same corpus: by how much they differ, and how sure that is."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from formlab import metrics
+from formlab.analysis.bands import BANDS
+from formlab.analysis.paired import Pair, differences, holm
+from formlab.analysis.pairing import common
+from formlab.analysis.summarise import Row, tallied
+from formlab.errors import UnknownName
+from formlab.tables import DOCUMENTS, Evaluation
+
+_S, _F, _I = pl.String, pl.Float64, pl.Int64
+COMPARISON: dict[str, Any] = {
+    "benchmark": _S, "split": _S, "metric": _S, "slice": _S, "system_a": _S, "system_b": _S,
+    "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
+    "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
+    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "settings": _S,
+}  # fmt: skip
+# What the gold says of a case; the rest of its columns is the system's and differs by system.
+OF_GOLD = (
+    "task", "path", "kind", "modality", "subtype", "page", "scope", "reference", "complexity",
+    "modal", "gold",
+)  # fmt: skip
+OF_SYSTEM = ("certainty",)
+WHOLE = ("all", "fields")
+
+
+def compare(
+    evaluations: Sequence[Evaluation],
+    *,
+    metric: str | Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    reference: str | None = None,
+    resamples: int = 1000,
+    permutations: int = 9999,
+    level: float = 0.95,
+    power: float = 0.8,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The difference of every metric between systems on the same documents.
+
+    Documents are what is drawn and what is swapped: fields of one page are not independent.
+
+    Parameters
+    ----------
+    evaluations
+        Two or more, of the same corpus, split, mode and threshold; see `pairing.common` for what
+        is compared where one system was scored on more.
+    metric
+        Registered metrics, ``macro_`` means included; all that were scored if left out.
+    by
+        Columns of the gold or of *documents* to slice the fields by.
+    reference
+        The system that every other is compared with, as `system_a`; all pairs if left out.
+    resamples, permutations, level, power, seed
+        As for `paired.differences`; the draws are those of `summarise`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each pair of systems, metric and slice. `difference` is b less a, with its
+        percentile interval; `better` names the system with the better value, null if equal. `p` is
+        of the paired permutation test; `p_holm` and `p_bh` are adjusted over all slices and pairs
+        of the same metric, those of the whole (``all``, ``fields``) apart. `least_difference` is
+        what this corpus would find with `power`. `n_cases` is the greater of the two systems'
+        counts: claims that no gold asks for are one system's own.
+
+    Raises
+    ------
+    DataBroken
+        If the evaluations cannot be compared; the message says what differs.
+    UnknownName
+        If no such metric was scored, no such system is there, or `by` is a column of the system.
+
+    References
+    ----------
+    The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
+    Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
+    """
+    ground = common(evaluations)
+    known = [*OF_GOLD, *DOCUMENTS, "position", *(name for name in BANDS if name not in OF_SYSTEM)]
+    for column in by:
+        if column not in known:
+            raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
+    wanted = [metric] if isinstance(metric, str) else metric
+    rows = _rows(ground.evaluations, by)
+    pairs = [
+        pair
+        for a, b in system_pairs(rows, reference)
+        for pair in _pairs(rows[a], rows[b], a, b, wanted)
+    ]
+    if wanted is not None:
+        _check_metrics(wanted, pairs, rows)
+    options = {"resamples": resamples, "permutations": permutations, "level": level}
+    tested = differences(pairs, **options, power=power, seed=seed)
+    note = (
+        f"|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
+        f"|p=swap,documents,n={permutations}|power={power:g}"
+    )
+    for row in tested:
+        row["better"] = _better(row)
+        row["settings"] += note
+    return adjusted(tested, COMPARISON)
+
+
+def system_pairs(systems: Iterable[str], reference: str | None) -> list[tuple[str, str]]:
+    """All pairs of systems in their order, or those of `reference` with every other.
+
+    Examples
+    --------
+    >>> system_pairs(["ocr", "rules", "chat"], "rules")
+    [('rules', 'ocr'), ('rules', 'chat')]
+    """
+    names = list(systems)
+    if not reference:
+        return list(itertools.combinations(names, 2))
+    if reference not in names:
+        raise UnknownName.of("system to compare with", reference, names)
+    return [(reference, name) for name in names if name != reference]
+
+
+def evaluation_pairs(
+    evaluations: Sequence[Evaluation], reference: str | None = None
+) -> list[tuple[Evaluation, Evaluation]]:
+    """The evaluations of `system_pairs`; systems of one name are told apart by `common`."""
+    by_name = {one.system: one for one in evaluations}
+    return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
+
+
+def _rows(
+    evaluations: Sequence[Evaluation], by: Sequence[str]
+) -> dict[str, dict[tuple[str, str], Row]]:
+    """By system, then metric and slice, the tallies of each document."""
+    codes = {doc: place for place, doc in enumerate(evaluations[0].documents["doc_id"])}
+    rows = {
+        one.system: {(r.labels["metric"], r.labels["slice"]): r for r in tallied(one, by, codes)}
+        for one in evaluations
+    }
+    # One slice that holds everything would only be tested once more.
+    names = {name for found in rows.values() for _, name in found}
+    count = Counter(name.partition("=")[0] for name in names)
+    alone = {
+        name
+        for name in names
+        if name.partition("=")[0] in by and count[name.partition("=")[0]] == 1
+    }
+    return {
+        system: {key: row for key, row in found.items() if key[1] not in alone}
+        for system, found in rows.items()
+    }
+
+
+def _pairs(
+    first: dict[tuple[str, str], Row],
+    second: dict[tuple[str, str], Row],
+    a: str,
+    b: str,
+    wanted: Sequence[str] | None,
+) -> Iterable[Pair]:
+    keys = dict.fromkeys([*first, *second])
+    names = list(dict.fromkeys(name for name, _ in keys) if wanted is None else wanted)
+    # All slices of a metric stand together.
+    for key in sorted((k for k in keys if k[0] in names), key=lambda k: names.index(k[0])):
+        rows = first.get(key), second.get(key)
+        one = rows[0] or rows[1]
+        # A system without a case in the slice (of claims that only the other makes) adds nothing.
+        parts = [row.parts if row else np.zeros_like(one.parts) for row in rows]
+        labels = [row.labels for row in rows if row]
+        said = {label["settings"] for label in labels}
+        yield Pair(*parts, one.score, {
+            **{name: one.labels[name] for name in ("benchmark", "split", "metric", "slice")},
+            "system_a": a, "system_b": b,
+            **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
+            "settings": said.pop() if len(said) == 1 else " / ".join(x["settings"] for x in labels),
+        })  # fmt: skip
+
+
+def _check_metrics(
+    wanted: Sequence[str], pairs: Sequence[Pair], rows: dict[str, dict[tuple[str, str], Row]]
+) -> None:
+    found = {pair.labels["metric"] for pair in pairs}
+    known = dict.fromkeys(name for one in rows.values() for name, _ in one)
+    for name in wanted:
+        if name not in found:
+            raise UnknownName.of("metric scored for all systems", name, known)
+
+
+def _better(row: dict[str, Any]) -> str | None:
+    gain = row["difference"]
+    if np.isnan(gain) or gain == 0:
+        return None
+    name = row["metric"]
+    own = metrics.get(name if name in metrics.METRICS else name.removeprefix("macro_"))
+    return row["system_b"] if (gain > 0) == (own.direction == "up") else row["system_a"]
+
+
+def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    """`rows` with `p_holm` and `p_bh`, over the slices of a metric; the wholes are apart.
+
+    The whole is what one set out to compare; to look at its parts as well does not weaken it.
+    """
+    p = np.array([row["p"] for row in rows], dtype=float)
+    family = [(row.get("metric"), row["slice"] in WHOLE) for row in rows]
+    both = np.full((2, len(rows)), np.nan)
+    for one in dict.fromkeys(family):
+        known = np.array([other == one for other in family]) & ~np.isnan(p)
+        if known.any():
+            both[0, known] = holm(p[known])
+            both[1, known] = stats.false_discovery_control(p[known], method="bh")
+    done = [
+        row | {"p_holm": strict, "p_bh": mild}
+        for row, strict, mild in zip(rows, *both, strict=True)
+    ]
+    columns = {name: [row[name] for row in done] for name in schema}
+    return pl.DataFrame(columns, schema=schema)

@@ -1,0 +1,257 @@
+"""Over all benchmarks: what is reached on each level, and whether metrics agree on what is bad."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from formlab import benchmarks, metrics
+from formlab.analysis.summarise import draws, summarise, tallied
+from formlab.tables import LADDER, SUMMARY, Evaluation
+
+# What stands for a level: the first of these that was scored, and over which slice. All of them
+# are shares of what was asked, in [0, 1], so that levels can stand beside each other.
+HEADLINES: dict[str, tuple[tuple[str, str], ...]] = {
+    "reading": (("fact_accuracy", "fields"), ("normalised_accuracy", "fields")),
+    "locating": (("click_accuracy", "fields"), ("micro_f1", "all")),
+    "structuring": (("tree_similarity", "all"), ("json_accuracy", "all")),
+    "relating": (("vqa_accuracy", "all"), ("consistency_accuracy", "all")),
+    "acting": (("value_submitted_accuracy", "fields"), ("form_completed", "all")),
+}
+AGREEMENT: dict[str, Any] = {
+    "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
+    "other": pl.String, "unit": pl.String, "tau": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64, "p": pl.Float64, "n": pl.Int64,
+}  # fmt: skip
+
+
+def summaries(
+    evaluations: Iterable[Evaluation], *, resamples: int = 1000, seed: int = 0
+) -> pl.DataFrame:
+    """The summary tables of several evaluations below each other.
+
+    Examples
+    --------
+    >>> summaries([]).columns == list(SUMMARY)
+    True
+    """
+    found = [summarise(one, resamples=resamples, seed=seed) for one in evaluations]
+    return pl.concat([pl.DataFrame(schema=SUMMARY), *found])
+
+
+def headlines(summary: pl.DataFrame) -> pl.DataFrame:
+    """One score for each evaluation and level: the first of `HEADLINES` that is defined.
+
+    Parameters
+    ----------
+    summary
+        As from `summaries`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The rows of `summary` with the column `level`; a level nothing was scored for has no row.
+    """
+    order = {level: place for place, level in enumerate(HEADLINES)}
+    wanted = pl.DataFrame(
+        [
+            {"level": level, "metric": metric, "slice": part, "turn": turn}
+            for level, names in HEADLINES.items()
+            for turn, (metric, part) in enumerate(names)
+        ]
+    )
+    key = ["benchmark", "split", "system", "level"]
+    return (
+        summary.join(wanted, on=["metric", "slice"])
+        .filter(pl.col("value").is_not_nan())
+        .sort(pl.col("level").replace_strict(order, return_dtype=pl.Int64), *key[:3], "turn")
+        .unique(key, keep="first", maintain_order=True)
+        .select("level", *SUMMARY)
+    )
+
+
+def rungs(summary: pl.DataFrame) -> pl.DataFrame:
+    """Accuracy on each rung of the strictness ladder, over all fields of each evaluation."""
+    names = {f"{rung}_accuracy": rung for rung in LADDER}
+    return (
+        summary.filter(pl.col("slice") == "fields", pl.col("metric").is_in(list(names)))
+        .filter(pl.col("value").is_not_nan())
+        .with_columns(rung=pl.col("metric").replace(names))
+        .select("rung", *SUMMARY)
+    )
+
+
+def agreement(
+    evaluation: Evaluation,
+    names: Sequence[str] | None = None,
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Kendall's τ-b between metrics: do they rank the documents of an evaluation alike?
+
+    A document has the score of its summed tallies. What is better at low values is turned round,
+    so that a positive τ always means agreement.
+
+    Parameters
+    ----------
+    names
+        Registered metrics; all that differ between documents if left out.
+    resamples, level, seed
+        Of the percentile interval, which draws documents.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each pair of metrics (`AGREEMENT`); `n` documents have both. `p` is that of
+        `scipy.stats.kendalltau`. τ is NaN where a metric is the same on all of them.
+    """
+    table = _by_document(evaluation)
+    chosen = table.columns if names is None else [name for name in names if name in table.columns]
+    base = {key: getattr(evaluation, key) for key in ("benchmark", "split", "system")}
+    rows = [
+        base | {"metric": one, "other": other, "unit": "document"}
+        | _tau(table, one, other, resamples=resamples, level=level, seed=seed)
+        for one, other in itertools.combinations(chosen, 2)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=AGREEMENT)
+
+
+def agreement_of_systems(
+    printed: pl.DataFrame,
+    names: Sequence[str],
+    *,
+    benchmark: str,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Kendall's τ-b between published columns: do metrics rank the systems of a table alike?
+
+    Parameters
+    ----------
+    printed
+        A row for each system, a column for each of `names`; those that are registered metrics,
+        better at low values, are turned round.
+
+    Returns
+    -------
+    polars.DataFrame
+        As from `agreement`, the unit `system`; the interval draws systems.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"cer": [0.1, 0.2, 0.4], "facts": [0.9, 0.8, 0.3]})
+    >>> agreement_of_systems(table, ["cer", "facts"], benchmark="b", resamples=0)["tau"].to_list()
+    [1.0]
+    """
+    table = printed.select(pl.col(name).cast(pl.Float64) * _sign(name) for name in names)
+    rows = [
+        {"benchmark": benchmark, "metric": one, "other": other, "unit": "system"}
+        | _tau(table, one, other, resamples=resamples, level=level, seed=seed)
+        for one, other in itertools.combinations(names, 2)
+    ]
+    return pl.DataFrame(rows, schema=AGREEMENT)
+
+
+def _sign(name: str) -> int:
+    entry = metrics.METRICS.get(name)
+    return -1 if entry and entry.direction == "down" else 1
+
+
+def _by_document(evaluation: Evaluation) -> pl.DataFrame:
+    """A column for each metric, a row for each document: its own score, high for good."""
+    codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
+    found: dict[str, np.ndarray] = {}
+    for row in tallied(evaluation, (), codes):
+        name = row.labels["metric"]
+        # A score of whole documents goes before that of their fields, which are in it.
+        if name not in metrics.METRICS or row.labels["slice"] not in ("all", "fields"):
+            continue
+        if name in found and row.labels["slice"] == "fields":
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = row.score(row.parts) * _sign(name)
+        if len(np.unique(values[~np.isnan(values)])) > 1:
+            found[name] = values
+    return pl.DataFrame(found)
+
+
+def _tau(
+    table: pl.DataFrame, one: str, other: str, *, resamples: int, level: float, seed: int
+) -> dict[str, Any]:
+    both = table.select(one, other).fill_nan(None).drop_nulls()
+    x, y = both[one].to_numpy(), both[other].to_numpy()
+    missing = {"tau": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan, "n": len(x)}
+    if len(x) < 2 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
+        return missing
+    found = stats.kendalltau(x, y)
+    taus = drawn_taus(x, y, resamples=resamples, seed=seed)
+    edges = ((1 - level) / 2, (1 + level) / 2)
+    low, high = np.quantile(taus, edges) if taus.size else (np.nan, np.nan)
+    said = {"tau": float(found.statistic), "p": float(found.pvalue)}
+    return missing | said | {"ci_low": float(low), "ci_high": float(high)}
+
+
+def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
+    """Kendall's τ-b of draws with replacement; draws in which it is undefined are left out.
+
+    With weights w, how often each unit is drawn, concordances less discordances are the quadratic
+    form w' S w, S the products of the signs of all differences; so no draw is ranked anew.
+    """
+    signs = [np.sign(values[:, None] - values[None, :]) for values in (x, y)]
+    forms = [signs[0] * signs[1], np.abs(signs[0]), np.abs(signs[1])]
+    found = []
+    for weights in draws(len(x), resamples=resamples, seed=seed):
+        agree, untied_x, untied_y = (((weights @ form) * weights).sum(axis=1) for form in forms)
+        defined = (untied_x > 0) & (untied_y > 0)
+        found.append(agree[defined] / np.sqrt(untied_x[defined] * untied_y[defined]))
+    return np.concatenate(found) if found else np.empty(0)
+
+
+FACTS: dict[str, Any] = {
+    "benchmark": pl.String, "split": pl.String, "documents": pl.Int64, "published": pl.Int64,
+    "templates": pl.Int64, "values": pl.Int64, "values_a_document": pl.Float64,
+    "kinds": pl.Int64, "with_box": pl.Float64, "with_image": pl.Float64, "odd": pl.Int64,
+}  # fmt: skip
+
+
+def gold_facts(evaluations: Iterable[Evaluation]) -> pl.DataFrame:
+    """What the gold of each benchmark and split holds, counted: on what its scores can rest.
+
+    Returns
+    -------
+    polars.DataFrame
+        `documents` here, and as many as `published` (null where that is not known); distinct
+        `templates` and `kinds`; gold `values`, with their median for a document, and the shares of
+        them `with_box` and of documents `with_image`; how many things were `odd` in the files.
+    """
+    rows = {(one.benchmark, one.split): _gold(one) for one in evaluations}
+    return pl.DataFrame(list(rows.values()), schema=FACTS)
+
+
+def _gold(evaluation: Evaluation) -> dict[str, Any]:
+    documents = evaluation.documents
+    cases = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("path").is_not_null())
+    # A value that two tasks ask for, such as a node of the tree, is one value.
+    cases = cases.unique(["doc_id", "path"], maintain_order=True)
+    each = cases.group_by("doc_id").len()["len"].to_list()
+    each += [0] * (documents.height - len(each))
+    return {
+        "benchmark": evaluation.benchmark, "split": evaluation.split,
+        "documents": documents.height,
+        "published": benchmarks.get(evaluation.benchmark).splits.get(evaluation.split),
+        "templates": documents["template"].n_unique() if documents["template"].count() else None,
+        "values": cases.height,
+        "values_a_document": float(np.median(each)) if each else np.nan,
+        "kinds": cases["kind"].drop_nulls().n_unique(),
+        "with_box": cases["x0"].is_not_null().mean() if cases.height else np.nan,
+        "with_image": documents["image"].is_not_null().mean() if documents.height else np.nan,
+        "odd": sum(n for name, n in evaluation.notes.items() if name.startswith("gold: ")),
+    }  # fmt: skip

@@ -1,0 +1,174 @@
+"""Forms in groups from easy to hard, and a metric in each group for runs that differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.stats import rankdata
+
+from formlab.analysis.summarise import summarise
+from formlab.errors import DataBroken
+from formlab.tables import Evaluation
+
+GROUPS = 5
+RUNS = ("without ruler", "with ruler")
+
+
+def difficulty(documents: pl.DataFrame, *, groups: int = GROUPS) -> pl.DataFrame:
+    """Each form's group, 1 the easiest: forms in order of fields and types, cut into equal parts.
+
+    FormFactory (Li et al., arXiv:2506.01520, Figure 4) has five groups with more fields and types
+    the higher, and does not give their bounds. Here a form's place is the mean of its rank by
+    fields and its rank by types of field; forms of one place are never parted.
+
+    Parameters
+    ----------
+    documents
+        Of the schema *documents*; a form is a `template`, or a document that has none.
+    groups
+        How many; with few forms some may stay empty.
+
+    Returns
+    -------
+    polars.DataFrame
+        `doc_id` and `group`.
+
+    Examples
+    --------
+    >>> forms = pl.DataFrame({"doc_id": ["a", "b", "c"], "template": ["A", "B", "C"],
+    ...     "n_fields": [4, 20, 8], "n_kinds": [2, 6, 3]})
+    >>> difficulty(forms, groups=3).rows()
+    [('a', 1), ('b', 3), ('c', 2)]
+    """
+    named = documents.select(
+        "doc_id", pl.col("template").fill_null(pl.col("doc_id")).alias("form"),
+        "n_fields", "n_kinds",
+    )  # fmt: skip
+    forms = named.group_by("form", maintain_order=True).agg(pl.col("n_fields", "n_kinds").max())
+    ranks = [rankdata(forms[name].fill_null(0).to_numpy()) for name in ("n_fields", "n_kinds")]
+    place = (ranks[0] + ranks[1]) / 2
+    # The share of forms that stand before the middle of those of the same place.
+    share = (rankdata(place) - 0.5) / max(len(place), 1)
+    group = np.minimum((share * groups).astype(int), groups - 1) + 1
+    found = forms.select("form").with_columns(pl.Series("group", group, dtype=pl.Int64))
+    return named.join(found, on="form", how="left", maintain_order="left").select("doc_id", "group")
+
+
+def ruler_runs(evaluation: Evaluation, other: str | Path = "") -> dict[str, Evaluation]:
+    """A run, and one of the same forms with the ruler drawn or not: by name, the one without first.
+
+    Parameters
+    ----------
+    evaluation
+        The run.
+    other
+        Folder of the evaluation of the other one; empty for none.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If the folder holds no evaluation, or both runs are known to be made alike.
+    """
+    drawn = _ruler(evaluation) or False
+    if not str(other):
+        return {RUNS[drawn]: evaluation}
+    second = Evaluation.load(other)
+    if _ruler(evaluation) is not None and _ruler(second) == drawn:
+        what = f"both runs were made {RUNS[drawn]}"
+        raise DataBroken(what, where=other, remedy="one run with --ruler and one without")
+    pair = {RUNS[drawn]: evaluation, RUNS[not drawn]: second}
+    return {name: pair[name] for name in RUNS}
+
+
+def _ruler(evaluation: Evaluation) -> bool | None:
+    given = evaluation.settings.get("system")
+    found = given.get("ruler") if isinstance(given, dict) else None
+    return found if isinstance(found, bool) else None
+
+
+def by_difficulty(
+    runs: Mapping[str, Evaluation],
+    metric: str,
+    *,
+    groups: int = GROUPS,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """A metric of fields in each group of forms, for each run; group 0 is all forms.
+
+    Parameters
+    ----------
+    runs
+        Name to evaluation, of the same forms.
+    metric
+        A metric of single fields.
+    groups, resamples, level, seed
+        As in `difficulty` and `summarise`.
+
+    Returns
+    -------
+    polars.DataFrame
+        `run`, `group`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases`, and for each group the
+        `forms` it holds and the range of their `fields` and `types` in words; `settings`. Groups
+        without a form are left out.
+
+    Raises
+    ------
+    DataBroken
+        If the runs are not of the same documents.
+    """
+    first = next(iter(runs.values()))
+    ids = set(first.documents["doc_id"])
+    for name, run in runs.items():
+        if other := ids ^ set(run.documents["doc_id"]):
+            what = f"{name} is of other forms: {len(other)} are in one run alone"
+            raise DataBroken(what, where=run.root, remedy="runs of the same forms and instances")
+    placed = difficulty(first.documents, groups=groups)
+    parts = [
+        _one(run, metric, placed, resamples=resamples, level=level, seed=seed).select(
+            pl.lit(name).alias("run"), pl.all()
+        )
+        for name, run in runs.items()
+    ]
+    words = _words(first.documents, placed)
+    return pl.concat(parts).join(words, on="group", how="left", maintain_order="left")
+
+
+def _one(
+    run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
+) -> pl.DataFrame:
+    rows = run.scores.filter(pl.col("metric") == metric, pl.col("slice").is_null())
+    rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
+    each = rows.with_columns(pl.col("group").cast(pl.String).alias("slice")).drop("group")
+    whole = rows.with_columns(pl.lit("0").alias("slice")).drop("group")
+    marked = dataclasses.replace(run, scores=pl.concat([whole, each]))
+    summary = summarise(marked, by=(), resamples=resamples, level=level, seed=seed)
+    alone = pl.col("n_docs") < 2
+    return summary.filter(pl.col("metric") == metric).select(
+        pl.col("slice").cast(pl.Int64).alias("group"), "value",
+        *(pl.when(alone).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
+        "n_docs", "n_cases", "settings",
+    ).sort("group")  # fmt: skip
+
+
+def _words(documents: pl.DataFrame, placed: pl.DataFrame) -> pl.DataFrame:
+    joined = documents.join(placed, on="doc_id")
+    joined = pl.concat([joined, joined.with_columns(pl.lit(0, pl.Int64).alias("group"))])
+
+    def span(name: str) -> pl.Expr:
+        low, high = pl.col(name).min(), pl.col(name).max()
+        return pl.when(low == high).then(pl.format("{}", low)).otherwise(
+            pl.format("{}–{}", low, high)
+        )  # fmt: skip
+
+    form = pl.col("template").fill_null(pl.col("doc_id"))
+    return joined.group_by("group").agg(
+        form.n_unique().cast(pl.Int64).alias("forms"),
+        span("n_fields").alias("fields"),
+        span("n_kinds").alias("types"),
+    )

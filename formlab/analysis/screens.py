@@ -1,0 +1,64 @@
+"""Screenshots of a form one by one, so that a case is looked at on its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import polars as pl
+
+from formlab.tables import BOX, Evaluation
+
+
+def by_screen(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with each screenshot of a form as a document, its cases on it; to look at.
+
+    A case stands on the screen of its click, else on that of its field; a box of another screen
+    is left out, and one that is on no screen leaves the case on the first. Forms of one image
+    stay as they are. The scores are not parted and stay with the whole forms.
+
+    Parameters
+    ----------
+    evaluation
+        Of forms whose `documents.meta` lists their `images`.
+    """
+    rows = evaluation.documents.to_dicts()
+    images = {
+        row["doc_id"]: held
+        for row in rows
+        if len(held := json.loads(row["meta"] or "{}").get("images") or []) > 1
+    }
+    screens = [
+        row | {"doc_id": _name(row["doc_id"], number), "image": image}
+        for row in rows
+        for number, image in enumerate(images.get(row["doc_id"], []), start=1)
+    ]
+    added = pl.DataFrame(screens, schema=evaluation.documents.schema)
+    many = pl.col("doc_id").is_in(list(images))
+    counts = pl.col("doc_id").replace_strict(
+        {doc: len(held) for doc, held in images.items()}, default=1, return_dtype=pl.Int64
+    )
+    wanted = pl.coalesce(
+        pl.when(pl.col("pred_x0").is_not_null()).then("pred_page"), "page", pl.lit(1)
+    )
+    on = pl.when(wanted.is_between(1, counts)).then(wanted).otherwise(1)
+    cases = evaluation.cases.with_columns(on.alias("on"))
+    cases = cases.with_columns(
+        *(pl.when(~many | (pl.col("page") == pl.col("on"))).then(side).alias(side) for side in BOX),
+        *(
+            pl.when(~many | (pl.col("pred_page").fill_null(pl.col("on")) == pl.col("on")))
+            .then(f"pred_{side}")
+            .alias(f"pred_{side}")
+            for side in BOX
+        ),
+        pl.when(many).then(pl.format("{} screen {}", "doc_id", "on")).otherwise("doc_id")
+        .alias("doc_id"),
+        # Each screen is an image of its own: its only page.
+        *(pl.when(~many).then(name).alias(name) for name in ("page", "pred_page")),
+    ).drop("on")  # fmt: skip
+    documents = pl.concat([evaluation.documents, added])
+    return dataclasses.replace(evaluation, documents=documents, cases=cases)
+
+
+def _name(doc_id: str, number: int) -> str:
+    return f"{doc_id} screen {number}"

@@ -1,0 +1,240 @@
+"""Any metric over two columns of forms or cases, and its course along one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics
+from formlab.analysis.bands import band, cut
+from formlab.analysis.summarise import sliced, summarise
+from formlab.errors import UnknownName
+from formlab.tables import Evaluation
+
+# A number with more distinct values than this is cut into bands of about equal counts.
+MOST, BANDS_OF_MANY = 12, 6
+UNKNOWN = "unknown"
+Bins = Mapping[str, Sequence[float]]
+_VALUES = ("value", "ci_low", "ci_high")
+_COUNTS = ("n_docs", "n_cases", "n_undefined")
+
+
+def surface(
+    evaluation: Evaluation,
+    metric: str,
+    x: str,
+    y: str,
+    *,
+    bins: Bins | None = None,
+    part: str = "fields",
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """A metric in every cell of a grid of two columns, with interval and counts.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    metric
+        A registered metric.
+    x, y
+        Columns of *documents* or, where `part` is ``fields``, of *cases*: numbers, or words in
+        their order. A column of the bands (``length`` …) will do as well.
+    bins
+        Column to the ascending edges that cut it; the first band lies under the first edge.
+        Without edges every value is its own row of cells, and a number with more than twelve
+        values is cut into six bands of about equal counts.
+    part
+        ``fields`` pools the fields of a cell, ``all`` its whole documents.
+    resamples, level, seed
+        Of the bootstrap over documents, as in `summarise`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each pair of a value of `x` with one of `y`: `metric`, the names `x` and `y`,
+        the ordered words `x_value` and `y_value`, `value`, `ci_low`, `ci_high`, `n_docs`,
+        `n_cases`, `n_undefined` and `settings`. In an empty cell the numbers are null and the
+        counts 0. The interval is NaN in a cell of a single document, of which no draw tells
+        anything. Scores whose `x` or `y` is not known stand under ``unknown``.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such metric or column.
+    """
+    cells = _cells(
+        evaluation, [metric], [x, y], bins or {}, part,
+        resamples=resamples, level=level, seed=seed,
+    )  # fmt: skip
+    sides = [cells[name].unique().sort() for name in ("x_value", "y_value")]
+    grid = sides[0].to_frame().join(sides[1].to_frame(), how="cross")
+    filled = grid.join(
+        cells, on=["x_value", "y_value"], how="left", maintain_order="left"
+    ).with_columns(
+        *(pl.col(name).fill_null(0) for name in _COUNTS),
+        *(pl.lit(name).alias(place) for place, name in (("x", x), ("y", y), ("metric", metric))),
+        pl.col("settings").fill_null(pl.col("settings").drop_nulls().first()),
+    )
+    return filled.select("metric", "x", "y", "x_value", "y_value", *_VALUES, *_COUNTS, "settings")
+
+
+def curve(
+    evaluation: Evaluation,
+    measures: Sequence[str],
+    x: str,
+    *,
+    window: int = 1,
+    bins: Bins | None = None,
+    part: str = "fields",
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Metrics at every value of one column, with intervals, and smoothed along it.
+
+    Parameters
+    ----------
+    measures
+        Registered metrics; those that were not scored are left out.
+    x, bins, part, resamples, level, seed
+        As in `surface`; but a number is never cut without edges.
+    window
+        How many neighbouring values `smooth` is the plain mean of, itself in the middle; odd.
+        At the ends, and beside undefined values, it is the mean of those there are.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each metric and value: `metric`, `x`, `x_value`, `value`, `ci_low`, `ci_high`,
+        `n_docs`, `n_cases`, `n_undefined`, `smooth`, `settings`.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such metric or column.
+    ValueError
+        If `window` is even or below 1.
+    """
+    if window < 1 or window % 2 == 0:
+        raise ValueError(f"window is {window}: an odd number of values, 1 or more")
+    cells = _cells(
+        evaluation, measures, [x], bins or {}, part,
+        resamples=resamples, level=level, seed=seed, most=None,
+    )  # fmt: skip
+    note = f"|smooth=mean of {window} neighbouring values" if window > 1 else ""
+    order = pl.Enum(list(dict.fromkeys(measures)))
+    cells = cells.sort(pl.col("metric").cast(order), "x_value")
+    parts = [
+        part.with_columns(pl.Series("smooth", smoothed(part["value"].to_numpy(), window)))
+        for part in cells.partition_by("metric", maintain_order=True)
+    ]
+    whole = pl.concat(parts) if parts else cells.with_columns(smooth=pl.lit(None, pl.Float64))
+    whole = whole.with_columns(pl.col("settings") + note, pl.lit(x).alias("x"))
+    return whole.select("metric", "x", "x_value", *_VALUES, *_COUNTS, "smooth", "settings")
+
+
+def smoothed(values: np.ndarray, window: int) -> np.ndarray:
+    """The mean of each value and its neighbours, `window` in all; NaN is left out of the mean.
+
+    Examples
+    --------
+    >>> smoothed(np.array([0.0, 0.3, 0.9, 0.9]), 3).round(2).tolist()
+    [0.15, 0.4, 0.7, 0.9]
+    """
+    known = ~np.isnan(values)
+    ones = np.ones(window)
+    half = window // 2
+    total = np.convolve(np.where(known, values, 0.0), ones)[half : half + len(values)]
+    count = np.convolve(known.astype(float), ones)[half : half + len(values)]
+    return np.divide(total, count, out=np.full(len(values), np.nan), where=count > 0)
+
+
+def _cells(
+    evaluation: Evaluation, measures: Sequence[str], columns: list[str], bins: Bins, part: str, *,
+    resamples: int, level: float, seed: int, most: int | None = MOST,
+) -> pl.DataFrame:  # fmt: skip
+    """The pooled scores of each combination of the columns' values, through `summarise`."""
+    names = [metrics.get(name).name for name in measures]
+    chosen = pl.col("slice").is_null() if part == "fields" else pl.col("slice") == part
+    rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
+    places = ("x_value", "y_value")[: len(columns)]
+    values = [
+        _levels(_column(evaluation, rows, name, part), bins.get(name), most) for name in columns
+    ]
+    codes = pl.concat_str([value.to_physical().cast(pl.String) for value in values], separator="|")
+    marked = rows.with_columns(rows.select(codes.alias("slice"))["slice"])
+    cells = summarise(
+        dataclasses.replace(evaluation, scores=marked), by=(),
+        resamples=resamples, level=level, seed=seed,
+    ).filter(pl.col("metric").is_in(names))  # fmt: skip
+    alone = pl.col("n_docs") < 2
+    back = [
+        pl.col("slice").str.split("|").list.get(k).cast(pl.Int64).alias(place)
+        for k, place in enumerate(places)
+    ]
+    cells = cells.with_columns(
+        *back,
+        *(pl.when(alone).then(float("nan")).otherwise(name).alias(name) for name in _VALUES[1:]),
+    )
+    kinds = [value.dtype for value in values]
+    return cells.with_columns(
+        pl.col(place).replace_strict(
+            dict(enumerate(kind.categories)), default=None, return_dtype=kind
+        )
+        for place, kind in zip(places, kinds, strict=True)
+    ).select("metric", *places, *_VALUES, *_COUNTS, "settings")
+
+
+def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, part: str) -> pl.Series:
+    """The value of a column for each score: of its document, or of its case."""
+    documents = evaluation.documents
+    if name in documents.columns:
+        return rows.join(
+            documents.select("doc_id", pl.col(name).alias("at")),
+            on="doc_id", how="left", maintain_order="left",
+        )["at"]  # fmt: skip
+    if part != "fields":
+        raise UnknownName.of("column of documents", name, documents.columns)
+    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    named = cases.select("doc_id", "path", sliced(cases, documents, name).alias("at"))
+    named = named.unique(["doc_id", "path"], keep="first")
+    return rows.join(named, on=["doc_id", "path"], how="left", maintain_order="left")["at"]
+
+
+def _levels(values: pl.Series, edges: Sequence[float] | None, most: int | None) -> pl.Series:
+    """Each value as one of the ordered words that occur; what is null is `UNKNOWN`, the last."""
+    frame = values.alias("at").to_frame()
+    if values.dtype.is_numeric():
+        known = values.drop_nulls().cast(pl.Float64).drop_nans()
+        if edges is None and most is not None and known.n_unique() > most:
+            edges = _quantiles(known)
+        if edges:
+            words = cut(frame, band("", pl.col("at"), edges, whole=_whole(values)))
+        else:
+            order = [f"{value:g}" for value in known.unique().sort()]
+            plain = [None if v is None or v != v else f"{v:g}" for v in values.to_list()]
+            words = pl.Series(plain, dtype=pl.Enum(list(dict.fromkeys(order))))
+    elif isinstance(values.dtype, pl.Enum):
+        words = values
+    else:
+        text = values.cast(pl.String)
+        words = text.cast(pl.Enum(text.drop_nulls().unique().sort()))
+    used = set(words.drop_nulls().unique())
+    order = [word for word in words.dtype.categories if word in used and word != UNKNOWN]
+    return words.cast(pl.String).fill_null(UNKNOWN).cast(pl.Enum([*order, UNKNOWN]))
+
+
+def _quantiles(known: pl.Series) -> list[float]:
+    places = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
+    found = np.quantile(known.to_numpy(), places, method="higher")
+    return [edge for edge in np.unique(found).tolist() if edge > known.min()]
+
+
+def _whole(values: pl.Series) -> bool:
+    return values.dtype.is_integer()

@@ -1,0 +1,122 @@
+"""All evaluations on one page: what was run, what became of it, what is most worth a look."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+
+import altair as alt
+import polars as pl
+
+from formlab.charts import theme
+from formlab.charts.show import Caption, Card, Cards, Table
+from formlab.tables import STATUSES
+
+# What a report is told of the others of its folder: a JSON object of name to title.
+LINKS_VARIABLE = "FORMLAB_REPORTS"
+
+
+def overview_cards(runs: pl.DataFrame, findings: pl.DataFrame) -> Cards:
+    """How much was run and how much of it was right, under the finding of greatest share.
+
+    Parameters
+    ----------
+    runs, findings
+        As from `analysis.runs` and `analysis.findings`.
+    """
+    total = runs.select(pl.col("documents", "answered", "values", "right").sum()).row(0, named=True)
+    right = total["right"] / total["values"] if total["values"] else None
+    cards = [
+        Card("evaluations", runs.height, f"{runs['benchmark'].n_unique()} benchmarks"),
+        Card("documents", total["documents"], f"{total['answered']:,} with a usable answer"),
+        Card("values right", right, f"{total['right']:,} of {total['values']:,}"),
+    ]
+    first = next(findings.iter_rows(named=True), None)
+    if first is None:
+        return Cards(cards, finding="Nothing stands out: no value was lost.")
+    who = f"{first['system']} on {first['benchmark']}:{first['split']}"
+    return Cards(cards, finding=f"Most worth a look, {who}: {first['finding']}.")
+
+
+def runs_table(runs: pl.DataFrame) -> Table:
+    """What was run, on what, how it went, how long it took and what it cost."""
+    shown = runs.select(
+        "benchmark", "split", "system", "mode", "documents", "answered", "values", "right",
+        "wrong", "missing", "spurious", "calls", "seconds", "tokens", "cost",
+    )  # fmt: skip
+    note = "– : not told. Calls are those to a model, or pages read."
+    return Table(shown, titles={"calls": "calls or pages"}, note=note, digits={"seconds": 1})
+
+
+def status_bars(statuses: pl.DataFrame) -> alt.Chart | Caption:
+    """The share of gold values whose answer has each status, a bar for each evaluation.
+
+    Parameters
+    ----------
+    statuses
+        As from `analysis.statuses`.
+    """
+    if not statuses.height:
+        return Caption("No value was asked for.", label="Note")
+    shown = statuses.with_columns(
+        name=pl.format("{} on {}:{}", "system", "benchmark", "split"),
+        share=pl.col("cases") / pl.col("cases").sum().over("benchmark", "split", "system"),
+        turn=pl.col("status").replace_strict(
+            {status: place for place, status in enumerate(STATUSES)}, return_dtype=pl.Int64
+        ),
+    )
+    used = [status for status in STATUSES if status in shown["status"].to_list()]
+    colours = {status: theme.STATUS_COLOURS[status] for status in used}
+    names = shown["name"].unique(maintain_order=True).to_list()
+    said = "; ".join(f"{r['name']} {r['status']} {r['cases']:,}" for r in shown.to_dicts())
+    return (
+        alt.Chart(shown)
+        .mark_bar()
+        .encode(
+            alt.X("share:Q", title="share of values").axis(format="%").scale(domain=[0, 1]),
+            alt.Y("name:N", title=None, sort=names).axis(labelLimit=260),
+            alt.Color("status:N", title="status", sort=used).scale(theme.scale(colours)),
+            order=alt.Order("turn:Q"),
+            tooltip=[
+                alt.Tooltip("name:N"), alt.Tooltip("status:N"),
+                alt.Tooltip("cases:Q", title="values", format=","), alt.Tooltip("documents:Q"),
+            ],
+        )
+        .properties(height=alt.Step(26), description=f"Values by status: {said}")
+    )  # fmt: skip
+
+
+def findings_table(findings: pl.DataFrame, reports: Mapping[str, str]) -> Table | Caption:
+    """The findings with share, interval and n, each with the report that shows more of it.
+
+    Parameters
+    ----------
+    findings
+        As from `analysis.findings`.
+    reports
+        The notebook that looks closer at each benchmark. A finding links to its report where one
+        was built in the same folder.
+    """
+    if not findings.height:
+        return Caption("Nothing stands out: no value was lost.", label="Note")
+    beside = json.loads(os.environ.get(LINKS_VARIABLE) or "{}")
+    pages = [
+        _page(reports.get(row["benchmark"], ""), row["system"], list(beside))
+        for row in findings.iter_rows(named=True)
+    ]
+    shown = findings.select(
+        "finding", "benchmark", "split", "system", "share", "ci_low", "ci_high",
+        "n_cases", "n_docs",
+    ).with_columns(pl.Series("report", pages, dtype=pl.String))  # fmt: skip
+    titles = {"share": "share of values", "ci_low": "low", "ci_high": "high"}
+    titles |= {"n_cases": "values", "n_docs": "documents"}
+    note = "The report's page, where it stands beside this one."
+    return Table(shown, titles=titles, links=("report",), note=note)
+
+
+def _page(notebook: str, system: str, names: list[str]) -> str | None:
+    """The page of a notebook, that of the system's own evaluation before any other."""
+    fit = [name for name in sorted(names) if name.partition("--")[0] == notebook]
+    own = [name for name in fit if system in name.partition("--")[2]]
+    return f"{(own or fit)[0]}.html" if fit else None

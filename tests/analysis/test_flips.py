@@ -1,0 +1,141 @@
+import math
+
+import numpy as np
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar as reference
+
+from formlab import analysis, benchmarks
+from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, mcnemar, side
+from formlab.errors import UnknownName
+from tests.analysis.made_pairs import from_matrix, made
+
+M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
+N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a", 0)]
+
+
+def test_flips_equal_a_hand_count():
+    first, second = made("m", M), made("n", N)
+    table = flips(first, second)
+    seen = dict(zip(zip(table["doc_id"], table["path"], strict=True), table["flip"], strict=True))
+    assert seen == {
+        ("1", "/a"): "both right", ("1", "/b"): "only a", ("2", "/a"): "both right",
+        ("2", "/b"): "only b", ("3", "/a"): "both wrong",
+    }  # fmt: skip
+    row = flip_matrix(table, first.documents).to_dicts()[0]
+    counts = {name: row[name] for name in ("both_right", "only_a", "only_b", "both_wrong")}
+    assert counts == {"both_right": 2, "only_a": 1, "only_b": 1, "both_wrong": 1}
+    assert (row["difference"], row["n_cases"], row["n_docs"]) == (0, 5, 3)
+    assert (row["system_a"], row["system_b"]) == ("m", "n")
+
+
+def test_not_to_make_a_false_claim_is_right():
+    claim = ("3", "/z", 0, {"gold": None, "pred": "?", "outcome": "spurious"})
+    table = flips(made("m", M), made("n", [*N, claim])).filter(path="/z")
+    row = table.to_dicts()[0]
+    assert (row["flip"], row["system_a"], row["outcome_a"]) == ("only a", "m", "match")
+    assert side(table, "a")["system"].to_list() == ["m"]
+
+
+def test_the_same_false_claim_is_one_field_that_both_get_wrong():
+    claim = ("3", "/z", 0, {"gold": None, "pred": "?", "outcome": "spurious"})
+    table = flips(made("m", [*M, claim]), made("n", [*N, claim])).filter(path="/z")
+    assert table["flip"].to_list() == ["both wrong"]
+
+
+def test_right_may_be_a_rung_of_the_ladder():
+    rows = [("1", "/a", 1, {"exact": False})]
+    table = flips(made("m", rows), made("n", rows), right="exact")
+    assert table["flip"].to_list() == ["both wrong"]
+    with pytest.raises(UnknownName, match="measure of right"):
+        flips(made("m", rows), made("n", rows), right="cause")
+
+
+def test_sides_are_cases_of_the_same_fields():
+    table = flips(made("m", M), made("n", N))
+    a, b = side(table, "a"), side(table, "b")
+    assert a.select("doc_id", "path", "gold").equals(b.select("doc_id", "path", "gold"))
+    assert a["outcome"].to_list() == ["match", "match", "match", "mismatch", "mismatch"]
+    assert b["outcome"].to_list() == ["match", "mismatch", "match", "match", "mismatch"]
+
+
+def test_flipped_shows_readings_before_gaps_and_the_furthest_first():
+    gap = {"outcome": "missing", "similarity": 0.0}
+    rows = [
+        ("1", "/a", 0, gap),
+        ("1", "/b", 0, {"similarity": 0.7}),
+        ("1", "/c", 0, {"similarity": 0.2}),
+    ]
+    table = flips(made("m", [(d, p, 1) for d, p, *_ in rows]), made("n", rows))
+    assert flipped(table, "only a")["path"].to_list() == ["/c", "/b", "/a"]
+    assert flipped(table, "only b").height == 0
+    with pytest.raises(UnknownName, match="unknown flip"):
+        flipped(table, "neither")
+
+
+def test_slices_by_the_gold_are_tested_and_those_by_the_outcome_are_not():
+    rows = [(d, p, r, {"kind": p, "cause": None if r else "digit"}) for d, p, r in M]
+    others = [(d, p, r, {"kind": p, "cause": None if r else "missing"}) for d, p, r in N]
+    table = flips(made("m", rows), made("n", others))
+    found = flip_matrix(table, made("m", M).documents, by=["kind", "cause_b"])
+    by = {row["slice"]: row for row in found.to_dicts()}
+    assert list(by) == ["all", "kind=/a", "kind=/b", "cause_b=missing"]
+    # Of the two fields that n gets wrong m has one.
+    assert (by["cause_b=missing"]["only_a"], by["cause_b=missing"]["both_wrong"]) == (1, 1)
+    assert by["cause_b=missing"]["value_a"] == 1 / 2
+    assert math.isnan(by["cause_b=missing"]["p"])
+    assert by["kind=/b"]["p"] == 1
+    with pytest.raises(UnknownName, match="column to slice flips by 'certainty'"):
+        flip_matrix(table, made("m", M).documents, by=["certainty"])
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (1, 0), (3, 11), (40, 41), (0, 20)])
+def test_mcnemar_equals_statsmodels(a, b):
+    assert mcnemar(a, b) == pytest.approx(reference([[5, a], [b, 5]], exact=True).pvalue)
+
+
+def test_fields_that_fail_together_fool_mcnemar_but_not_swapped_documents():
+    # Whole pages of 20 fields fail for one system or the other: 10 coins, not 200.
+    generator = np.random.default_rng(0)
+    fooled = {"p": 0, "p_mcnemar": 0}
+    for _ in range(40):
+        coin = generator.integers(0, 2, (10, 1)).repeat(20, axis=1)
+        pair = from_matrix("m", coin), from_matrix("n", 1 - coin)
+        row = flip_matrix(flips(*pair), pair[0].documents, resamples=0).to_dicts()[0]
+        for name in fooled:
+            fooled[name] += row[name] <= 0.05
+    assert fooled["p"] <= 6
+    assert fooled["p_mcnemar"] >= 15
+
+
+def test_every_pair_of_systems_has_its_matrix():
+    three = [made(name, rows) for name, rows in (("x", M), ("y", N), ("z", M))]
+    found = flip_matrices(three)
+    assert found.select("system_a", "system_b").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
+    assert found["only_a"].to_list() == [1, 0, 1]
+
+
+def test_real_forms_at_two_thresholds_equal_a_plain_count(shared, tmp_path):
+    """Of three FUNSD pages one reader is right, the other drops every other word."""
+    import json
+
+    from formlab.formats import read_predictions
+
+    corpus = benchmarks.load("funsd", root=shared / "data" / "funsd", split="test")
+    pages = corpus.documents["doc_id"].head(3).to_list()
+    gold = corpus.records.filter(
+        corpus.records["doc_id"].is_in(pages), corpus.records["path"].is_not_null(),
+        corpus.records["task"] == "text",
+    )  # fmt: skip
+    fields = gold.select("doc_id", "path", "value").rows()
+    found = []
+    for name, step in (("all", 1), ("half", 2)):
+        file = tmp_path / f"{name}.jsonl"
+        rows = [{"doc_id": d, "path": p, "value": v} for d, p, v in fields[::step]]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found.append(analysis.evaluate(corpus, read_predictions(file, corpus)))
+    row = flip_matrix(flips(*found), corpus.documents, resamples=0).to_dicts()[0]
+    blank = {(d, p) for d, p, v in fields if not v.strip()}
+    dropped = [(d, p) for d, p, v in fields[1::2] if (d, p) not in blank]
+    assert row["only_a"] == len(dropped)
+    assert row["only_b"] == 0
+    assert row["both_right"] == len(fields) - len(dropped)

@@ -1,0 +1,79 @@
+import dataclasses
+
+import polars as pl
+import pytest
+
+from formlab.analysis.pairing import common
+from formlab.errors import DataBroken
+from tests.analysis.made_pairs import made
+
+ROWS = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1)]
+
+
+def test_systems_of_one_name_are_told_apart():
+    first, second = common([made("m", ROWS), made("m", ROWS)]).evaluations
+    assert (first.system, second.system) == ("m", "m (2)")
+    assert second.cases["system"].unique().to_list() == ["m (2)"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"split": "t"}, "split is s in m, t in n"),
+        ({"mode": "official"}, "mode is fixed in m, official in n"),
+        ({"settings": {"threshold": 0.9}}, "threshold is 0.8 in m, 0.9 in n"),
+        ({"benchmark": "c"}, "benchmark is b in m, c in n"),
+    ],
+)
+def test_what_differs_is_named(change, said):
+    with pytest.raises(DataBroken, match=said):
+        common([made("m", ROWS), made("n", ROWS, **change)])
+
+
+def test_other_documents_cannot_be_compared():
+    with pytest.raises(DataBroken, match="1 documents are only in m, such as 2"):
+        common([made("m", ROWS), made("n", ROWS[:2])])
+
+
+def test_other_gold_cannot_be_compared():
+    with pytest.raises(DataBroken, match="gold of 3 cases differs .* first 1 /a: 'x' against 'y'"):
+        common([made("m", ROWS), made("n", ROWS, gold="y")])
+
+
+def test_a_field_that_only_one_gold_has_is_named():
+    with pytest.raises(DataBroken, match="gold of 1 cases differs .* 1 /b: 'x' against nothing"):
+        common([made("m", ROWS), made("n", [ROWS[0], ROWS[2]])])
+
+
+def test_one_evaluation_is_not_a_comparison():
+    with pytest.raises(DataBroken, match="two evaluations or more"):
+        common([made("m", ROWS)])
+
+
+def test_a_task_that_one_system_left_out_is_left_out_and_counted():
+    more = ("2", "/mark", 1, {"task": "marking"})
+    ground = common([made("m", [*ROWS, more]), made("n", ROWS)])
+    assert ground.notes == {"fields of task marking, scored for m only": 1}
+    assert [one.cases.height for one in ground.evaluations] == [3, 3]
+    assert [one.scores.height for one in ground.evaluations] == [3, 3]
+
+
+def test_a_field_that_one_system_could_not_be_scored_on_is_left_out_and_counted():
+    blind = [ROWS[0], ("1", "/b", 0, {"outcome": "unscored"}), ROWS[2]]
+    ground = common([made("m", ROWS), made("n", blind)])
+    assert ground.notes == {"fields that could not be scored for every system": 1}
+    assert [one.scores["path"].to_list() for one in ground.evaluations] == [["/a", "/a"]] * 2
+
+
+def test_a_metric_of_one_system_is_left_out_and_counted():
+    first = made("m", ROWS)
+    extra = first.scores.with_columns(pl.lit("exact_accuracy").alias("metric"))
+    first = dataclasses.replace(first, scores=pl.concat([first.scores, extra]))
+    ground = common([first, made("n", ROWS)])
+    assert ground.notes == {"metrics not scored for every system: exact_accuracy": 1}
+    assert ground.evaluations[0].scores.height == 3
+
+
+def test_several_golds_at_one_path_keep_their_places():
+    twice = [("1", "/a", 1, {"gold": g, "gold_origin": g}) for g in ("p", "q")]
+    assert common([made("m", twice), made("n", twice[::-1])]).notes == {}

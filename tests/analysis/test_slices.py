@@ -1,0 +1,133 @@
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab.analysis.slices import SLICES, find_slices, heaviest, slice_cases
+from formlab.analysis.summarise import summarise
+from formlab.errors import UnknownName
+from tests.analysis.made_pairs import made
+
+FEW = {"min_docs": 3, "min_cases": 6, "resamples": 50}
+
+
+def forms(documents, fields, *, rate=0.3, seed=0, planted=0.0, name="m", spread=0.0):
+    """Fields of random kind, subtype and page; wrong at `rate`, more so where a slice is planted.
+
+    The planted slice is kind=k1 & subtype=s1. `spread` lets whole documents be better or worse.
+    """
+    generator = np.random.default_rng(seed)
+    rows = []
+    for d in range(documents):
+        own = generator.normal(0, spread)
+        for f in range(fields):
+            kind, subtype, page = (int(x) for x in generator.integers((3, 3, 2)))
+            bad = rate + own + (planted if (kind, subtype) == (1, 1) else 0)
+            right = int(generator.uniform() >= bad)
+            labels = {"kind": f"k{kind}", "subtype": f"s{subtype}", "page": page}
+            rows.append((f"{d:03}", f"/{f}", right, labels))
+    return made(name, rows)
+
+
+def test_planted_conjunction_is_found_and_its_parents_are_not_worse_without_it():
+    found = find_slices(forms(60, 20, planted=0.5), columns=["kind", "subtype", "page"])
+    assert found["slice"][0] == "kind=k1 & subtype=s1"
+    # Refinements by the page say nothing more.
+    assert not found.filter(pl.col("slice").str.starts_with("kind=k1 & subtype=s1 & ")).height
+
+
+def test_values_counts_and_interval_equal_a_plain_count_and_the_summary():
+    one = forms(60, 20, planted=0.5)
+    row = find_slices(one, columns=["kind", "subtype"]).row(0, named=True)
+    inside = (pl.col("kind") == "k1") & (pl.col("subtype") == "s1")
+    cases = one.cases.with_columns((pl.col("outcome") == "match").alias("right"))
+    part, rest = cases.filter(inside), cases.filter(~inside)
+    assert (row["n_cases"], row["n_docs"]) == (part.height, part["doc_id"].n_unique())
+    assert row["value"] == pytest.approx(part["right"].mean())
+    assert row["rest"] == pytest.approx(rest["right"].mean())
+    assert row["excess"] == pytest.approx(abs(row["difference"]) * part.height)
+    assert row["difference_low"] < row["difference"] < row["difference_high"] < 0
+    single = find_slices(one, columns=["kind"], alpha=1.0).filter(slice="kind=k1")
+    summary = summarise(one).filter(metric="normalised_accuracy", slice="kind=k1")
+    for name in ("value", "ci_low", "ci_high"):
+        assert single[name].item() == pytest.approx(summary[name].item())
+
+
+def test_without_any_slice_false_finds_stay_below_alpha():
+    found = [
+        find_slices(forms(30, 12, seed=seed, spread=0.15), columns=["kind", "subtype"], **FEW)
+        for seed in range(60)
+    ]
+    # By Benjamini and Yekutieli at most 5 % of null corpora give any find: 3 of 60, at most 8
+    # with three standard errors.
+    assert sum(one.height > 0 for one in found) <= 8
+
+
+def test_few_documents_that_fail_alike_are_no_proof():
+    rows = [(f"{d:02}", f"/{f}", int(d >= 4), {"kind": "k1" if d < 4 else "k0"})
+            for d in range(30) for f in range(8)]  # fmt: skip
+    assert find_slices(made("m", rows), columns=["kind"], min_docs=3).height == 0
+
+
+def test_every_conjunction_with_support_is_tried_once():
+    one = forms(30, 12)
+    found = find_slices(one, columns=["kind", "subtype"], alpha=1.0, min_docs=5, min_cases=20)
+    expected = 0
+    for size in (1, 2):
+        for names in itertools.combinations(["kind", "subtype"], size):
+            groups = one.cases.group_by(names).agg(pl.len(), pl.col("doc_id").n_unique())
+            expected += groups.filter(pl.col("len") >= 20, pl.col("doc_id") >= 5).height
+    assert found["n_tested"].unique().to_list() == [expected]
+
+
+def test_columns_that_hold_the_same_fields_are_one_slice():
+    one = forms(60, 20, planted=0.6)
+    twin = one.cases.with_columns(pl.col("subtype").alias("modality"))
+    object.__setattr__(one, "cases", twin)
+    found = find_slices(one, columns=["kind", "subtype", "modality"])
+    assert found["slice"][0] == "kind=k1 & subtype=s1"
+    assert not found.filter(pl.col("slice").str.contains("modality")).height
+
+
+def test_a_metric_of_fields_may_be_searched_and_lower_may_be_worse():
+    one = forms(60, 20, planted=0.5)
+    by_outcome = find_slices(one, columns=["kind", "subtype"])
+    by_metric = find_slices(one, columns=["kind", "subtype"], metric="normalised_accuracy")
+    assert by_metric["slice"].to_list() == by_outcome["slice"].to_list()
+    errors = one.scores.with_columns(
+        metric=pl.lit("cer"), hits=1 - pl.col("hits"), value=1 - pl.col("value")
+    )
+    object.__setattr__(one, "scores", errors)
+    by_errors = find_slices(one, columns=["kind", "subtype"], metric="cer")
+    assert by_errors["slice"].to_list() == by_outcome["slice"].to_list()
+    assert by_errors["difference"][0] > 0
+
+
+def test_cases_of_a_slice_are_the_wrong_ones_in_it():
+    one = forms(60, 20, planted=0.5)
+    found = find_slices(one, columns=["kind", "subtype"])
+    row = found.row(0, named=True)
+    cases = slice_cases(one, row)
+    assert set(cases.select("kind", "subtype").rows()) == {("k1", "s1")}
+    assert set(cases["outcome"]) == {"mismatch"}
+    assert slice_cases(one, row, wrong=False).height == row["n_cases"]
+    assert heaviest([one], found, limit=3).height == 3
+    assert heaviest([one], found.clear()).height == 0
+
+
+def test_each_system_is_searched_alone():
+    bad, good = forms(60, 20, planted=0.5), forms(60, 20, name="n", seed=9)
+    found = find_slices([good, bad], columns=["kind", "subtype"])
+    assert set(found["system"]) == {"m"}
+    assert dict(found.schema) == SLICES
+
+
+def test_what_follows_from_the_error_is_no_column_to_search():
+    one = forms(6, 6)
+    with pytest.raises(UnknownName, match="column to search slices in 'cause'"):
+        find_slices(one, columns=["kind", "cause"])
+    with pytest.raises(UnknownName, match="correction"):
+        find_slices(one, correction="none")
+    with pytest.raises(UnknownName, match="metric of fields that is hits of a total"):
+        find_slices(one, metric="bleu")

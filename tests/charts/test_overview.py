@@ -1,0 +1,69 @@
+import json
+
+import polars as pl
+import pytest
+
+from formlab import charts
+from formlab.analysis.overview import FINDINGS, RUNS
+from formlab.charts import theme
+from formlab.charts.overview import LINKS_VARIABLE
+
+KEY = {"benchmark": "funsd", "split": "test", "system": "ocr"}
+REPORTS = {"funsd": "10_content_modality"}
+
+
+@pytest.fixture
+def runs():
+    row = KEY | {"mode": "fixed", "documents": 4, "answered": 3, "values": 8, "right": 6}
+    return pl.DataFrame([{name: row.get(name) for name in RUNS}], schema=RUNS)
+
+
+@pytest.fixture
+def findings():
+    row = KEY | {"about": "cause", "finding": "<b>half</b> is lost", "share": 0.5,
+                 "ci_low": 0.4, "ci_high": 0.6, "n_cases": 4, "n_docs": 2}  # fmt: skip
+    return pl.DataFrame([row], schema=FINDINGS)
+
+
+def test_cards_count_and_say_what_is_most_worth_a_look(runs, findings):
+    cards = charts.overview_cards(runs, findings)
+    assert [card.value for card in cards.cards] == [1, 4, 0.75]
+    assert cards.finding == "Most worth a look, ocr on funsd:test: <b>half</b> is lost."
+    assert "Nothing stands out" in charts.overview_cards(runs, findings.clear()).finding
+
+
+def test_finding_links_to_the_report_beside_it(findings, monkeypatch):
+    names = ["10_content_modality", "10_content_modality--ocr", "20_layout_structure"]
+    monkeypatch.setenv(LINKS_VARIABLE, json.dumps(dict.fromkeys(names, "")))
+    table = charts.findings_table(findings, REPORTS)
+    # Its own evaluation's before that of the sample.
+    assert table.frame["report"].to_list() == ["10_content_modality--ocr.html"]
+    bundle = table._repr_mimebundle_()
+    assert [c["link"] for c in bundle[theme.MIME.format("table")]["columns"]][-1] is True
+
+
+def test_finding_without_a_report_beside_it_links_to_nothing(findings, monkeypatch):
+    monkeypatch.delenv(LINKS_VARIABLE, raising=False)
+    assert charts.findings_table(findings, REPORTS).frame["report"].to_list() == [None]
+    assert charts.findings_table(findings.clear(), REPORTS).label == "Note"
+
+
+def test_only_a_page_beside_the_report_becomes_a_link():
+    names = ["10_a.html", "javascript:alert(1)//.html", "../x.html", "<b>.html"]
+    table = charts.Table(pl.DataFrame({"report": names}), links=("report",))
+    page = table._repr_mimebundle_()["text/html"]
+    assert page.count("<a ") == 1
+    assert '<a href="10_a.html">10_a.html</a>' in page
+
+
+def test_bars_are_shares_of_each_evaluation_in_the_order_of_statuses():
+    rows = [KEY | {"status": s, "cases": n, "documents": 1} for s, n in (("refused", 1), ("ok", 3))]
+    chart = charts.status_bars(pl.DataFrame(rows)).to_dict()
+    shares = {row["status"]: row["share"] for row in next(iter(chart["datasets"].values()))}
+    assert shares == {"refused": 0.25, "ok": 0.75}
+    assert chart["encoding"]["color"]["sort"] == ["ok", "refused"]
+    assert charts.status_bars(pl.DataFrame(rows).clear()).label == "Note"
+
+
+def test_runs_are_shown_with_dashes_for_what_is_not_told(runs):
+    assert "–" in str(charts.runs_table(runs))

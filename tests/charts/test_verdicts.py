@@ -1,0 +1,94 @@
+import polars as pl
+import pytest
+
+from formlab import analysis, benchmarks, charts, decisions, tables
+from formlab.formats import read_predictions
+from formlab.tables import Evaluation
+
+KEY = {"benchmark": "funsd", "split": "test", "doc_id": "a", "task": "text"}
+WRONG = KEY | {"path": "/entities/1", "label": "Ada Berg", "reviewer": "ada"}
+
+
+@pytest.fixture
+def one(funsd_root, tmp_path):
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"}\n')
+    return analysis.evaluate(corpus, read_predictions(file, corpus))
+
+
+def texts(shown):
+    return [str(item) for item in shown]
+
+
+def test_without_verdicts_there_is_only_a_note(one, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for nothing in ("", tmp_path / "gone", tmp_path / "empty"):
+        (note,) = charts.with_and_without(one, nothing)
+        assert note.label == "Note"
+
+
+def test_scores_stand_with_and_without_the_labels_found_wrong(one, tmp_path):
+    file = tmp_path / "verdicts" / "ada.jsonl"
+    decisions.record(file, WRONG | {"decision": "label_error", "value": "Ada Borg"})
+    caption, table = charts.with_and_without(one, file.parent, resamples=20)
+    assert "labels corrected: 1; found label error: 1" in caption.text
+    assert f"verdicts={decisions.version(decisions.read(file))}" in caption.settings
+    row = table.frame.filter(pl.col("metric") == "accuracy, exact").to_dicts()[0]
+    # Of four labels the blank alone was right, then Ada Borg as well.
+    assert (row["as labelled"], row["without label errors"], row["change"]) == (0.25, 0.5, 0.25)
+    assert (row["n as labelled"], row["n without label errors"]) == (4, 4)
+
+
+def test_ambiguous_labels_have_a_column_of_their_own(one, tmp_path):
+    file = tmp_path / "ada.jsonl"
+    decisions.record(file, WRONG | {"decision": "ambiguous"})
+    _, table = charts.with_and_without(one, file, resamples=0)
+    row = table.frame.filter(pl.col("metric") == "accuracy, exact").to_dicts()[0]
+    assert (row["without label errors"], row["without ambiguous labels too"]) == (0.25, 1 / 3)
+
+
+def test_verdicts_on_another_benchmark_or_an_evaluation_alone_give_a_note(one, tmp_path):
+    file = tmp_path / "ada.jsonl"
+    decisions.record(file, WRONG | {"benchmark": "sroie", "decision": "wrong"})
+    (note,) = charts.with_and_without(one, file)
+    assert "no verdicts on labels of this benchmark" in note.text
+    decisions.record(file, WRONG | {"decision": "wrong"})
+    bare = Evaluation(one.documents, one.cases, one.scores, "funsd", "test", "x")
+    (note,) = charts.with_and_without(bare, file)
+    assert "does not hold what it scored" in note.text
+
+
+def test_proposals_are_told_in_numbers_and_shown_short(one):
+    found = analysis.proposals([one])
+    assert texts([charts.proposals_caption(found, say="See.")]) == [
+        "Table. See. n = 1 labels contradicted by a system, 1 of them by most with the same "
+        "value, 0 of these by two systems or more."
+    ]
+    long = found.with_columns(pl.lit("x" * 500).alias("pred"))
+    table = charts.proposals_table(long)
+    assert table.frame["agree"].to_list() == ["1 of 1"]
+    assert len(table.frame["read as"].item()) == 81
+    assert charts.proposals_table(found.clear()).label == "Note"
+
+
+def test_cards_say_how_far_a_review_has_got(one):
+    progress = pl.DataFrame({"task": ["text", "vqa"], "accept": [2, 0], "open": [1, 4]})
+    progress = progress.with_columns(
+        edit=0, reject=1, items=pl.sum_horizontal("accept", "open") + 1
+    )
+    cards = charts.review_cards(progress, analysis.proposals([one]), reviewer="ada")
+    assert cards.finding.startswith("4 of 9 items are decided by ada; most systems contradict 1 ")
+    assert [card.value for card in cards.cards] == [4, 2, 0, 2, 1]
+
+
+def test_agreement_takes_two_reviewers():
+    alone = tables.table("decisions", [WRONG | {"decision": "accept"}])
+    assert charts.agreement_figures(alone)[0].label == "Note"
+    ben = WRONG | {"reviewer": "ben"}
+    same = pl.concat([alone, tables.table("decisions", [ben | {"decision": "accept"}])])
+    assert "the same throughout" in texts(charts.agreement_figures(same, resamples=0))[-1]
+    differ = pl.concat([alone, tables.table("decisions", [ben | {"decision": "reject"}])])
+    shown = charts.agreement_figures(differ, resamples=0)
+    assert "n = 1" in str(shown[2])
+    assert shown[3].frame["ben"].to_list() == ["reject"]

@@ -1,45 +1,41 @@
-"""Error cases to look at: the crop of the page, gold beside prediction, what differs and why."""
+"""Error cases to look at: the place on the page, gold beside prediction, what differs and why."""
 
 from __future__ import annotations
 
 import dataclasses
-import html
-import math
+import json
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from formlab import tables
 from formlab.charts import theme
-from formlab.charts._output import clean
-from formlab.errors import FormlabError
-from formlab.gallery._crops import Crop, Crops, Source, finite
-from formlab.gallery._diff import diff
-from formlab.gallery.inline import document
-from formlab.tables import LADDER
+from formlab.errors import TableBroken
+from formlab.gallery import _words
+from formlab.gallery._crops import Source
+from formlab.gallery._pictures import document_key, pictures
+from formlab.gallery.episodes import Episodes, episodes
+from formlab.gallery.inline import frame
 
-__all__ = ["Gallery", "assets", "errors"]
+__all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
-TEXT_LIMIT = 1_200
-_BOXES = {
-    "gold": ("x0", "y0", "x1", "y1"),
-    "pred": ("pred_x0", "pred_y0", "pred_x1", "pred_y1"),
-}
-_WORDS = {"gold": "gold", "pred": "predicted"}
-_PLAIN = (
-    "benchmark", "split", "doc_id", "system", "task", "path", "kind", "outcome", "cause", "status",
-)  # fmt: skip
+PART = 500
+_SAME = ("benchmark", "split", "doc_id", "task", "gold")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Gallery:
-    """Cases with their crops; shows itself in JupyterLab and in reports.
+    """Cases with their pictures; shows itself in JupyterLab and in reports.
 
     `cases` are plain mappings: the case's words, ``gold`` and ``pred`` (null where one side is
-    absent), ``diff`` runs, ``ladder`` booleans, ``similarity``, ``boxes`` as fractions of the
-    crop, ``image`` as a key of `images`, and ``why`` where there is no image. `images` maps keys
-    to ``{src, width, height}``; `src` is a data URI. `total` counts the cases before any limit.
+    absent), ``diff`` runs, ``ladder`` booleans, ``similarity``, ``scores``, and the same of each
+    further system in ``beside``; ``image``, a key of `images` or None with the reason in ``why``;
+    ``view`` and ``boxes`` as fractions of the image (left, top, width, height); ``sheet``, a
+    number that the cases of one page share. `images` maps keys to ``{src, width, height}``; `src`
+    is a data URI. `total` counts the cases before any limit.
     """
 
     cases: list[dict[str, Any]]
@@ -54,13 +50,23 @@ class Gallery:
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What ``gallery.js`` draws."""
+        """What ``gallery.js`` draws.
+
+        The cases travel as JSON texts of some hundred each: a notebook of 20,000 cases would else
+        hold millions of lines, and be checked and written value by value.
+        """
+        systems = {
+            answer["system"] for case in self.cases for answer in (case, *case.get("beside", ()))
+        }
         return {
-            "cases": self.cases,
+            "cases": [
+                json.dumps(self.cases[start : start + PART], separators=(",", ":"))
+                for start in range(0, len(self.cases), PART)
+            ],
             "images": self.images,
             "total": self.total,
             "colours": {
-                "system": theme.system_colours(sorted({case["system"] for case in self.cases})),
+                "system": theme.system_colours(sorted(systems)),
                 "outcome": theme.OUTCOME_COLOURS,
                 "cause": theme.CAUSE_COLOURS,
             },
@@ -69,24 +75,55 @@ class Gallery:
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         if theme.in_report():
             return {theme.MIME.format("gallery"): self.payload, "text/plain": str(self)}
-        # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
-        frame = (
-            f'<iframe sandbox="allow-scripts" title="{html.escape(str(self))}" '
-            'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
-            f'srcdoc="{html.escape(document(self.payload, assets()))}"></iframe>'
-        )
-        return {"text/html": frame, "text/plain": str(self)}
+        page = frame(self.payload, assets(), title=str(self))
+        return {"text/html": page, "text/plain": str(self)}
 
 
 def assets() -> dict[str, str]:
     """The gallery's own files by name: ``gallery.js``, ``gallery.css`` and ``tokens.css``."""
     here = resources.files("formlab")
+    scripts = ("parts", "viewer", "dialog", "gallery")
     places = {
-        "gallery.js": "gallery/assets/gallery.js",
-        "gallery.css": "gallery/assets/gallery.css",
-        "tokens.css": "charts/assets/tokens.css",
+        "gallery.js": [f"gallery/assets/{name}.js" for name in scripts],
+        "gallery.css": ["gallery/assets/gallery.css"],
+        "tokens.css": ["charts/assets/tokens.css"],
     }
-    return {name: here.joinpath(place).read_text("utf-8") for name, place in places.items()}
+    return {
+        name: "".join(here.joinpath(part).read_text("utf-8") for part in parts)
+        for name, parts in places.items()
+    }
+
+
+def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cases of a gallery's payload as flat rows: its words and numbers, without pictures.
+
+    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If a part is not a JSON text.
+
+    Examples
+    --------
+    >>> rows({"cases": ['[{"gold":"Co","sheet":0,"beside":[{"pred":"C0"}]}]']})
+    [{'gold': 'Co', 'pred_2': 'C0'}]
+    """
+    try:
+        cases = [case for part in payload["cases"] for case in json.loads(part)]
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    found = []
+    for case in cases:
+        row = {name: value for name, value in case.items() if _is_plain(value)}
+        for place, answer in enumerate(case.get("beside", ()), start=2):
+            row |= {f"{name}_{place}": v for name, v in answer.items() if _is_plain(v)}
+        found.append({name: row[name] for name in row if name not in {"image", "sheet"}})
+    return found
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 def errors(
@@ -94,118 +131,83 @@ def errors(
     *,
     root: str | Path | None,
     documents: pl.DataFrame | None = None,
+    beside: Sequence[pl.DataFrame] = (),
+    scores: pl.DataFrame | None = None,
     limit: int | None = None,
     crop: bool = True,
 ) -> Gallery:
     """A gallery of `cases`, in their order; filter and sort the frame before to choose them.
 
+    Pages are kept whole, once each, while they stay legible within 25 MB for each 2,000 cases;
+    of more pages than that, only the parts around the boxes.
+
     Parameters
     ----------
     cases
-        A table of the schema ``cases``.
+        A table of the schema ``cases``. It may have a further column ``verdict``: what a review
+        decided of the case.
     root
         The folder that `documents.image` is relative to; None shows no images.
     documents
         A table of the schema ``documents``; without it no page image is known.
+    beside
+        Tables of the same cases read by further systems: row i of each is row i of `cases`.
+    scores
+        A table of the schema ``scores``: each case shows its own.
     limit
         At most so many cases are kept, the first ones.
     crop
-        False shows the whole page with its boxes instead of the part around them.
+        False shows the whole page first instead of the part around the boxes.
+
+    Raises
+    ------
+    TableBroken
+        If a table lacks columns, or one of `beside` is of other cases.
 
     Examples
     --------
-    >>> from formlab import tables
     >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
     ...     "system": "ocr", "task": "value", "outcome": "mismatch", "gold": "Co", "pred": "C0"}])
     >>> shown = errors(cases, root=None)
     >>> shown.cases[0]["diff"], shown.cases[0]["why"]
     ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'no page image is known')
     """
+    for place, table in enumerate([cases, *beside]):
+        _check(table, cases, place)
     total = cases.height
-    rows = list(cases.head(total if limit is None else limit).iter_rows(named=True))
-    images = _images(documents)
-    crops = Crops(Path(root) if root is not None else Path())
-    shown: list[dict[str, Any]] = [{} for _ in rows]
-    # Page by page, so that each page is decoded once; the order shown stays the caller's.
-    for i in sorted(range(len(rows)), key=lambda i: (_document(rows[i]), _page(rows[i]))):
-        image = images.get(_document(rows[i])) if root is not None else None
-        shown[i] = _case(rows[i], image, crops, whole=not crop)
-    return Gallery(shown, crops.images, total)
+    kept = [table.head(total if limit is None else limit) for table in (cases, *beside)]
+    rows, *others = [list(table.iter_rows(named=True)) for table in kept]
+    further = list(zip(*others, strict=True)) if others else [()] * len(rows)
+    folder = None if root is None else Path(root)
+    drawn, images = pictures(rows, further, _images(documents), folder, crop=crop)
+    scored = _words.scores_by_case(scores, kept)
+    shown = [
+        _words.case(row, answers, scored) | picture
+        for row, answers, picture in zip(rows, further, drawn, strict=True)
+    ]
+    return Gallery(shown, images, total)
 
 
-def _document(row: dict[str, Any]) -> tuple[str, str, str]:
-    return str(row["benchmark"]), str(row["split"]), str(row["doc_id"])
+def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
+    missing = [name for name in tables.CASES if name not in table.columns]
+    what = f"beside[{place - 1}]" if place else "cases"
+    if missing:
+        raise TableBroken(f"{what}: missing columns: {', '.join(missing)}")
+    if table.height != cases.height:
+        raise TableBroken(f"{what} has {table.height} rows, cases has {cases.height}")
+    other = pl.any_horizontal(cases[name].ne_missing(table[name]).alias(name) for name in _SAME)
+    if place and (rows := pl.select(other.arg_true()).to_series()).len():
+        raise TableBroken(
+            f"{what} is not of the same cases: {rows.len()} rows differ, first {rows[0]}",
+            remedy="align both evaluations first, as analysis.flips does",
+        )
 
 
 def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], Source]:
     if documents is None:
         return {}
     return {
-        _document(row): Source(row["image"], width=row["width"])
+        document_key(row): Source(row["image"], width=row["width"])
         for row in documents.iter_rows(named=True)
         if row["image"] is not None
-    }
-
-
-def _page(row: dict[str, Any]) -> int:
-    """The page to show: that of the gold box, else of the predicted one."""
-    places = {side: finite([row[name] for name in names]) for side, names in _BOXES.items()}
-    first = "pred" if places["gold"] is None and places["pred"] is not None else "gold"
-    return _pages(row)[first]
-
-
-def _pages(row: dict[str, Any]) -> dict[str, int]:
-    gold, pred = row["page"], row["pred_page"]
-    return {"gold": gold or pred or 1, "pred": pred or gold or 1}
-
-
-def _case(
-    row: dict[str, Any], image: Source | None, crops: Crops, *, whole: bool
-) -> dict[str, Any]:
-    gold, pred = (
-        None if row[side] is None else clean(row[side], limit=TEXT_LIMIT)
-        for side in ("gold", "pred")
-    )
-    similarity = row["similarity"]
-    known = similarity is not None and math.isfinite(similarity)
-    case = {
-        **{name: None if row[name] is None else clean(row[name], limit=300) for name in _PLAIN},
-        "gold": gold,
-        "pred": pred,
-        "diff": diff(gold, pred),
-        "ladder": [row[rung] for rung in LADDER],
-        "similarity": round(similarity, 4) if known else None,
-    }
-    if image is None:
-        return case | {"image": None, "boxes": {}, "why": "no page image is known"}
-    return case | _picture(row, image._replace(page=_page(row)), crops, whole=whole)
-
-
-def _picture(row: dict[str, Any], page: Source, crops: Crops, *, whole: bool) -> dict[str, Any]:
-    boxes = {
-        side: box
-        for side, names in _BOXES.items()
-        if (box := finite([row[name] for name in names])) is not None
-    }
-    away = {side: number for side in boxes if (number := _pages(row)[side]) != page.page}
-    here = {side: box for side, box in boxes.items() if side not in away}
-    try:
-        cut = crops.crop(page, list(here.values()), whole=whole)
-    except FormlabError as error:
-        why = f"{error.what}: {clean(page.image, limit=200)}"
-        return {"image": None, "boxes": {}, "why": why}
-    placed = _placed(cut, here)
-    said = [f"the {_WORDS[side]} box is on page {number}" for side, number in away.items()]
-    why = "; ".join([*said, *([placed["why"]] if placed["why"] else [])]) or None
-    return {"image": cut.key, "boxes": placed["boxes"], "why": why}
-
-
-def _placed(cut: Crop, boxes: dict[str, tuple[float, float, float, float]]) -> dict[str, Any]:
-    placed = {side: cut.place(box) for side, box in boxes.items()}
-    outside = [side for side, place in placed.items() if place is None]
-    return {
-        "boxes": {side: place for side, place in placed.items() if place is not None},
-        "why": f"the {' and '.join(_WORDS[side] for side in outside)} box lies off the page"
-        if outside
-        else None,
     }

@@ -1,9 +1,10 @@
-"""Data and scripts inside one HTML page: JSON blocks, hashes, the policy, a gallery's frame."""
+"""Data and scripts inside one HTML page: JSON blocks, hashes, the policy, an object's frame."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -45,14 +46,30 @@ def policy(scripts: list[str]) -> str:
     )
 
 
-def document(payload: Mapping[str, Any], assets: Mapping[str, str]) -> str:
-    """A whole page that shows one gallery."""
-    script = assets["gallery.js"]
+def document(
+    payload: Mapping[str, Any], assets: Mapping[str, str], *, kind: str = "gallery"
+) -> str:
+    """A whole page that shows one object: a gallery, or another kind that builds on its script."""
+    names = ("gallery",) if kind == "gallery" else ("gallery", kind)
+    scripts = [assets[f"{name}.js"] for name in names]
+    styles = assets["tokens.css"] + "".join(assets[f"{name}.css"] for name in names)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
-        f"<style>{assets['tokens.css']}{assets['gallery.css']}</style></head>"
-        '<body class="fl-frame"><div id="fl-gallery"></div>'
-        f'<script type="application/json" id="fl-gallery-data">{data_block(payload)}</script>'
-        f"<script>{script}</script></body></html>"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
+        f"<style>{styles}</style></head>"
+        f'<body class="fl-frame"><div id="fl-{kind}"></div>'
+        f'<script type="application/json" id="fl-{kind}-data">{data_block(payload)}</script>'
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
+    )
+
+
+def frame(
+    payload: Mapping[str, Any], assets: Mapping[str, str], *, title: str, kind: str = "gallery"
+) -> str:
+    """The object in a frame for JupyterLab, from which nothing reaches the notebook."""
+    # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
+    return (
+        f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" '
+        'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
+        f'srcdoc="{html.escape(document(payload, assets, kind=kind))}"></iframe>'
     )

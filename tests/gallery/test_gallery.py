@@ -38,32 +38,34 @@ def image_of(made, case):
     return Image.open(io.BytesIO(base64.b64decode(source.split(",")[1]))).convert("L")
 
 
-def test_crop_shows_exactly_the_gold_box(root):
+def test_view_shows_exactly_the_gold_box(root):
     made = shown(root, BOX)
     case = made.cases[0]
     image = image_of(made, case)
-    # The union is 80x16; the least crop 240x84 lies around it: left 320, top 466.
-    assert image.size == (240, 84)
-    assert case["boxes"]["gold"] == [
-        round(80 / 240, 5),
-        round(34 / 84, 5),
-        round(80 / 240, 5),
-        round(16 / 84, 5),
-    ]
-    assert image.getpixel((120, 42)) < 40
-    assert image.getpixel((40, 42)) > 215
+    # The box is 80 x 16 at 400, 500; the least view of 240 x 84 lies around it: left 320, top 466.
+    assert image.size == (800, 1000)
+    assert case["view"] == [320 / 800, 466 / 1000, 240 / 800, 84 / 1000]
+    assert case["boxes"] == {"gold": [400 / 800, 500 / 1000, 80 / 800, 16 / 1000]}
+    assert image.getpixel((440, 508)) < 40
+    assert image.getpixel((360, 508)) > 215
 
 
-def test_equal_crops_are_kept_once(root):
-    made = shown(root, BOX, BOX | {"pred": "c"}, {})
-    assert len(made.images) == 2
-    assert made.cases[0]["image"] == made.cases[1]["image"] != made.cases[2]["image"]
+def test_cases_of_a_page_share_one_image_and_one_sheet(root):
+    made = shown(root, BOX, BOX | {"pred": "c"}, {}, {"doc_id": "2"})
+    assert len(made.images) == 1
+    assert [case["sheet"] for case in made.cases] == [0, 0, 0, 1]
 
 
 def test_case_without_boxes_shows_the_page(root):
-    made = shown(root, {})
-    assert made.cases[0]["boxes"] == {}
-    assert made.images[made.cases[0]["image"]]["width"] == 400
+    case = shown(root, {}).cases[0]
+    assert case["boxes"] == {}
+    assert case["view"] == [0, 0, 1, 1]
+
+
+def test_whole_page_is_shown_first_if_asked(root):
+    case = shown(root, BOX, crop=False).cases[0]
+    assert case["view"] == [0, 0, 1, 1]
+    assert case["boxes"]["gold"] == [0.5, 0.5, 0.1, 0.016]
 
 
 def test_click_and_reversed_and_far_boxes_are_placed(root):
@@ -72,7 +74,7 @@ def test_click_and_reversed_and_far_boxes_are_placed(root):
     reverse = {"x0": 480.0, "y0": 516.0, "x1": 400.0, "y1": 500.0}
     nan = BOX | {"x0": math.nan}
     first, second, third, fourth = shown(root, BOX | click, BOX | far, reverse, nan).cases
-    assert first["boxes"]["pred"] == [0.5, 0.5, 0.0, 0.0]
+    assert first["boxes"]["pred"] == [440 / 800, 508 / 1000, 0.0, 0.0]
     assert "pred" not in second["boxes"]
     assert second["why"] == "the predicted box lies off the page"
     assert third["boxes"] == {"gold": first["boxes"]["gold"]}
@@ -182,17 +184,17 @@ def of_pdf(root, row, width):
     return gallery.errors(tables.table("cases", [ROW | row]), root=root, documents=documents)
 
 
-@pytest.mark.parametrize(("width", "size"), [(None, (400, 140)), (1600, (240, 84))])
-def test_crop_of_a_pdf_shows_the_box_in_the_unit_of_its_document(pdf, width, size):
-    # In points the cut of 240 by 84 is drawn twice as large, then bounded to 400 across.
+@pytest.mark.parametrize("width", [None, 1600])
+def test_box_on_a_pdf_is_placed_in_the_unit_of_its_document(pdf, width):
     scale = (width or 800) / 800
     made = of_pdf(pdf, {name: value * scale for name, value in BOX.items()}, width)
     image = image_of(made, made.cases[0])
-    assert image.size == size
+    # Drawn twice as large as its 800 x 1,000 points, or as wide as asked, then bounded in pixels.
+    assert 1_400_000 < image.width * image.height <= 1_500_000
     x, y, across, down = made.cases[0]["boxes"]["gold"]
-    middle = image.getpixel((int((x + across / 2) * size[0]), int((y + down / 2) * size[1])))
-    assert middle < 60
-    assert image.getpixel((int((x - 0.05) * size[0]), size[1] // 2)) > 200
+    at = [int((x + across / 2) * image.width), int((y + down / 2) * image.height)]
+    assert image.getpixel(tuple(at)) < 60
+    assert image.getpixel((int((x - 0.05) * image.width), at[1])) > 200
 
 
 def test_page_of_the_gold_box_is_shown_and_a_box_elsewhere_is_told(pdf):

@@ -1,304 +1,271 @@
-/* Draws a gallery of cases. Every text reaches the page through textContent, never as markup. */
+/* A gallery of cases: filters, order and search over all of them, a page of cards at a time. */
 "use strict";
 (() => {
-  const STEP = 60;
-  const SVG = "http://www.w3.org/2000/svg";
-  const RUNGS = ["exact", "normalised", "typed", "fuzzy"];
-  const FILTERS = [["system", "System"], ["outcome", "Outcome"], ["cause", "Cause"], ["kind", "Kind"]];
-  const IMAGE = /^data:image\/(webp|png|jpeg|avif|gif);base64,[A-Za-z0-9+/=]*$|^[\w-][\w.-]*(\/[\w-][\w.-]*)*\.(webp|png|jpe?g)$/;
-  const COLOUR = /^#[0-9a-f]{6}$/i;
+  const { el, visible, words, title, answers, chip, rung, goldValue, predValue, picture, CaseDialog } = window.formlabGallery;
+  const PAGE = 24;
+  const NONE = "–";
+  const collator = new Intl.Collator("en", { numeric: true });
+  const grouped = new Intl.NumberFormat("en");
+  const count = (n) => grouped.format(n);
+  const one = (value) => (value === null || value === undefined ? NONE : String(value));
 
-  function el(tag, props = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(props)) {
-      if (value === null || value === undefined) continue;
-      if (name === "class") node.className = value;
-      else if (name === "text") node.textContent = value;
-      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-      else node.setAttribute(name, value);
-    }
-    node.append(...children.filter((child) => child !== null && child !== undefined));
-    return node;
+  /* What can be filtered: a label, and the value that each case has, or a list of values. One with
+     a single value is left out. */
+  function facets(cases) {
+    const compared = cases.some((item) => item.beside);
+    const systems = compared ? answers(cases[0]).map((answer) => visible(answer.system)) : [];
+    const all = [
+      ["Benchmark", (item) => one(`${item.benchmark} ${item.split}`)], ["System", (item) => one(item.system)],
+      ["Task", (item) => one(item.task)], ["Kind", (item) => one(item.kind)],
+      ...(compared
+        ? systems.map((name, n) => [`Outcome of ${name}`, (item) => one(answers(item)[n]?.outcome)])
+        : [["Outcome", (item) => one(item.outcome)]]),
+      ["Cause", (item) => (compared ? [...new Set(answers(item).map((answer) => answer.cause ?? NONE))] : one(item.cause))],
+      ["Passes", (item) => one(rung(item))], ["Verdict", (item) => one(item.verdict)],
+    ];
+    return all.map(([label, of]) => ({ label, values: cases.map(of), chosen: "" }))
+      .filter(({ values }) => values.some((value) => String(value) !== String(values[0])));
   }
 
-  /* Control characters would be invisible, or reorder what stands beside them. */
-  function visible(text) {
-    return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
-      const code = c.codePointAt(0);
-      if (code < 32) return String.fromCodePoint(0x2400 + code);
-      return code === 127 ? "\u2421" : "\ufffd";
-    });
-  }
+  const has = (value, chosen) => (typeof value === "string" ? value === chosen : value.includes(chosen));
 
-  const words = (name) => String(name).replaceAll("_", " ");
-
-  function chip(text, colour, extra = "") {
-    const node = el("span", { class: `fl-chip ${extra}`.trim(), text: visible(text) });
-    if (COLOUR.test(colour || "")) node.style.setProperty("--chip", colour);
-    return node;
-  }
-
-  function ladder(rungs) {
-    const box = el("span", { class: "fl-ladder", role: "list", "aria-label": "strictness ladder" });
-    RUNGS.forEach((name, i) => {
-      const state = rungs[i] === true ? "yes" : rungs[i] === false ? "no" : "unknown";
-      const mark = { yes: "✓", no: "×", unknown: "–" }[state];
-      box.append(el("span", { class: `fl-rung ${state}`, role: "listitem", title: `${name}: ${state}`, text: `${mark} ${name}` }));
-    });
-    return box;
-  }
-
-  /* One side of the diff: what both share, and what only this side has. */
-  function side(item, which) {
-    const value = item[which];
-    if (value === null) return el("span", { class: "fl-none", text: which === "gold" ? "not on the form" : "nothing given" });
-    if (value === "") return el("span", { class: "fl-none", text: "empty" });
-    const [own, tag] = which === "gold" ? ["delete", "del"] : ["insert", "ins"];
-    const node = el("bdi", { class: "fl-value" });
-    for (const [op, text] of item.diff) {
-      if (op === "equal") node.append(visible(text));
-      else if (op === own) node.append(el(tag, { text: visible(text) }));
-    }
-    return node;
-  }
-
-  function overlay(item) {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", "0 0 1 1");
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
-    for (const which of ["gold", "pred"]) {
-      const box = item.boxes[which];
-      if (!box) continue;
-      const [x, y, w, h] = box.map(Number);
-      const point = w === 0 && h === 0;
-      const rect = document.createElementNS(SVG, "rect");
-      rect.setAttribute("class", `fl-box ${which}${point ? " point" : ""}`);
-      rect.setAttribute("x", point ? x - 0.012 : x);
-      rect.setAttribute("y", point ? y - 0.03 : y);
-      rect.setAttribute("width", point ? 0.024 : w);
-      rect.setAttribute("height", point ? 0.06 : h);
-      svg.append(rect);
-    }
-    return svg;
-  }
-
-  function picture(item, images, large) {
-    const frame = el("div", { class: large ? "fl-picture large" : "fl-picture" });
-    const image = item.image === null ? null : images[item.image];
-    const missing = (why) => frame.replaceChildren(el("p", { class: "fl-noimage", text: visible(why) }));
-    if (!image || !IMAGE.test(image.src)) {
-      missing(item.why || "the image cannot be shown");
-      return frame;
-    }
-    const holder = el("div", { class: "fl-holder" });
-    holder.style.setProperty("--ratio", String(Number(image.width) / Number(image.height)));
-    holder.append(
-      el("img", {
-        src: image.src, width: Number(image.width), height: Number(image.height), loading: "lazy", decoding: "async",
-        alt: `Part of page ${visible(item.doc_id)}`, onerror: () => missing("the image is damaged"),
-      }),
-      overlay(item),
-    );
-    frame.append(holder);
-    if (item.why) frame.append(el("p", { class: "fl-why", text: visible(item.why) }));
-    return frame;
-  }
-
-  const title = (item) => item.path || item.kind || item.task || "case";
+  const ORDERS = {
+    given: ["as given", null],
+    worst: ["least similar", (a, b) => (a.similarity ?? 2) - (b.similarity ?? 2)],
+    best: ["most similar", (a, b) => (b.similarity ?? -1) - (a.similarity ?? -1)],
+    doc: ["document", (a, b) => collator.compare(a.doc_id, b.doc_id) || a.sheet - b.sheet],
+    field: ["field", (a, b) => collator.compare(title(a), title(b))],
+    sure: ["most confident", (a, b) => (b.confidence ?? -1) - (a.confidence ?? -1)],
+  };
 
   class Gallery {
     constructor(root, data) {
       this.images = data.images;
       this.colours = data.colours;
       this.total = data.total;
-      this.cases = data.cases;
-      this.haystacks = this.cases.map((item) =>
-        [item.gold, item.pred, item.path, item.doc_id, item.kind, item.cause].filter(Boolean).join("\n").toLowerCase());
-      this.chosen = Object.fromEntries(FILTERS.map(([name]) => [name, ""]));
+      this.cases = data.cases.flatMap((part) => JSON.parse(part));
+      this.facets = facets(this.cases);
+      this.sheets = new Map();
+      this.cases.forEach((item, i) => {
+        if (!this.sheets.has(item.sheet)) this.sheets.set(item.sheet, []);
+        this.sheets.get(item.sheet).push(i);
+      });
+      this.several = new Set(this.cases.flatMap((item) => answers(item).map((answer) => answer.system))).size > 1;
       this.needle = "";
       this.order = "given";
+      this.only = null;
+      this.near = new IntersectionObserver((entries) => {
+        for (const entry of entries) if (entry.isIntersecting) this.reveal(entry.target);
+      }, { rootMargin: "400px" });
       this.build(root);
       this.update();
     }
 
     build(root) {
-      this.selects = {};
       const bar = el("div", { class: "fl-bar", role: "search", "aria-label": "filter the cases" });
-      for (const [name, label] of FILTERS) {
-        const select = el("select", { onchange: () => { this.chosen[name] = select.value; this.update(); } });
-        this.selects[name] = select;
-        bar.append(el("label", {}, el("span", { text: label }), select));
+      for (const facet of this.facets) {
+        facet.select = el("select", { "aria-label": facet.label, onchange: () => { facet.chosen = facet.select.value; this.update(); } });
+        bar.append(el("label", {}, el("span", { text: facet.label }), facet.select));
       }
-      const sort = el("select", { onchange: () => { this.order = sort.value; this.update(); } });
-      for (const [value, text] of [["given", "as given"], ["worst", "least similar"], ["best", "most similar"], ["doc", "document"]]) {
-        sort.append(el("option", { value, text }));
+      const sort = el("select", { "aria-label": "Sort", onchange: () => { this.order = sort.value; this.update(); } });
+      for (const [value, [text]] of Object.entries(ORDERS)) {
+        if (value !== "sure" || this.cases.some((item) => item.confidence !== undefined)) sort.append(el("option", { value, text }));
       }
-      const search = el("input", { type: "search", placeholder: "text, field, document", oninput: () => { this.needle = search.value.toLowerCase(); this.update(); } });
+      const search = el("input", { type: "search", "aria-label": "Search", placeholder: "text, field, document", oninput: () => { this.needle = search.value.toLowerCase(); this.update(); } });
       bar.append(
         el("label", {}, el("span", { text: "Sort" }), sort),
         el("label", { class: "fl-search" }, el("span", { text: "Search" }), search),
       );
       this.count = el("p", { class: "fl-count", role: "status", "aria-live": "polite" });
-      this.legend = el("p", { class: "fl-legend", "aria-hidden": "true" },
-        el("span", { class: "fl-key gold", text: "gold" }), el("span", { class: "fl-key pred", text: "predicted" }));
-      this.grid = el("div", { class: "fl-grid", role: "list", onkeydown: (event) => this.keys(event) });
-      this.more = el("button", { class: "fl-more", type: "button", onclick: () => this.grow(STEP) });
-      this.dialog = this.buildDialog();
+      this.sheet = el("button", { type: "button", class: "fl-only", hidden: "", onclick: () => { this.only = null; this.update(); this.focus(0); } });
+      this.grid = el("ul", { class: "fl-grid", role: "list", "aria-label": "cases", onkeydown: (event) => this.keys(event) });
+      this.dialog = new CaseDialog(this);
+      this.root = root;
+      this.pagers = [this.pager(), this.pager()];
       root.classList.add("fl-gallery");
-      root.append(bar, el("div", { class: "fl-status" }, this.count, this.legend), this.grid, this.more, this.dialog);
-      new IntersectionObserver((entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) this.grow(STEP);
-      }, { rootMargin: "400px" }).observe(this.more);
+      root.append(bar, el("div", { class: "fl-status" }, this.count, this.sheet, this.legend(), this.pagers[0].node), this.grid, this.pagers[1].node, this.dialog.node);
+      addEventListener("beforeprint", () => { for (const card of [...this.grid.children]) this.reveal(card); });
     }
 
-    passes(i, except) {
-      const item = this.cases[i];
-      for (const [name] of FILTERS) {
-        if (name !== except && this.chosen[name] !== "" && String(item[name] ?? "–") !== this.chosen[name]) return false;
-      }
-      return this.needle === "" || this.haystacks[i].includes(this.needle);
+    legend() {
+      const systems = this.cases.length && this.cases[0].beside ? answers(this.cases[0]).map((answer) => visible(answer.system)) : ["predicted"];
+      return el("p", { class: "fl-legend" }, el("span", { class: "fl-key gold", text: "gold" }),
+        ...systems.map((name, n) => el("span", { class: `fl-key pred${n === 0 ? "" : n + 1}`, text: name })));
     }
 
+    pager() {
+      const turn = (to) => { this.turn(to); this.scroll(); };
+      const select = el("select", { "aria-label": "page", onchange: () => turn(Number(select.value)) });
+      const back = el("button", { type: "button", text: "‹", "aria-label": "previous page", title: "previous page (Page Up)", onclick: () => turn(this.page - 1) });
+      const forward = el("button", { type: "button", text: "›", "aria-label": "next page", title: "next page (Page Down)", onclick: () => turn(this.page + 1) });
+      const node = el("nav", { class: "fl-pager", "aria-label": "pages of cases" }, back, select, forward);
+      return { node, select, back, forward };
+    }
+
+    scroll() {
+      if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start" });
+    }
+
+    finds(i) {
+      if (this.only !== null && this.cases[i].sheet !== this.only) return false;
+      return this.needle === "" || this.haystack(i).includes(this.needle);
+    }
+
+    haystack(i) {
+      this.haystacks ??= this.cases.map((item) => [
+        item.path, item.doc_id, item.kind, item.gold, item.verdict, ...answers(item).flatMap((answer) => [answer.pred, answer.cause, answer.system]),
+      ].filter(Boolean).join("\n").toLowerCase());
+      return this.haystacks[i];
+    }
+
+    /* One walk finds the cases and counts each filter's values among what the others leave, so
+       that no option leads to an empty page. */
     update() {
-      for (const [name, label] of FILTERS) this.fill(name, label);
+      const counts = this.facets.map(() => new Map());
       const found = [];
-      for (let i = 0; i < this.cases.length; i += 1) if (this.passes(i, null)) found.push(i);
-      const value = (i) => this.cases[i].similarity;
-      const by = {
-        worst: (a, b) => (value(a) ?? 2) - (value(b) ?? 2),
-        best: (a, b) => (value(b) ?? -1) - (value(a) ?? -1),
-        doc: (a, b) => String(this.cases[a].doc_id).localeCompare(String(this.cases[b].doc_id)),
-      }[this.order];
-      this.found = by ? found.sort((a, b) => by(a, b) || a - b) : found;
-      this.drawn = 0;
-      this.grid.replaceChildren();
-      const of = this.total > this.cases.length ? `${this.cases.length.toLocaleString("en")} shown of ${this.total.toLocaleString("en")}` : this.cases.length.toLocaleString("en");
-      this.count.textContent = `${this.found.length.toLocaleString("en")} of ${of} cases`;
-      if (this.found.length === 0) this.grid.append(el("p", { class: "fl-none", text: "No case fits these filters." }));
-      this.grow(STEP);
-    }
-
-    /* Counts are of what the other filters leave, so that no option leads to an empty page. */
-    fill(name, label) {
-      const counts = new Map();
       for (let i = 0; i < this.cases.length; i += 1) {
-        if (!this.passes(i, name)) continue;
-        const value = String(this.cases[i][name] ?? "–");
-        counts.set(value, (counts.get(value) || 0) + 1);
+        if (!this.finds(i)) continue;
+        const failed = [];
+        this.facets.forEach((facet, f) => {
+          if (facet.chosen !== "" && !has(facet.values[i], facet.chosen)) failed.push(f);
+        });
+        if (failed.length > 1) continue;
+        if (failed.length === 0) found.push(i);
+        for (const f of failed.length ? failed : counts.keys()) {
+          const value = this.facets[f].values[i];
+          for (const name of typeof value === "string" ? [value] : value) counts[f].set(name, (counts[f].get(name) || 0) + 1);
+          counts[f].all = (counts[f].all || 0) + 1;
+        }
       }
-      if (this.chosen[name] !== "" && !counts.has(this.chosen[name])) counts.set(this.chosen[name], 0);
-      const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
-      const options = [["", `all (${all})`], ...[...counts].sort((a, b) => b[1] - a[1]).map(([value, n]) => [value, `${visible(words(value))} (${n})`])];
-      const select = this.selects[name];
-      select.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
-      select.value = this.chosen[name];
-      select.setAttribute("aria-label", label);
+      this.facets.forEach((facet, f) => this.fill(facet, counts[f]));
+      const by = ORDERS[this.order][1];
+      this.found = by ? found.sort((a, b) => by(this.cases[a], this.cases[b]) || a - b) : found;
+      this.sheet.hidden = this.only === null;
+      if (this.only !== null) this.sheet.textContent = `only ${visible(this.cases[this.sheets.get(this.only)[0]].doc_id).slice(0, 40)} ×`;
+      this.sheet.setAttribute("aria-label", `${this.sheet.textContent.replace(/ ×$/, "")}: show all documents again`);
+      this.turn(0);
     }
 
-    grow(step) {
-      const next = this.found.slice(this.drawn, this.drawn + step);
-      this.grid.append(...next.map((i, k) => this.card(i, this.drawn + k)));
-      this.drawn += next.length;
-      const left = this.found.length - this.drawn;
-      this.more.hidden = left === 0;
-      this.more.textContent = `Show more (${left} left)`;
+    fill(facet, counts) {
+      if (facet.chosen !== "" && !counts.has(facet.chosen)) counts.set(facet.chosen, 0);
+      const options = [["", `all (${count(counts.all || 0)})`], ...[...counts].sort((a, b) => b[1] - a[1] || collator.compare(a[0], b[0])).map(([value, n]) => [value, `${visible(words(value))} (${count(n)})`])];
+      facet.select.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
+      facet.select.value = facet.chosen;
+    }
+
+    turn(page) {
+      const pages = Math.max(1, Math.ceil(this.found.length / PAGE));
+      this.page = Math.min(Math.max(page, 0), pages - 1);
+      const start = this.page * PAGE;
+      const shown = this.found.slice(start, start + PAGE);
+      this.near.disconnect();
+      this.reveals = new WeakMap();
+      this.grid.replaceChildren(...shown.map((i, k) => this.card(i, start + k)));
+      if (shown.length === 0) this.grid.append(el("li", { class: "fl-none", text: this.cases.length ? "No case fits these filters." : "There are no cases." }));
+      for (const [card] of shown.entries()) this.near.observe(this.grid.children[card]);
+      this.told(start, shown.length, pages);
+    }
+
+    told(start, shown, pages) {
+      const of = this.total > this.cases.length ? `${count(this.cases.length)} shown of ${count(this.total)}` : count(this.cases.length);
+      const part = pages > 1 ? `, ${count(start + 1)}–${count(start + shown)} on this page` : "";
+      this.count.textContent = `${count(this.found.length)} of ${of} cases${part}`;
+      for (const { node, select, back, forward } of this.pagers) {
+        node.hidden = pages === 1;
+        if (select.length !== pages) select.replaceChildren(...Array.from({ length: pages }, (_, n) => el("option", { value: n, text: `page ${count(n + 1)} of ${count(pages)}` })));
+        select.value = String(this.page);
+        back.disabled = this.page === 0;
+        forward.disabled = this.page === pages - 1;
+      }
     }
 
     chips(item) {
       const box = el("div", { class: "fl-chips" });
-      if (item.system) box.append(chip(item.system, this.colours.system[item.system]));
-      box.append(chip(words(item.outcome), this.colours.outcome[item.outcome], "solid"));
-      if (item.cause && item.cause !== item.outcome) box.append(chip(words(item.cause), this.colours.cause[item.cause]));
+      for (const answer of answers(item)) {
+        if (this.several && answer.system) box.append(chip(answer.system, this.colours.system[answer.system]));
+        box.append(chip(words(answer.outcome), this.colours.outcome[answer.outcome], "solid"));
+        if (answer.cause && answer.cause !== answer.outcome) box.append(chip(words(answer.cause), this.colours.cause[answer.cause]));
+      }
       if (item.kind) box.append(chip(words(item.kind)));
+      if (item.verdict) box.append(chip(words(item.verdict), null, "verdict"));
       return box;
     }
 
+    predName(item, answer, n) {
+      if (!item.beside) return el("dt", { text: "pred." });
+      return el("dt", { class: `fl-key pred${n === 0 ? "" : n + 1}`, title: visible(answer.system) }, el("bdi", { text: visible(answer.system) }));
+    }
+
     pair(item) {
-      return el("dl", { class: "fl-pair" },
-        el("dt", { text: "gold" }), el("dd", {}, side(item, "gold")),
-        el("dt", { text: "pred." }), el("dd", {}, side(item, "pred")));
+      const list = el("dl", { class: item.beside ? "fl-pair named" : "fl-pair" }, el("dt", { text: "gold" }), el("dd", {}, goldValue(item)));
+      answers(item).forEach((answer, n) => list.append(this.predName(item, answer, n), el("dd", {}, predValue(answer))));
+      return list;
     }
 
     card(i, place) {
       const item = this.cases[i];
       const name = visible(title(item));
-      return el("article", {
-        class: "fl-card", role: "listitem", tabindex: place === 0 ? "0" : "-1",
-        "data-place": place, "aria-label": `${name}, ${words(item.outcome)}, document ${visible(item.doc_id)}. Enter opens.`,
-        onclick: () => { if (String(getSelection()) === "") this.open(place); },
-      },
-      picture(item, this.images, false),
-      el("div", { class: "fl-body" },
-        el("h4", { title: name }, el("bdi", { text: name })),
-        this.pair(item), this.chips(item),
-        el("p", { class: "fl-doc" }, el("bdi", { text: visible(item.doc_id) }),
-          item.similarity === null ? null : el("span", { class: "fl-sim", title: "similarity", text: item.similarity.toFixed(2) }))));
+      const said = (value) => (value === null ? "nothing" : visible(value).slice(0, 120));
+      const read = answers(item).map((answer) => `${item.beside ? visible(answer.system) : "predicted"} ${said(answer.pred)}, ${words(answer.outcome)}`).join("; ");
+      const [image, reveal] = picture(item, this.images);
+      const card = el("li", { "aria-posinset": place + 1, "aria-setsize": this.found.length },
+        el("div", {
+          class: "fl-card", role: "button", tabindex: place % PAGE === 0 ? "0" : "-1", "aria-haspopup": "dialog",
+          "data-place": place, "aria-label": `${name}: gold ${said(item.gold)}; ${read}; document ${visible(item.doc_id)}`,
+          onclick: () => { if (String(getSelection()) === "") this.dialog.open(i); },
+        }, image, el("div", { class: "fl-body" },
+          el("h4", { title: name }, el("bdi", { text: name })),
+          this.pair(item), this.chips(item),
+          el("p", { class: "fl-doc" }, el("bdi", { text: visible(item.doc_id) }),
+            item.similarity === null ? null : el("span", { class: "fl-sim", title: "similarity", text: item.similarity.toFixed(2) })))));
+      if (reveal) this.reveals.set(card, reveal);
+      return card;
+    }
+
+    reveal(card) {
+      this.reveals.get(card)?.();
+      this.near.unobserve(card);
+    }
+
+    onSheet(item) {
+      return this.sheets.get(item.sheet).map((i) => [i, this.cases[i]]);
+    }
+
+    onlySheet(item) {
+      this.only = item.sheet;
+      this.needle = "";
+      for (const facet of this.facets) facet.chosen = "";
+      this.root.querySelector("input").value = "";
+      this.update();
     }
 
     focus(place) {
       if (place < 0 || place >= this.found.length) return;
-      while (place >= this.drawn) this.grow(STEP);
-      const cards = this.grid.children;
-      for (const card of this.grid.querySelectorAll('[tabindex="0"]')) card.tabIndex = -1;
-      cards[place].tabIndex = 0;
-      cards[place].focus();
+      const page = Math.floor(place / PAGE);
+      if (page !== this.page) this.turn(page);
+      for (const card of this.grid.querySelectorAll('.fl-card[tabindex="0"]')) card.tabIndex = -1;
+      const card = this.grid.children[place - page * PAGE].firstElementChild;
+      card.tabIndex = 0;
+      card.focus();
     }
 
     keys(event) {
       const card = event.target.closest(".fl-card");
       if (!card || event.ctrlKey || event.metaKey || event.altKey) return;
       const place = Number(card.dataset.place);
+      const last = this.found.length - 1;
       const across = Math.max(1, getComputedStyle(this.grid).gridTemplateColumns.split(" ").length);
-      const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
-      if (move) { event.preventDefault(); this.focus(place + move); }
-      if (event.key === "Enter") { event.preventDefault(); this.open(place); }
-    }
-
-    buildDialog() {
-      this.pane = el("div", { class: "fl-pane" });
-      const step = (by) => this.open(this.shown + by);
-      this.back = el("button", { type: "button", text: "← Previous", onclick: () => step(-1) });
-      this.forward = el("button", { type: "button", text: "Next →", onclick: () => step(1) });
-      const close = el("button", { type: "button", class: "fl-close", text: "Close", onclick: () => this.dialog.close() });
-      return el("dialog", {
-        class: "fl-dialog", "aria-label": "one case",
-        onclick: (event) => { if (event.target === this.dialog) this.dialog.close(); },
-        onclose: () => this.focus(this.shown),
-        onkeydown: (event) => {
-          if (event.key === "ArrowRight") step(1);
-          if (event.key === "ArrowLeft") step(-1);
-        },
-      }, el("div", { class: "fl-sheet" }, el("div", { class: "fl-tools" }, this.back, this.forward, close), this.pane));
-    }
-
-    open(place) {
-      if (place < 0 || place >= this.found.length) return;
-      this.shown = place;
-      const item = this.cases[this.found[place]];
-      const merged = el("bdi", { class: "fl-value" });
-      for (const [op, text] of item.diff) {
-        merged.append(op === "equal" ? visible(text) : el(op === "delete" ? "del" : "ins", { text: visible(text) }));
-      }
-      const facts = el("dl", { class: "fl-facts" });
-      for (const name of ["doc_id", "benchmark", "split", "system", "task", "kind", "status"]) {
-        if (item[name]) facts.append(el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: visible(item[name]) })));
-      }
-      if (item.similarity !== null) facts.append(el("dt", { text: "similarity" }), el("dd", { text: item.similarity.toFixed(3) }));
-      const both = item.gold !== null && item.pred !== null && item.diff.some(([op]) => op !== "equal");
-      this.pane.replaceChildren(
-        el("h3", {}, el("bdi", { text: visible(title(item)) })), this.chips(item),
-        picture(item, this.images, true), this.pair(item),
-        both ? el("p", { class: "fl-merged" }, el("span", { class: "fl-label", text: "difference" }), merged) : "",
-        ladder(item.ladder), facts);
-      this.back.disabled = place === 0;
-      this.forward.disabled = place === this.found.length - 1;
-      if (!this.dialog.open) this.dialog.showModal();
+      const to = {
+        ArrowRight: place + 1, ArrowLeft: place - 1, ArrowDown: place + across, ArrowUp: place - across,
+        Home: 0, End: last, PageDown: Math.min(place + PAGE, last), PageUp: Math.max(place - PAGE, 0),
+      }[event.key];
+      if (to !== undefined) { event.preventDefault(); this.focus(to); }
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.dialog.open(this.found[place]); }
     }
   }
 
   const show = (root, data) => new Gallery(root, data);
-  window.formlabGallery = Object.freeze({ show, el, visible });
+  Object.freeze(Object.assign(window.formlabGallery, { show }));
   const data = document.getElementById("fl-gallery-data");
   const root = document.getElementById("fl-gallery");
   if (data && root) show(root, JSON.parse(data.textContent));

@@ -1,0 +1,83 @@
+"""The words of a case: gold, each system's answer, how they differ, what was scored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from formlab.charts._output import clean
+from formlab.gallery._diff import diff
+from formlab.tables import LADDER
+
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+TEXT_LIMIT = 1_200
+_WORD_LIMIT = 300
+_OF_CASE = ("benchmark", "split", "doc_id", "task", "path", "kind", "gold")
+_OF_ANSWER = ("system", "outcome", "cause", "status")
+_SCORED = ("benchmark", "split", "doc_id", "system", "path")
+
+
+def case(row: Row, beside: Sequence[Row], scores: Mapping[Key, list[Any]]) -> dict[str, Any]:
+    """A case without its picture; `beside` holds the answers of further systems.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> row = {name: None for name in tables.CASES} | {"gold": "Co", "pred": "C0", "system": "ocr"}
+    >>> case(row, [], {})["diff"]
+    [('equal', 'C'), ('delete', 'o'), ('insert', '0')]
+    """
+    words: dict[str, Any] = {name: _text(row[name]) for name in _OF_CASE}
+    words["gold"] = _text(row["gold"], limit=TEXT_LIMIT)
+    if row.get("verdict") is not None:
+        words["verdict"] = _text(row["verdict"])
+    words |= _answer(row, words["gold"], scores)
+    if beside:
+        words["beside"] = [_answer(other, words["gold"], scores) for other in beside]
+    return words
+
+
+def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict[str, Any]:
+    pred = _text(row["pred"], limit=TEXT_LIMIT)
+    answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
+    answer |= {
+        "pred": pred,
+        "diff": diff(gold, pred),
+        "ladder": [row[rung] for rung in LADDER],
+        "similarity": _number(row["similarity"]),
+    }
+    if (confidence := _number(row["confidence"])) is not None:
+        answer["confidence"] = confidence
+    if found := scores.get(tuple(row[name] for name in _SCORED)):
+        answer["scores"] = found
+    return answer
+
+
+def _text(value: object, *, limit: int = _WORD_LIMIT) -> str | None:
+    return None if value is None else clean(value, limit=limit)
+
+
+def _number(value: float | None) -> float | None:
+    return round(value, 4) if value is not None and math.isfinite(value) else None
+
+
+def scores_by_case(
+    scores: pl.DataFrame | None, cases: Sequence[pl.DataFrame]
+) -> dict[Key, list[Any]]:
+    """``[metric, value, hits, total]`` of the scores that belong to one case, by case.
+
+    Scores of a page or a document, which have no path, belong to no single case.
+    """
+    if scores is None:
+        return {}
+    wanted = pl.concat([table.select(_SCORED) for table in cases]).unique()
+    found = scores.filter(pl.col("path").is_not_null()).join(wanted, on=_SCORED, how="semi")
+    out: dict[Key, list[Any]] = {}
+    for row in found.iter_rows(named=True):
+        numbers = [_number(row[name]) for name in ("value", "hits", "total")]
+        out.setdefault(tuple(row[name] for name in _SCORED), []).append([row["metric"], *numbers])
+    return out

@@ -1,0 +1,233 @@
+"""Episodes of form filling to look at, step by step: what was seen, done, hit and entered."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+
+import polars as pl
+
+from formlab import files
+from formlab.charts import theme
+from formlab.charts._output import clean
+from formlab.charts.show import Caption
+from formlab.errors import DataMissing, FormlabError
+from formlab.gallery._crops import Crops, Source
+from formlab.gallery._steps import TEXT_LIMIT, Look, Row, number, pair, short
+from formlab.gallery.inline import frame
+
+# A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
+PIXELS = 960 * 600
+STEP_LIMIT = 600
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Episodes:
+    """Episodes with their screenshots; shows itself in JupyterLab and in reports.
+
+    `items` are plain mappings: what is known of an episode, its `steps` and its `answers`.
+    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `note` says what was
+    left out.
+    """
+
+    items: list[Row]
+    images: dict[str, Row]
+    note: str
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __str__(self) -> str:
+        steps = sum(len(item["steps"]) for item in self.items)
+        return f"{len(self.items)} episodes, {steps:,} steps. {self.note}".strip()
+
+    @property
+    def payload(self) -> Row:
+        """What ``episodes.js`` draws."""
+        return {"items": self.items, "images": self.images, "note": self.note}
+
+    def _repr_mimebundle_(self, **_: object) -> Row:
+        if theme.in_report():
+            return {theme.MIME.format("episodes"): self.payload, "text/plain": str(self)}
+        # The gallery imports this module: its own files are at hand once it is loaded.
+        from formlab import gallery
+
+        page = frame(self.payload, gallery.assets() | assets(), title=str(self), kind="episodes")
+        return {"text/html": page, "text/plain": str(self)}
+
+
+def assets() -> dict[str, str]:
+    """The viewer's own files by name: ``episodes.js`` and ``episodes.css``."""
+    here = resources.files("formlab").joinpath("gallery/assets")
+    names = ("episodes.js", "episodes.css")
+    return {name: here.joinpath(name).read_text("utf-8") for name in names}
+
+
+def episodes(
+    run: str | Path | None,
+    *,
+    cases: pl.DataFrame | None = None,
+    names: Sequence[str] = (),
+    limit: int = 6,
+    budget: int = 4_000_000,
+) -> Episodes | Caption:
+    """Episodes of a run, those with the most wrong answers first.
+
+    Parameters
+    ----------
+    run
+        The folder that ``formlab arena fill`` wrote; or that of one episode.
+    cases
+        A table of the schema ``cases``: what was wanted in each field and what it got.
+    names
+        Which episodes, in this order; all if empty.
+    limit
+        At most so many episodes.
+    budget
+        At most so many bytes of screenshots, as they stand in the page. The steps of an episode
+        beyond it are left out, and the note says how many.
+
+    Returns
+    -------
+    Episodes
+        Or a note, where the folder holds no recorded episode.
+
+    Examples
+    --------
+    >>> str(episodes(None))
+    'Note. No episode was recorded: there are no steps to show.'
+    """
+    found = _found(Path(run)) if run is not None else {}
+    chosen = [name for name in names if name in found] if names else _worst_first(found)
+    if not chosen:
+        return Caption("No episode was recorded: there are no steps to show.", label="Note")
+    shots = _Shots(budget)
+    items = []
+    for name in chosen[:limit]:
+        if shots.spent >= budget:
+            break
+        items.append(_episode(name, *found[name], shots, cases))
+    full = f"At most {budget / 1e6:g} MB of screenshots stand in a page."
+    note = _note(items, len(found), full if shots.spent >= budget else "")
+    return Episodes(items, shots.images, note)
+
+
+def _found(run: Path) -> dict[str, tuple[Path, Row]]:
+    """Each episode's folder and what is known of it, by its name."""
+    if (run / "events.jsonl").is_file():
+        return {run.name: (run, {})}
+    known: dict[str, Row] = {}
+    if (run / "episodes.jsonl").is_file():
+        # The last attempt is the one whose folder is left.
+        known = {str(entry.get("doc_id")): entry for entry in _lines(run / "episodes.jsonl")}
+    if not run.is_dir():
+        raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
+    folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
+    return {folder.name: (folder, known.get(folder.name, {})) for folder in folders}
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    """The whole lines of a log; the last one may be torn by a crash."""
+    for line in files.read_bytes(path).split(b"\n"):
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _worst_first(found: dict[str, tuple[Path, Row]]) -> list[str]:
+    def share(name: str) -> float:
+        entry = found[name][1]
+        fields = number(entry.get("fields"))
+        return (number(entry.get("right")) or 0) / fields if fields else 0.0
+
+    return sorted(found, key=lambda name: (share(name), name))
+
+
+class _Shots:
+    """Screenshots as WebP, each distinct one once, as long as the budget lasts."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget, self.spent = budget, 0
+        self.images: dict[str, Row] = {}
+        self._crops: dict[Path, Crops] = {}
+
+    def add(self, folder: Path, name: str) -> tuple[str | None, str | None]:
+        """The key of an image, or why there is none; both None where the budget is spent."""
+        crops = self._crops.setdefault(folder, Crops(folder, pixels=PIXELS))
+        # A log may name anything; a screenshot lies beside it.
+        if Path(name).name != name:
+            return None, "the screenshot is not in the episode's folder"
+        try:
+            key = crops.crop(Source(name), [], whole=True).key
+        except FormlabError as error:
+            return None, clean(error.what, limit=200)
+        image = crops.images[key]
+        if key not in self.images:
+            size = len(str(image["src"]))
+            if self.spent + size > self.budget and self.images:
+                self.spent = self.budget
+                return None, None
+            self.images[key] = image
+            self.spent += size
+        return key, None
+
+
+def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataFrame | None) -> Row:
+    steps: list[Row] = []
+    looks = left = 0
+    whole = True
+    look = Look(None, "no screenshot was taken", (1, 1), (1, 1), None)
+    values: dict[str, str] = {}
+    for event in _lines(folder / "events.jsonl"):
+        if "see" in event:
+            looks += 1
+            key, why = shots.add(folder, str(event["see"])) if whole else (None, None)
+            whole = whole and not (key is None and why is None)
+            size, window = pair(event.get("size")), pair(event.get("window"))
+            look = Look(key, why, size, window, event.get("on"))
+            step = look.step(event.get("step"))
+        elif "screen" in event:
+            continue
+        else:
+            step = look.action(event, values)
+        if whole and len(steps) < STEP_LIMIT:
+            steps.append(step)
+        else:
+            left += 1
+    told = folder / "task.txt"
+    return {
+        "name": clean(name, limit=200),
+        **{key: short(entry.get(key)) for key in ("form", "status", "error")},
+        **{key: number(entry.get(key)) for key in ("right", "fields")},
+        "told": clean(files.read_text(told), limit=TEXT_LIMIT) if told.is_file() else None,
+        "steps": steps, "looks": looks, "left": left,
+        "answers": _answers(name, cases),
+    }  # fmt: skip
+
+
+def _answers(name: str, cases: pl.DataFrame | None) -> list[Row]:
+    """What was wanted in each field, and what became of it."""
+    if cases is None:
+        return []
+    columns = ("path", "kind", "gold", "pred", "outcome", "cause")
+    rows = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
+    return [
+        {column: short(row[column]) for column in columns}
+        for row in rows.select(columns).head(200).iter_rows(named=True)
+    ]
+
+
+def _note(items: list[Row], total: int, full: str) -> str:
+    """What was left out, and why, or nothing."""
+    said = []
+    if len(items) < total:
+        said.append(f"{len(items)} of {total} episodes are shown.")
+    if left := sum(item["left"] for item in items):
+        said.append(f"{left:,} steps are left out.")
+    return " ".join([*said, full]) if said and full else " ".join(said)

@@ -1,0 +1,7 @@
+"""Review by people: values, items and labels, one decision each, saved as it is made."""
+
+from formlab.review.items import Item, of_corpus, of_proposals, of_records
+from formlab.review.pages import Pages
+from formlab.review.session import Review
+
+__all__ = ["Item", "Pages", "Review", "of_corpus", "of_proposals", "of_records"]

@@ -1,0 +1,266 @@
+import json
+import random
+
+import pytest
+from PIL import Image
+
+from formlab import browser, gallery, tables
+from formlab.errors import DataMissing, NotAvailable
+from formlab.gallery.episodes import PIXELS
+from formlab.gallery.inline import policy
+from formlab.reports import _draw, _scripts
+
+EVIL = (
+    "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>\x00\u202e"
+)
+
+
+def look(step, image, **more):
+    return {"step": step, "see": image, "size": [400, 300], "window": [800, 600]} | more
+
+
+def act(do, **more):
+    return {"step": 1, "asked": {"do": do} | more.pop("asked", {})} | more
+
+
+def control(field, value, box=(80, 60, 240, 120), **more):
+    return {"field": field, "option": None, "value": value, "box": list(box)} | more
+
+
+CLICK = {"x": 100, "y": 50}
+# The screenshot is half as large as the window: clicks are in its pixels, boxes in the window's.
+EVENTS = [
+    look(1, "001.png"),
+    act("Click", asked=CLICK, hit=control("name", ""), target=control("name", ""), changed=[]),
+    act(
+        "Type", asked={"text": "Ada"}, target=control("name", "Ada"),
+        changed=[["name", None, "", "Ada"], ["tick", "yes", False, True]],
+    ),
+    act("Click", asked={"x": 900, "y": 5}, refused="the point is outside the window"),
+    act("Click", asked={"x": 390, "y": 290}, hit=None, target=None, changed=[]),
+    act("Scroll", asked={"dy": 480}, target=None),
+    act("Click", asked=CLICK, hit=control("late", ""), target=control("late", "")),
+    {"step": 1, "answer": "I am done"},
+    {"step": 1, "screen": 2, "image": "screen-2.png"},
+    look(2, "002.png"),
+]  # fmt: skip
+
+
+def record(root, name, events, *, seed=0, torn=False):
+    folder = root / name
+    folder.mkdir(parents=True)
+    rng = random.Random(seed)
+    for number in (1, 2):
+        image = Image.new("RGB", (400, 300), "white")
+        for _ in range(40):
+            corner = rng.randrange(380), rng.randrange(280)
+            image.paste(rng.randrange(1 << 24), (*corner, corner[0] + 20, corner[1] + 20))
+        image.save(folder / f"{number:03d}.png")
+    lines = "".join(json.dumps(event) + "\n" for event in events)
+    (folder / "events.jsonl").write_text(lines + ('{"step": 3, "as' if torn else ""))
+    (folder / "task.txt").write_text("I am Ada. " + EVIL)
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path):
+    record(tmp_path, "A11-001", EVENTS, torn=True)
+    record(tmp_path, "B12-001", EVENTS[:1], seed=1)
+    entries = [
+        {"doc_id": "A11-001", "form": "A11", "status": "crashed", "right": 0, "fields": 4},
+        {"doc_id": "A11-001", "form": "A11", "status": "submitted", "right": 3, "fields": 4},
+        {"doc_id": "B12-001", "form": "B12", "status": "unfinished", "right": 1, "fields": 4},
+    ]
+    (tmp_path / "episodes.jsonl").write_text("".join(json.dumps(e) + "\n" for e in entries))
+    return tmp_path
+
+
+def steps(run):
+    return gallery.episodes(run, names=["A11-001"]).items[0]["steps"]
+
+
+def test_episodes_come_with_the_most_wrong_first_and_their_last_status(run):
+    made = gallery.episodes(run)
+    assert [item["name"] for item in made.items] == ["B12-001", "A11-001"]
+    assert made.items[1]["status"] == "submitted"
+    assert made.note == ""
+
+
+def test_every_event_is_a_step_but_the_arrangement_of_a_screen(run):
+    # Of ten events the screen is none; the torn line is dropped.
+    assert [step["do"] for step in steps(run)] == [
+        "Look", "Click", "Type", "Click", "Click", "Scroll", "Click", "Note", "Look",
+    ]  # fmt: skip
+
+
+def test_clicks_and_boxes_are_placed_as_fractions_of_the_screenshot(run):
+    click = steps(run)[1]
+    assert click["mark"] == [round(100 / 400, 5), round(50 / 300, 5)]
+    assert click["box"] == [80 / 800, 60 / 600, 240 / 800, 120 / 600]
+    assert click["field"] == "name"
+
+
+def test_values_before_and_after_are_told_of_all_that_changed(run):
+    typed = steps(run)[2]
+    assert [(c["field"], c["option"], c["before"], c["after"]) for c in typed["changes"]] == [
+        ("name", None, "", "Ada"), ("tick", "yes", "not ticked", "ticked"),
+    ]  # fmt: skip
+    assert typed["held"] == "Ada"
+
+
+def test_refused_clicks_and_clicks_on_nothing_are_told_apart(run):
+    refused, empty = steps(run)[3], steps(run)[4]
+    assert refused["refused"] == "the point is outside the window"
+    assert "field" not in refused
+    assert (empty["field"], empty["gone"]) == (None, False)
+
+
+def test_nothing_is_marked_on_a_picture_of_another_place(run):
+    late = steps(run)[6]
+    assert late["moved"]
+    assert (late["mark"], late["box"], late["field"]) == (None, None, "late")
+    assert not steps(run)[8]["moved"]
+
+
+def test_log_without_changes_tells_them_from_one_state_to_the_next(tmp_path):
+    events = [
+        look(1, "001.png"),
+        act("Click", asked=CLICK, target=control("name", "")),
+        act("Type", asked={"text": "Ada"}, target=control("name", "Ada")),
+        act("Click", asked=CLICK, target=None),
+    ]
+    record(tmp_path, "one", events)
+    _, click, typed, turned = gallery.episodes(tmp_path / "one").items[0]["steps"]
+    assert click["changes"] == []
+    assert (typed["changes"][0]["before"], typed["changes"][0]["after"]) == ("", "Ada")
+    assert turned["gone"]
+
+
+def test_equal_screenshots_are_kept_once_and_bounded(run):
+    made = gallery.episodes(run)
+    # Two pictures of A11; of B12 one look, at the first of its own.
+    assert len(made.images) == 3
+    assert all(image["width"] * image["height"] <= PIXELS for image in made.images.values())
+    second = gallery.episodes(run, names=["A11-001", "A11-001"])
+    assert len(second.images) == 2
+
+
+def test_budget_leaves_steps_out_and_says_how_many(run):
+    small = gallery.episodes(run, names=["A11-001"], budget=10)
+    # The first screenshot always stands; with the second the budget is spent.
+    assert len(small.images) == 1
+    assert [step["do"] for step in small.items[0]["steps"]][-1] == "Note"
+    assert small.items[0]["left"] == 1
+    assert "1 of 2 episodes are shown." in small.note
+    assert "1 steps are left out." in small.note
+    assert "At most 1e-05 MB" in small.note
+    fewer = gallery.episodes(run, limit=1)
+    assert (len(fewer), fewer.note) == (1, "1 of 2 episodes are shown.")
+
+
+def test_answers_are_those_of_the_episode(run):
+    base = {"benchmark": "b", "split": "s", "system": "x", "task": "click", "outcome": "mismatch"}
+    cases = tables.table(
+        "cases",
+        [base | {"doc_id": "A11-001", "path": "/Name", "gold": "Ada", "pred": "Eve"},
+         base | {"doc_id": "other", "path": "/Name"}],
+    )  # fmt: skip
+    item = gallery.episodes(run, cases=cases, names=["A11-001"]).items[0]
+    assert [(row["path"], row["gold"], row["pred"]) for row in item["answers"]] == [
+        ("/Name", "Ada", "Eve")
+    ]
+
+
+def test_without_a_recorded_episode_there_is_a_note_and_a_missing_folder_is_told(tmp_path):
+    assert gallery.episodes(None).label == "Note"
+    assert gallery.episodes(tmp_path).label == "Note"
+    with pytest.raises(DataMissing, match="no folder of a run"):
+        gallery.episodes(tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        look(1, "../../secret.png"), look(1, "gone.png"), look(1, "a\x00b"), look(1, None),
+        look(1, "001.png", size=["a", None], window=0), look(1, "001.png", size=[0, -1]),
+        act("Click", asked={"x": float("nan"), "y": 1e300}), act("Click", asked={"x": "1"}),
+        act(["Click"], target="name", changed=[1, [2]]), act("Type", asked={"text": EVIL * 10_000}),
+        act("Type", target=control(EVIL, "\ud800", box=[1]), changed={"a": 1}),
+        {"asked": 7}, {"see": {"a": 1}}, {}, [1], "text",
+    ],
+)  # fmt: skip
+def test_any_log_gives_steps_of_json_that_stay_small(tmp_path, event):
+    record(tmp_path, "evil", [look(1, "001.png"), event, act("Press", asked={"key": "Enter"})])
+    made = gallery.episodes(tmp_path)
+    text = json.dumps(made.payload["items"], allow_nan=False)
+    assert len(text.encode()) < 20_000
+    assert made.items[0]["steps"][-1]["do"] == "Press"
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    events = [
+        look(1, "001.png"),
+        act("Click", asked=CLICK, hit=control(EVIL, EVIL), target=control(EVIL, EVIL),
+            changed=[[EVIL, EVIL, EVIL, EVIL]]),
+        act(EVIL, asked={"text": EVIL}, refused=EVIL), {"answer": EVIL}, look(2, "002.png"),
+    ]  # fmt: skip
+    record(tmp_path, "evil", events)
+    entry = {"doc_id": "evil", "form": EVIL, "status": EVIL, "error": EVIL}
+    (tmp_path / "episodes.jsonl").write_text(json.dumps(entry) + "\n")
+    base = {"benchmark": "b", "split": "s", "system": "x", "task": "click", "outcome": "mismatch"}
+    row = base | {"doc_id": "evil", "path": EVIL, "gold": EVIL, "pred": EVIL, "kind": EVIL}
+    return gallery.episodes(tmp_path, cases=tables.table("cases", [row]))
+
+
+def page_of(made):
+    """The viewer as a report holds it: a data block, the page's own script, the policy."""
+    bundle = {"application/vnd.formlab.episodes+json": made.payload, "text/plain": str(made)}
+    script = _scripts.own()
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
+        f"<style>{_scripts.styles()}</style></head><body><main>{_draw.output(bundle)}</main>"
+        f"<script>{script}</script></body></html>"
+    )
+
+
+@pytest.mark.browser
+def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp_path, monkeypatch):
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    (tmp_path / "report.html").write_text(page_of(hostile))
+    (tmp_path / "lab.html").write_text(hostile._repr_mimebundle_()["text/html"])
+    with browser.page(tmp_path / "report.html", size=(390, 800), scheme="dark") as visit:
+        page = visit.page
+        viewer, count = page.locator(".fl-episodes"), page.locator(".fl-ep-count")
+        assert count.inner_text() == "1 of 5"
+        assert viewer.locator("button[aria-label='previous step']").is_disabled()
+        viewer.locator("button[aria-label='next step']").click()
+        assert count.inner_text() == "2 of 5"
+        assert viewer.locator(".fl-ep-point, .fl-ep-box").count() == 2
+        # What was hit and changed stands there as text, marks of order and all.
+        assert "onerror=globalThis.pwned=2>" in viewer.locator(".fl-ep-details").inner_text()
+        viewer.locator("button[aria-label='next step']").press("ArrowRight")
+        assert viewer.locator(".fl-ep-details .fl-ep-refused").count() == 1
+        viewer.locator(".fl-ep-list").press("ArrowLeft")
+        assert count.inner_text() == "2 of 5"
+        viewer.locator("input[type=range]").press("End")
+        assert count.inner_text() == "5 of 5"
+        assert viewer.locator("button[aria-label='next step']").is_disabled()
+        viewer.locator(".fl-ep-step").nth(3).click()
+        assert count.inner_text() == "4 of 5"
+        assert viewer.locator("[aria-current=step]").get_attribute("data-at") == "3"
+        viewer.get_by_role("button", name="play the steps").click()
+        page.locator(".fl-ep-count", has_text="5 of 5").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert page.evaluate("typeof pwned") == "undefined"
+        assert viewer.locator("script, img:not([src^='data:'])").count() == 0
+        page.goto((tmp_path / "lab.html").as_uri())
+        frame = page.frame_locator("iframe")
+        frame.locator("button[aria-label='next step']").click()
+        assert frame.locator(".fl-ep-count").inner_text() == "2 of 5"
+        assert visit.trouble == []

@@ -1,0 +1,316 @@
+"""The gallery as a page in Chromium: 130 cases, one of them hostile; counts beside polars' own."""
+
+import polars as pl
+import pytest
+from PIL import Image, ImageDraw
+
+from formlab import browser, gallery, tables
+from formlab.errors import NotAvailable
+from formlab.gallery import inline
+
+pytestmark = pytest.mark.browser
+
+COUNT, PAGE = 130, 24
+EVIL = (
+    "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>"
+    "<a href='javascript:globalThis.pwned=3'>x</a>"
+    "\x1b[31m\x00\u202etxet \ud800 ${globalThis.pwned=4}"
+)
+KINDS, OUTCOMES = (
+    ("money", "date", "string"),
+    ("mismatch", "missing", "spurious", "mismatch", "match"),
+)
+CAUSES = {"mismatch": "digit", "missing": "missing", "spurious": "spurious", "match": None}
+
+
+def row(i):
+    outcome = OUTCOMES[i % 5]
+    x, y = 40.0 + 90 * (i % 6), 60.0 + 11 * (i % 60)
+    box = {"x0": x, "y0": y, "x1": x + 80, "y1": y + 9}
+    hit = outcome == "match"
+    return {
+        "benchmark": "demo", "split": "test", "doc_id": f"d{i % 4}", "system": "ocr",
+        "task": "value", "path": f"/field/{i}", "kind": KINDS[i % 3], "outcome": outcome,
+        "cause": CAUSES[outcome], "gold": None if outcome == "spurious" else f"total {i}.00",
+        "pred": None if outcome == "missing" else f"total {i}.{'00' if hit else 'O0'}",
+        "exact": hit, "normalised": hit, "typed": hit, "fuzzy": hit, "similarity": (i % 50) / 50,
+        **box, **{f"pred_{name}": value + 2 for name, value in box.items()},
+    }  # fmt: skip
+
+
+ROWS = [row(i) for i in range(COUNT - 1)] + [
+    row(COUNT - 1) | dict.fromkeys(("path", "gold", "pred", "kind", "cause", "doc_id"), EVIL)
+]
+CASES = tables.table("cases", ROWS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    for number in range(4):
+        page = Image.new("L", (600, 800), 255)
+        ImageDraw.Draw(page).rectangle((40, 60, 120, 69), fill=number * 20)
+        page.save(folder / f"d{number}.png")
+    return folder
+
+
+def written(folder, name, cases=CASES, **options):
+    documents = tables.table("documents", [
+        {"benchmark": "demo", "split": "test", "doc_id": f"d{n}", "image": f"d{n}.png"}
+        for n in range(4)
+    ])  # fmt: skip
+    made = gallery.errors(cases, root=folder, documents=documents, **options)
+    (folder / name).write_text(inline.document(made.payload, gallery.assets()), "utf-8")
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def opened(folder):
+    pytest.importorskip("playwright")
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    with browser.page(written(folder, "gallery.html")) as visit:
+        yield visit
+
+
+@pytest.fixture
+def page(opened, folder):
+    """The page as it opens; nothing may have run, loaded or failed when a test ends."""
+    opened.page.set_viewport_size({"width": 1280, "height": 800})
+    opened.page.goto((folder / "gallery.html").as_uri())
+    yield opened.page
+    assert opened.page.evaluate("typeof globalThis.pwned") == "undefined"
+    assert opened.trouble == []
+
+
+def options(page, label):
+    """The values that a filter offers, with their counts."""
+    texts = page.get_by_label(label, exact=True).locator("option").all_inner_texts()
+    return {text.rpartition(" (")[0]: int(text.rpartition(" (")[2][:-1]) for text in texts}
+
+
+def counted(cases, column):
+    values = cases[column].cast(pl.String).fill_null("–").str.replace_all("_", " ")
+    return {"all": cases.height, **dict(values.value_counts().iter_rows())}
+
+
+def harmless(cases):
+    return cases.filter(pl.col("path").str.starts_with("/field/"))
+
+
+def shown(page):
+    return page.locator(".fl-count").inner_text().split(" of ")[0]
+
+
+def heading(page):
+    return page.locator("dialog[open] h3").inner_text()
+
+
+def test_counts_of_filters_are_those_of_polars(page):
+    page.get_by_label("Search").fill("/field/")
+    for choice in ({}, {"kind": "money"}, {"kind": "date", "outcome": "mismatch"}):
+        for column, value in choice.items():
+            page.get_by_label(column.title(), exact=True).select_option(value)
+        for column in ("kind", "outcome", "cause"):
+            # A filter offers what the other filters leave.
+            others = {name: value for name, value in choice.items() if name != column}
+            assert options(page, column.title()) == counted(
+                tables.only(harmless(CASES), **others), column
+            )
+        assert shown(page) == str(tables.only(harmless(CASES), **choice).height)
+
+
+def test_search_finds_what_polars_finds(page):
+    page.get_by_label("Search").fill("TOTAL 1")
+    found = CASES.filter(
+        pl.any_horizontal(pl.col("gold", "pred").str.to_lowercase().str.contains("total 1"))
+    )
+    assert shown(page) == str(found.height)
+    page.get_by_label("Search").fill("no such thing")
+    assert page.locator(".fl-grid").inner_text() == "No case fits these filters."
+    assert page.locator(".fl-pager").first.is_hidden()
+
+
+def test_least_similar_cases_come_first_if_asked(page):
+    page.get_by_label("Sort").select_option("worst")
+    paths = page.locator(".fl-card h4").all_inner_texts()
+    expected = CASES.sort("similarity", maintain_order=True)["path"].head(PAGE).to_list()
+    assert paths == expected
+
+
+def test_paging_reaches_every_case(page):
+    seen = []
+    for number in range(6):
+        assert (
+            f"page {number + 1} of 6"
+            in page.locator(".fl-pager select").last.locator("option:checked").inner_text()
+        )
+        seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
+        if number < 5:
+            page.get_by_label("next page").last.click()
+    assert seen == list(range(COUNT))
+    assert page.get_by_label("next page").last.is_disabled()
+
+
+def test_keyboard_walks_over_pages_opens_and_comes_back(page):
+    page.locator(".fl-card").first.focus()
+    page.keyboard.press("End")
+    place = "document.activeElement.dataset.place"
+    assert page.evaluate(place) == str(COUNT - 1)
+    page.keyboard.press("Home")
+    for _ in range(PAGE):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(place) == str(PAGE)
+    assert page.locator(".fl-card").count() == PAGE
+    page.keyboard.press("PageDown")
+    page.keyboard.press("Enter")
+    assert heading(page) == f"/field/{2 * PAGE}"
+    assert page.evaluate("document.activeElement.tagName") == "H3"
+    page.keyboard.press("ArrowLeft")
+    assert heading(page) == f"/field/{2 * PAGE - 1}"
+    page.keyboard.press("Escape")
+    # The focus goes to the card of the case that was open last, on the page before.
+    page.wait_for_selector(f'.fl-card[data-place="{2 * PAGE - 1}"]:focus')
+    assert page.locator("dialog[open]").count() == 0
+
+
+def boxes_agree(page, name, case):
+    image = page.locator("dialog .fl-stage img").bounding_box()
+    box = page.locator(f"dialog .fl-box.{name}").bounding_box()
+    prefix = "" if name == "gold" else "pred_"
+    scale = image["width"] / 600
+    for side, corner in (("x", "x0"), ("y", "y0")):
+        # The stroke of two pixels belongs to the box that the browser tells.
+        assert abs((box[side] - image[side]) - case[prefix + corner] * scale) <= 1.5
+
+
+def test_zoom_keeps_the_boxes_on_their_field(page):
+    page.locator(".fl-card").nth(3).click()
+    level = page.locator("dialog .fl-level")
+    at_first = level.inner_text()
+    for key in ("+", "+", "p", "-", "0"):
+        page.keyboard.press(key)
+        boxes_agree(page, "gold", ROWS[3])
+        boxes_agree(page, "pred", ROWS[3])
+    assert level.inner_text() == at_first
+    page.keyboard.press("p")
+    whole = page.locator("dialog .fl-stage").bounding_box()
+    frame = page.locator("dialog .fl-scroller").bounding_box()
+    assert whole["height"] <= frame["height"]
+    for _ in range(20):
+        page.get_by_label("zoom in (+)").click()
+    assert level.inner_text() == "800 %"
+
+
+def test_hand_moves_the_page(page):
+    page.locator(".fl-card").nth(3).click()
+    page.keyboard.press("+")
+    frame = page.locator("dialog .fl-scroller").bounding_box()
+    left = "document.querySelector('dialog .fl-scroller').scrollLeft"
+    before = page.evaluate(left)
+    page.mouse.move(frame["x"] + 200, frame["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 150, frame["y"] + 200, steps=4)
+    page.mouse.up()
+    assert page.evaluate(left) == pytest.approx(before + 50, abs=2)
+
+
+def test_page_of_a_case_leads_to_its_other_cases(page):
+    page.locator(".fl-card").first.click()
+    same = CASES.filter(pl.col("doc_id") == "d0").height
+    others = page.locator("dialog .fl-others")
+    assert others.locator("h4").inner_text() == f"{same} cases on this page"
+    others.locator("li button").nth(1).click()
+    assert heading(page) == "/field/4"
+    page.keyboard.press("p")
+    page.locator("dialog .fl-other").last.click()
+    assert heading(page) != "/field/4"
+    assert page.locator("dialog .fl-other").count() == same - 1
+    page.get_by_text("Other cases", exact=True).click()
+    assert not page.locator("dialog .fl-other").first.is_visible()
+    page.get_by_text("Show them all in the gallery").click()
+    assert shown(page) == str(same)
+    page.locator(".fl-only").click()
+    assert shown(page) == str(COUNT)
+
+
+def test_hostile_case_is_text(page):
+    page.get_by_label("Search").fill("pwned=4")
+    assert shown(page) == "1"
+    card = page.locator(".fl-card")
+    assert "<img src=x onerror=" in card.inner_text()
+    assert "␛[31m␀" in card.inner_text()
+    assert card.locator("img[src=x], a, script").count() == 0
+    card.click()
+    assert "\\ud800" in heading(page)
+    assert page.locator("dialog img, dialog a").count() == 0
+    assert "no page image is known" in page.locator("dialog .fl-scroller").inner_text()
+
+
+def test_images_are_set_when_they_come_near(page):
+    page.set_viewport_size({"width": 390, "height": 400})
+    page.reload()
+    page.wait_for_selector(".fl-card img[src]")
+    loaded = page.locator(".fl-card img[src]").count()
+    assert 0 < loaded < PAGE
+    page.locator(".fl-card").last.scroll_into_view_if_needed()
+    page.wait_for_selector(".fl-grid > li:last-child img[src]")
+
+
+def test_everything_has_a_name_and_a_phone_has_no_sideways_scroll(page):
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    label = page.locator(".fl-card").first.get_attribute("aria-label")
+    assert label == "/field/0: gold total 0.00; predicted total 0.O0, mismatch; document d0"
+    page.locator(".fl-card").first.click()
+    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390
+    nameless = """() => [...document.querySelectorAll(
+        'button, select, input, [role=button], [role=region], dialog')]
+        .filter(e => !(e.ariaLabel || e.textContent.trim())).map(e => e.outerHTML)"""
+    assert page.evaluate(nameless) == []
+    assert page.locator("img:not([alt])").count() == 0
+    page.emulate_media(color_scheme="light")
+
+
+def test_damaged_image_says_so(page, folder):
+    source = (folder / "gallery.html").read_text("utf-8")
+    (folder / "damaged.html").write_text(source.replace("base64,UklGR", "base64,AAAAA"), "utf-8")
+    page.goto((folder / "damaged.html").as_uri())
+    page.wait_for_selector(".fl-noimage")
+    assert page.locator(".fl-noimage").first.inner_text() == "the image is damaged"
+    page.locator(".fl-card").first.click()
+    page.wait_for_selector("dialog .fl-noimage")
+    assert page.locator("dialog .fl-box").count() == 0
+
+
+def test_two_systems_stand_side_by_side(page, folder):
+    other = CASES.with_columns(
+        system=pl.lit("chat <b>"), pred="gold", outcome=pl.lit("match"),
+        cause=pl.lit(None, pl.String), pred_x0=pl.col("pred_x0") + 5,
+    )  # fmt: skip
+    page.goto(written(folder, "beside.html", beside=[other]).as_uri())
+    page.get_by_label("Outcome of ocr").select_option("mismatch")
+    assert shown(page) == str(CASES.filter(pl.col("outcome") == "mismatch").height)
+    assert page.get_by_label("Outcome of chat <b>").count() == 0  # one value: nothing to choose
+    card = page.locator(".fl-card").first
+    assert card.locator(".fl-pair dd").all_inner_texts() == [
+        "total 0.00",
+        "total 0.O0",
+        "total 0.00",
+    ]
+    card.click()
+    assert page.locator("dialog .fl-box").count() == 3
+    assert page.locator("dialog .fl-answer h4").all_inner_texts() == ["ocr", "chat <b>"]
+
+
+def test_verdicts_can_be_chosen_where_cases_carry_them(page, folder):
+    wrong = pl.int_range(pl.len()) < 7
+    judged = CASES.with_columns(verdict=pl.when(wrong).then(pl.lit("label_error")))
+    page.goto(written(folder, "judged.html", judged).as_uri())
+    assert options(page, "Verdict") == {"all": COUNT, "label error": 7, "–": COUNT - 7}
+    page.get_by_label("Verdict", exact=True).select_option("label_error")
+    assert page.locator(".fl-card .fl-chip.verdict").all_inner_texts() == ["label error"] * 7

@@ -1,0 +1,147 @@
+"""Which pages are kept whole and which are cut: by hand for small budgets."""
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import gallery, tables
+from formlab.errors import TableBroken
+from formlab.gallery import _pictures
+
+ROW = {
+    "benchmark": "demo", "split": "test", "system": "a", "task": "value", "outcome": "mismatch",
+    "gold": "9.00", "pred": "9.0O",
+}  # fmt: skip
+
+
+def box(x, y, prefix=""):
+    corners = {"x0": x, "y0": y, "x1": x + 60.0, "y1": y + 10.0}
+    return {f"{prefix}{name}": value for name, value in corners.items()}
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Documents `0` to `3`, a page of 1,000 x 1,200 pixels each, each of another grey."""
+    for number in range(4):
+        Image.new("L", (1000, 1200), 250 - number).save(tmp_path / f"{number}.png")
+    return tmp_path
+
+
+def made(pages, rows, **options):
+    ids = sorted({row["doc_id"] for row in rows})
+    documents = [
+        {"benchmark": "demo", "split": "test", "doc_id": one, "image": f"{one}.png"} for one in ids
+    ]
+    return gallery.errors(
+        tables.table("cases", [ROW | row for row in rows]),
+        root=pages, documents=tables.table("documents", documents), **options,
+    )  # fmt: skip
+
+
+def sizes(shown):
+    return sorted((image["width"], image["height"]) for image in shown.images.values())
+
+
+def test_pages_are_kept_whole_while_they_stay_legible(pages, monkeypatch):
+    rows = [{"doc_id": str(i), **box(500.0, 600.0)} for i in range(4)]
+    assert sizes(made(pages, rows)) == [(1000, 1200)] * 4
+    # 2,400,000 pixels for four pages are 600,000 each: half of 1,000 x 1,200.
+    monkeypatch.setattr(_pictures, "PIXELS", 2_400_000)
+    assert sizes(made(pages, rows)) == [(707, 848)] * 4
+
+
+def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch):
+    monkeypatch.setattr(_pictures, "PIXELS", 1_200_000)
+    # A cut has 240 x 84 = 20,160 pixels. 24 of them are 483,840, less than a legible page of
+    # 500,000; 25 are 504,000. Document 1 has 24, document 0 has 25, and 300,000 pixels, the share
+    # of each of four pages, are not legible.
+    places = [box(200.0 + 20 * i, 300.0) for i in range(25)]
+    spread = [{"doc_id": one, **box(500.0, 600.0)} for one in ("2", "3")]
+    rows = [{"doc_id": "0", **p} for p in places] + [{"doc_id": "1", **p} for p in places[:24]]
+    shown = made(pages, rows + spread)
+    assert {case["image"] for case in shown.cases[:25]} == {shown.cases[0]["image"]}
+    assert shown.images[shown.cases[0]["image"]]["width"] == 645  # 500,000 = 645.5 x 774.6
+    assert all(case["view"] == [0, 0, 1, 1] for case in shown.cases[25:])
+    assert sizes(shown)[0] == (240, 84)
+    # In the cut of document 2 the box stands in the middle: (240 - 60) / 2 = 90 of 240.
+    assert shown.cases[-2]["boxes"]["gold"] == [
+        90 / 240,
+        round(37 / 84, 5),
+        60 / 240,
+        round(10 / 84, 5),
+    ]
+
+
+def test_more_cases_may_take_more(pages, monkeypatch):
+    monkeypatch.setattr(_pictures, "PIXELS", 600_000)
+    monkeypatch.setattr(_pictures, "CASES", 10)
+    rows = [{"doc_id": "0", "path": f"/{i}"} for i in range(20)]
+    # 600,000 pixels for up to ten cases, half of 1,000 x 1,200; for twenty as many again.
+    assert sizes(made(pages, rows[:10])) == [(707, 848)]
+    assert sizes(made(pages, rows)) == [(1000, 1200)]
+
+
+def test_answers_of_several_systems_share_a_case(pages):
+    row = {"doc_id": "0", "path": "/total", **box(100.0, 100.0)}
+    a = tables.table("cases", [ROW | row | box(100.0, 100.0, "pred_")])
+    b = tables.table("cases", [ROW | row | box(300.0, 100.0, "pred_") | {
+        "system": "b", "pred": "9.00", "outcome": "match", "exact": True, "similarity": 1.0,
+    }])  # fmt: skip
+    documents = tables.table("documents", [
+        {"benchmark": "demo", "split": "test", "doc_id": "0", "image": "0.png"}
+    ])  # fmt: skip
+    shown = gallery.errors(a, root=pages, documents=documents, beside=[b])
+    case = shown.cases[0]
+    assert (case["system"], case["pred"], case["diff"][-1]) == ("a", "9.0O", ("insert", "O"))
+    other = case["beside"][0]
+    assert (other["system"], other["pred"], other["diff"]) == ("b", "9.00", [("equal", "9.00")])
+    assert set(case["boxes"]) == {"gold", "pred", "pred2"}
+    # The view holds all three: from 100 - 24 to 360 + 24 across.
+    assert case["view"][0] == 76 / 1000
+    assert case["view"][2] == pytest.approx(308 / 1000)
+    assert set(shown.payload["colours"]["system"]) == {"a", "b"}
+
+
+def test_tables_of_other_cases_are_refused():
+    rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
+    cases = tables.table("cases", rows)
+    with pytest.raises(TableBroken, match=r"beside\[0\] has 1 rows, cases has 2"):
+        gallery.errors(cases, root=None, beside=[cases.head(1)])
+    other = cases.with_columns(gold=pl.Series(["9.00", "8.00"]))
+    with pytest.raises(TableBroken, match=r"beside\[1\] is not .* 1 rows differ, first 1"):
+        gallery.errors(cases, root=None, beside=[cases, other])
+    with pytest.raises(TableBroken, match="cases: missing columns: pred, cause"):
+        gallery.errors(cases.drop("pred", "cause"), root=None)
+
+
+def test_each_case_has_its_own_scores_and_verdict():
+    rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
+    cases = tables.table("cases", rows).with_columns(verdict=pl.Series([None, "label_error"]))
+    key = {"benchmark": "demo", "split": "test", "doc_id": "0", "system": "a", "settings": "s"}
+    cer = key | {"metric": "cer", "unit": "field", "path": "/a"}
+    rows = [
+        cer | {"hits": 1.0, "total": 4.0, "value": 0.25},
+        cer | {"metric": "wer", "hits": 0.0, "total": 0.0, "value": float("nan")},
+        cer | {"unit": "page", "path": None, "hits": 5.0, "total": 9.0, "value": 5 / 9},
+    ]
+    scores = tables.table("scores", rows)
+    first, second = gallery.errors(cases, root=None, scores=scores).cases
+    assert first["scores"] == [["cer", 0.25, 1.0, 4.0], ["wer", None, 0.0, 0.0]]
+    assert "scores" not in second
+    assert second["verdict"] == "label_error"
+    assert "verdict" not in first
+
+
+def test_rows_of_a_payload_are_the_cases_without_pictures(pages):
+    rows = [{"doc_id": "0", "path": f"/{i}"} for i in range(gallery.PART + 1)]
+    other = tables.table("cases", [ROW | row | {"system": "b", "pred": "8"} for row in rows])
+    shown = made(pages, rows, beside=[other])
+    assert len(shown.payload["cases"]) == 2
+    found = gallery.rows(shown.payload)
+    assert [row["path"] for row in found] == [row["path"] for row in rows]
+    assert (found[0]["pred"], found[0]["system_2"], found[0]["pred_2"]) == ("9.0O", "b", "8")
+    assert not {"image", "sheet", "boxes", "diff"} & set(found[0])
+    with pytest.raises(ValueError, match="Expecting value"):
+        gallery.rows({"cases": ["<script>"]})
+    with pytest.raises(ValueError, match="nested too deeply"):
+        gallery.rows({"cases": ["[" * 100_000]})

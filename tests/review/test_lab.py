@@ -1,0 +1,138 @@
+"""The review in a real JupyterLab: decided by keyboard, reloaded, its kernel restarted."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+
+from formlab import browser, decisions
+from formlab.errors import NotAvailable
+
+CELL = """from formlab import review
+from formlab.tables import Corpus
+corpus = Corpus.load("corpus")
+pages = review.Pages(corpus.documents, corpus.root)
+desk = review.Review(review.of_corpus(corpus), "reviews", "ada", pages)
+display(*desk.show())"""
+
+
+@pytest.fixture
+def lab(corpus, tmp_path):
+    """The address of a JupyterLab over `tmp_path`, where a notebook opens the review."""
+    pytest.importorskip("playwright")
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    corpus.save(tmp_path / "corpus")
+    cells, kernel = [nbformat.v4.new_code_cell(CELL, id="desk")], {"name": "python3"}
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": kernel | {"display_name": "Python 3"}}
+    )
+    nbformat.write(notebook, tmp_path / "demo.ipynb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    homes = {name: str(tmp_path / "home") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    env = {k: v for k, v in os.environ.items() if k != "FORMLAB_REPORT"} | homes
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--IdentityProvider.token=", "--ServerApp.password=",
+        "--LabApp.news_url=None", f"--ServerApp.root_dir={tmp_path}",
+        "--LabApp.extension_manager=readonly",
+        f"--LabApp.workspaces_dir={tmp_path / 'spaces'}",
+    ]  # fmt: skip
+    with (tmp_path / "lab.log").open("w") as log:
+        server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=log, stderr=log)
+        address = f"http://127.0.0.1:{port}"
+        try:
+            _wait(address, server, tmp_path / "lab.log")
+            yield address
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+def _wait(address, server, log):
+    for _ in range(300):
+        assert server.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(f"{address}/api", timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+def run_cell(page):
+    # A cell that is run before there is a kernel makes JupyterLab ask which one.
+    page.get_by_text("| Idle").first.wait_for()
+    page.locator(".jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+
+
+def saved(tmp_path):
+    file = tmp_path / "reviews" / "ada.jsonl"
+    return {} if not file.exists() else dict(decisions.read(file).select("path", "decision").rows())
+
+
+@pytest.mark.browser
+def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path):
+    allow = (lab, lab.replace("http", "ws"), "data:", "blob:", "about:")
+    with browser.page(allow=allow, size=(1400, 1000)) as visit:
+        page = visit.page
+        page.set_default_timeout(40_000)
+        page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
+        run_cell(page)
+        count = page.locator(".fl-review .fr-count")
+        page.get_by_text("0 of 6 decided by ada").wait_for()
+        page.locator(".fr-holder img").wait_for()
+        desk = page.locator(".fl-review")
+        desk.focus()
+        page.keyboard.press("a")
+        page.get_by_text("1 of 6 decided by ada").wait_for()
+        page.keyboard.press("e")
+        page.locator(".fr-parts textarea").first.fill("9.50")
+        page.keyboard.press("Enter")
+        page.get_by_text("2 of 6 decided by ada").wait_for()
+        # What a model wrote is text here.
+        assert "<img src=x" in page.locator(".fr-value").first.inner_text()
+        page.keyboard.press("r")
+        page.get_by_text("3 of 6 decided by ada").wait_for()
+        page.keyboard.press("a")
+        page.get_by_text("4 of 6 decided by ada").wait_for()
+        page.keyboard.press("u")
+        page.get_by_text("3 of 6 decided by ada").wait_for()
+        want = {"/Name": "accept", "/Total": "edit", "/Evil": "reject"}
+        assert saved(tmp_path) == want
+        page.keyboard.press("Control+s")
+        page.locator(".lm-TabBar-tab.jp-mod-dirty").wait_for(state="detached")
+        page.reload()
+        page.get_by_text("3 of 6 decided by ada").wait_for()
+        assert page.locator(".fr-title bdi").inner_text() == "/Blank"
+        page.locator(".lm-MenuBar-item", has_text="Kernel").click()
+        page.locator('.lm-Menu-item[data-command="kernelmenu:restart"]').click()
+        page.locator(".jp-Dialog button.jp-mod-accept").click()
+        page.locator(".jp-Dialog").wait_for(state="detached")
+        # The desk of the kernel that is gone takes nothing for saved.
+        desk.focus()
+        page.keyboard.press("r")
+        page.get_by_text("the last decision is not saved").wait_for()
+        assert saved(tmp_path) == want
+        desk.evaluate("element => { element.id = 'old' }")
+        run_cell(page)
+        page.locator("#old").wait_for(state="detached")
+        page.get_by_text("3 of 6 decided by ada").wait_for()
+        desk.focus()
+        page.keyboard.press("r")
+        page.get_by_text("4 of 6 decided by ada").wait_for()
+        assert saved(tmp_path) == want | {"/Blank": "reject"}
+        assert count.count() == 1
+        assert page.evaluate("typeof pwned") == "undefined"
+        assert visit.requests == []
+        assert visit.errors == []

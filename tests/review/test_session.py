@@ -1,0 +1,117 @@
+import polars as pl
+import pytest
+
+from formlab import decisions, review
+from formlab.errors import DataBroken, UnknownName
+
+from .conftest import EVIL
+
+
+def test_items_are_fields_questions_and_checks_with_their_boxes(desk):
+    items = desk().items
+    assert [item.key["path"] for item in items] == [
+        "/Name", "/Total", "/Evil", "/Blank", "/vqa/1", "/consistency/1",
+    ]  # fmt: skip
+    name, question, check = items[0], items[4], items[5]
+    assert name.parts == {"value": "Ada Berg", "modality": "textual", "subtype": "handwritten"}
+    assert question.parts["answers"] == "Ada\nAda Berg"
+    assert question.boxes == name.boxes == ((1, (20.0, 20.0, 180.0, 45.0)),)
+    assert [box for _, box in check.boxes] == [(20, 20, 180, 45), (20, 60, 120, 85)]
+
+
+def test_every_decision_is_in_the_file_at_once_and_a_new_session_goes_on(desk):
+    first = desk()
+    first.decide(0, "accept")
+    first.decide(1, "edit", parts={"value": "9.50"}, note="smudged")
+    first.decide(3, "reject")
+    again = desk()
+    assert {at: row["decision"] for at, row in again.done.items()} == {
+        0: "accept", 1: "edit", 3: "reject",
+    }  # fmt: skip
+    assert again.first_open == 2
+    assert again.done[1]["value"] == "9.50"
+    assert again.done[1]["note"] == "smudged"
+    assert again.progress().rows() == [
+        ("text", 1, 1, 1, 1, 4), ("vqa", 0, 0, 0, 1, 1), ("consistency", 0, 0, 0, 1, 1),
+    ]  # fmt: skip
+
+
+def test_undo_brings_back_what_was_decided_before(desk):
+    one = desk()
+    one.decide(0, "accept")
+    one.decide(0, "reject")
+    assert one.undo() == 0
+    assert desk().done[0]["decision"] == "accept"
+    assert one.undo() == 0
+    assert desk().done == {}
+    assert one.undo() is None
+
+
+def test_undo_reaches_decisions_of_an_earlier_session(desk):
+    desk().decide(2, "reject")
+    later = desk()
+    assert later.undo() == 2
+    assert decisions.read(later.file).height == 0
+
+
+def test_an_edit_keeps_only_what_it_changed(desk):
+    one = desk()
+    row = one.decide(0, "edit", parts={"value": "Ada Berg", "modality": "textual", "subtype": "x"})
+    assert (row["value"], row["parts"]) == (None, '{"subtype": "x"}')
+    row = one.decide(4, "edit", parts={"answers": "Ada\nBerg"})
+    assert row["parts"] == '{"answers": ["Ada", "Berg"]}'
+    with pytest.raises(DataBroken, match="changes nothing"):
+        one.decide(1, "edit", parts={"value": "9.00"})
+    with pytest.raises(UnknownName, match="part of this item 'colour'"):
+        one.decide(1, "edit", parts={"colour": "red"})
+
+
+def test_two_sessions_of_one_reviewer_overwrite_nothing(desk):
+    one, other = desk(), desk()
+    one.decide(0, "accept")
+    other.decide(1, "accept")
+    one.decide(2, "accept")
+    assert sorted(desk().done) == [0, 1, 2]
+
+
+def test_a_decision_on_an_older_label_leaves_its_item_open(desk, corpus):
+    one = desk()
+    one.decide(1, "accept")
+    records = corpus.records.with_columns(
+        pl.when(pl.col("path") == "/Total").then(pl.lit("9.01")).otherwise("value").alias("value")
+    )
+    again = review.Review(review.of_records(records), one.folder, "ada")
+    assert again.done == {}
+
+
+def test_hostile_text_is_inert_in_the_file_and_comes_back_as_it_was(desk):
+    one = desk()
+    row = one.decide(2, "edit", parts={"value": f"{EVIL}\n\ud800"}, note="\x9b31m")
+    text = one.file.read_text()
+    assert not {"\x1b", "\u202e", "\x9b", "\x00"} & set(text)
+    assert text.count("\n") == 1
+    assert desk().done[2]["label"] == EVIL
+    assert desk().done[2]["value"] == row["value"] == f"{EVIL}\n\\ud800"
+
+
+@pytest.mark.parametrize("name", ["", "../ada", "a/b", "-rf", "a\x00", "x" * 65])
+def test_a_reviewer_that_is_no_file_name_is_refused(desk, name):
+    with pytest.raises(DataBroken, match="no name for a reviewer"):
+        desk(name)
+
+
+def test_words_of_the_court_are_not_those_of_a_review(desk):
+    with pytest.raises(UnknownName, match="decision 'wrong'"):
+        desk().decide(0, "wrong")
+    row = desk("eve", words=decisions.COURT).decide(1, "label_error", parts={"value": "9.00"})
+    # In court the text stands for what is right, unchanged or not.
+    assert row["value"] == "9.00"
+
+
+def test_a_report_shows_the_state_and_no_widget(desk, monkeypatch):
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    one = desk()
+    one.decide(0, "accept")
+    caption, table = one.show()
+    assert "1 of 6 items are decided by ada" in str(caption)
+    assert table.frame["items"].sum() == 6

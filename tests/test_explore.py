@@ -1,0 +1,104 @@
+import polars as pl
+import pytest
+
+from formlab import analysis, charts, explore, gallery
+from formlab.charts import theme
+from formlab.errors import DataMissing, UnknownName
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The sample of FUNSD, read without fault but for every header, which is upside down."""
+    from formlab import benchmarks, tables
+    from formlab.tables import Predictions
+
+    corpus = benchmarks.load("funsd", split="test")
+    gold = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
+    value = pl.when(pl.col("kind") == "header").then(pl.col("value").str.reverse())
+    records = gold.with_columns(
+        role=pl.lit("prediction"), system=pl.lit("m"), status=pl.lit("ok"),
+        value=value.otherwise("value"),
+    )  # fmt: skip
+    predictions = Predictions(records, tables.table("responses", []), system="m")
+    out = tmp_path_factory.mktemp("evals") / "m"
+    analysis.evaluate(corpus, predictions).save(out)
+    return str(out)
+
+
+@pytest.fixture
+def explorer(folder):
+    return explore.Explorer([folder])
+
+
+def test_only_metrics_of_fields_and_columns_with_slices_are_offered(explorer, folder):
+    evaluation = explorer.view.evaluation
+    assert "cer" in explore.metrics_of(evaluation)
+    columns = explore.columns_of(evaluation)
+    assert columns["kind"] == ["answer", "header", "other", "question"]
+    assert all(len(values) >= 2 for values in columns.values())
+
+
+def test_choosing_a_slice_changes_the_cases_and_an_unknown_one_is_refused(explorer):
+    explorer.choose(metric="exact_accuracy", by="kind", value="header")
+    assert set(explorer.view.cases["kind"]) == {"header"}
+    explorer.choose(value="all")
+    # Nothing but headers was read wrongly.
+    assert set(explorer.view.cases["kind"]) == {"header"}
+    explorer.choose(value="answer")
+    assert explorer.view.cases.height == 0
+    with pytest.raises(UnknownName, match="header"):
+        explorer.choose(value="headers")
+    with pytest.raises(UnknownName, match="choice"):
+        explorer.choose(colour="red")
+
+
+def test_column_that_changes_takes_its_values_along(explorer):
+    explorer.choose(by="kind", value="header").choose(by="length")
+    assert explorer.view.value == "all"
+    assert "header" not in explorer._value.options
+
+
+def test_copied_python_makes_the_same_tables(explorer):
+    explorer.choose(metric="cer", by="kind", value="header")
+    view, shown = explorer.view, []
+    space = {"display": shown.append}
+    exec(compile(view.code, "copied", "exec"), space)
+    assert space["summary"].equals(view.summary)
+    assert space["cases"].equals(view.cases)
+    table = next(part for part in view.parts() if isinstance(part, charts.Table))
+    assert shown[1].frame.equals(table.frame)
+
+
+def test_widgets_draw_chart_table_and_gallery_and_show_the_code(explorer, monkeypatch):
+    monkeypatch.delenv(theme.REPORT_VARIABLE, raising=False)
+    shown = []
+    monkeypatch.setattr(explore, "display", lambda *parts: shown.extend(parts))
+    explorer._ipython_display_()
+    assert isinstance(shown[-1], explore.ipywidgets.VBox)
+    assert any(isinstance(part, gallery.Gallery) for part in shown)
+    assert explorer._code.code == explorer.view.code
+    explorer._value.value = "header"
+    assert "'header'" in explorer._code.code
+
+
+def test_in_a_report_the_view_stands_still(explorer, monkeypatch):
+    monkeypatch.setenv(theme.REPORT_VARIABLE, "1")
+    shown = []
+    monkeypatch.setattr(explore, "display", lambda *parts: shown.extend(parts))
+    explorer._ipython_display_()
+    assert not any(isinstance(part, explore.ipywidgets.Widget) for part in shown)
+    assert len(shown) == 6
+
+
+def test_hostile_slice_value_stays_a_text_of_the_code(folder):
+    evaluation = analysis.open_evaluation(folder)
+    evil = "'); raise SystemExit('"
+    view = explore.View(evaluation, "analysis.open_evaluation(x)", "cer", "kind", evil)
+    assert repr(evil) in view.code
+    assert view.cases.height == 0
+
+
+def test_folder_without_scored_fields_says_so(folder, monkeypatch):
+    monkeypatch.setattr(explore, "metrics_of", lambda _: [])
+    with pytest.raises(DataMissing, match="scored fields"):
+        explore.Explorer([folder])

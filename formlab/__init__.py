@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formlab import charts, gallery, reports
-    from formlab.analysis import evaluate, open_evaluation, summarise
+    from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.formats import read_predictions
     from formlab.systems import run
 
 __all__ = [
-    "charts", "evaluate", "gallery", "load", "open_evaluation", "read_predictions", "reports",
-    "run", "summarise",
+    "charts", "compare", "evaluate", "gallery", "load", "open_evaluation", "read_predictions",
+    "reports", "run", "summarise",
 ]  # fmt: skip
 
 _HOME = {
-    "evaluate": "analysis", "load": "benchmarks", "open_evaluation": "analysis",
-    "read_predictions": "formats", "run": "systems", "summarise": "analysis",
+    "compare": "analysis", "evaluate": "analysis", "load": "benchmarks",
+    "open_evaluation": "analysis", "read_predictions": "formats", "run": "systems",
+    "summarise": "analysis",
 }  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ import polars as pl
 
 from formlab import analysis, benchmarks, files, formats, metrics, systems
 from formlab.arena.commands import arena
+from formlab.arena.evaluation import read_run
+from formlab.cli_compare import compare
 from formlab.cli_facts import filing, judge
-from formlab.console import as_json, plain, root, say, show, split
-from formlab.errors import DataBroken, FormlabError
-from formlab.tables import USABLE
-
-NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+from formlab.cli_formcraft import formcraft
+from formlab.cli_report import report
+from formlab.console import as_json, asked, asking, plain, root, say, show, split
+from formlab.errors import FormlabError
+from formlab.tables import USABLE, Evaluation
 
 
 class _Group(click.Group):
@@ -71,21 +73,13 @@ def list_benchmarks(as_json: bool) -> None:
     "--out", type=click.Path(path_type=Path), help="Folder of the run [runs/BENCH-SPLIT-SYSTEM]."
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option(
-    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of the system."
-)
 @click.option("--name", help="What the run is called in tables and charts.")
-@click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint.")
-@click.option("--retry", help="chat: 'bad' asks again what was malformed, refused or cut short.")
-@click.option("--max-cost", help="chat: stop before the calls cost more than this.")
-@click.option("--max-calls", help="chat: stop after so many calls.")
+@asking
 @as_json
 def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     """Let a system read the forms of BENCHMARK. The same command goes on after a crash."""
     reader = systems.get(system)
-    flags = {name: options[name] for name in ("base_url", "retry", "max_cost", "max_calls")}
-    given = {name: value for name, value in flags.items() if value is not None}
-    settings = reader.settings(_settings(options["changes"]) | given)
+    settings = reader.settings(asked(options))
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     name = options["name"] or reader.run_name(settings)
     out = options["out"] or Path("runs") / f"{benchmark}-{corpus.split}-{name}".replace("/", "-")
@@ -104,16 +98,30 @@ def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
     show([row], as_json=as_json)
 
 
+_SCORING = (
+    click.option("--mode", help="How to score: official (as published) or fixed."),
+    click.option(
+        "--out", type=click.Path(path_type=Path), help="Folder to save the evaluation in."
+    ),
+    click.option("--by", multiple=True, help="Column to slice by [the benchmark's own]."),
+    click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True),
+    click.option("--seed", type=int, default=0, show_default=True),
+)
+
+
+def _scoring(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what every command takes that scores."""
+    for option in reversed(_SCORING):
+        command = option(command)
+    return command
+
+
 @main.command()
 @click.argument("benchmark")
 @click.option("--predictions", required=True, type=click.Path(path_type=Path))
 @root
 @split
-@click.option("--mode", help="How to score: official (as published) or fixed.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to save the evaluation in.")
-@click.option("--by", multiple=True, help="Column to slice by [the benchmark's own].")
-@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@_scoring
 @as_json
 def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
@@ -127,14 +135,31 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
             several = len(wanted) > 1
             evaluation.save(options["out"] / corpus.split if several else options["out"])
         say(evaluation.notes)
-        by = options["by"] or benchmarks.get(benchmark).slices
-        summaries.append(
-            analysis.summarise(
-                evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
-            )
-        )
+        summaries.append(_summary(evaluation, options))
     summary = pl.concat(summaries)
     show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+
+
+@arena.command("score")
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@_scoring
+@as_json
+def score_arena(folder: Path, as_json: bool, **options: Any) -> None:
+    """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`."""
+    corpus, found = read_run(folder)
+    evaluation = analysis.evaluate(corpus, found, mode=options["mode"])
+    if options["out"]:
+        evaluation.save(options["out"])
+    say(evaluation.notes)
+    summary = _summary(evaluation, options)
+    show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+
+
+def _summary(evaluation: Evaluation, options: dict[str, Any]) -> pl.DataFrame:
+    by = options["by"] or benchmarks.get(evaluation.benchmark).slices
+    return analysis.summarise(
+        evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
+    )
 
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
@@ -150,72 +175,11 @@ def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     return rows.select(columns).rename(counts).to_dicts()
 
 
-@main.command()
-@click.argument("notebooks", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--eval",
-    "evaluations",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Folder of an evaluation.",
-)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("reports"), show_default=True)
-@click.option(
-    "-p",
-    "--parameter",
-    "changes",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the notebooks.",
-)
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
-@as_json
-def report(notebooks: tuple[Path, ...], out: Path, as_json: bool, **options: Any) -> None:
-    """Run NOTEBOOKS (all, if none is named) and write one HTML file each, and an index."""
-    from formlab import reports
-
-    chosen = [_notebook(path) for path in notebooks] or sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
-    parameters = {name: _literal(text) for name, text in _settings(options["changes"]).items()}
-    results = reports.build(
-        chosen, out=out, parameters=parameters, evaluations=options["evaluations"],
-        workers=options["workers"],
-    )  # fmt: skip
-    rows = [
-        {"report": r.html.name if r.html else "", "status": "built" if r.ok else "failed",
-         "seconds": round(r.seconds, 1), "error": r.error or ""}
-        for r in results
-    ]  # fmt: skip
-    show(rows, as_json=as_json)
-    if not all(result.ok for result in results):
-        sys.exit(1)
-
-
-def _notebook(path: Path) -> Path:
-    """A notebook by path, or by the name of one of formlab's own."""
-    own = NOTEBOOKS / f"{path.name.removesuffix('.ipynb')}.ipynb"
-    return own if not path.is_file() and own.is_file() else path
-
-
-def _settings(changes: tuple[str, ...]) -> dict[str, str]:
-    values = {}
-    for change in changes:
-        name, equal, value = change.partition("=")
-        if not equal:
-            raise DataBroken(f"{change!r} is not NAME=VALUE", remedy=f"{name}=…")
-        values[name] = value
-    return values
-
-
-def _literal(text: str) -> Any:
-    """A number, list, … where `text` is one as Python writes it, else the text itself."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
-
-
+main.add_command(compare)
 main.add_command(judge)
 main.add_command(filing)
+main.add_command(formcraft)
+main.add_command(report)
 main.add_command(arena)
 
 

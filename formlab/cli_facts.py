@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from formlab import benchmarks, files, formats
-from formlab.console import as_json, plain, root, say, show, split
+from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.errors import DataBroken, UnknownName
+from formlab.tables import USABLE
 
 _path = click.Path(path_type=Path)
 
@@ -44,41 +46,46 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
 
 @judge.command("run")
 @click.argument("benchmark")
-@click.option("--model", required=True, help="The model, at OPENAI_BASE_URL.")
+@click.option("--model", required=True, help="The model, as the server names it.")
 @click.option("--predictions", type=_path, required=True)
 @root
 @split
+@asking
 @click.option("--judge-prompt", "prompt", type=_path, help="Instructions to use instead of ours.")
 @click.option("--out", type=_path, required=True, help="File for the raw answers.")
 @as_json
 def ask(
-    benchmark: str,
-    model: str,
-    predictions: Path,
-    root: Path | None,
-    split: str | None,
-    prompt: Path | None,
-    out: Path,
-    as_json: bool,
+    benchmark: str, model: str, predictions: Path, out: Path, as_json: bool, **options: Any
 ) -> None:
-    """Let a model judge predictions for BENCHMARK; the same command goes on after a crash."""
+    """Let a model judge predictions for BENCHMARK; the same command goes on after a crash.
+
+    Every answer is kept beside OUT in a file of the same name that ends in .sqlite.
+    """
     from formlab.analysis import audit
-    from formlab.systems.judge import PROMPT, endpoint
+    from formlab.systems import chat
+    from formlab.systems.judge import PROMPT
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
-    corpus = benchmarks.load(benchmark, root=root, split=split)
+    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     found = formats.read_predictions(predictions, corpus)
-    answers = audit.answers(out) if out.is_file() else {}
-    counts = {"judged": len(answers), "failed": 0}
-    call = endpoint(model)
+    settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
+    store = settings["store"] or out.with_suffix(".sqlite")
+    call = chat.judge_call(model, store=store, settings=settings)
+    prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
+    answers: dict[str, Any] = {}
+    counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
     for page, answer, record in audit.ask_judge(
-        corpus, found, call=call, prompt=prompt or PROMPT, done=answers
+        corpus, found, call=call, prompt=prompt, workers=workers
     ):
-        if record["status"] == "api_error":
+        if record["status"] == "missing":
+            counts["not_asked"] += 1
+            continue
+        if record["status"] not in USABLE:
             counts["failed"] += 1
-            click.echo(f"failed: {plain(page)}: {plain(record['error'])}", err=True)
+            reason = record["error"] or "no verdicts in the answer"
+            click.echo(f"{record['status']}: {plain(page)}: {plain(reason)}", err=True)
             continue
         answers[page] = answer
         counts["judged"] += 1

@@ -5,6 +5,8 @@ from click.testing import CliRunner
 
 from formlab.cli import main
 
+from . import made_arena
+
 
 @pytest.fixture
 def formlab():
@@ -36,6 +38,7 @@ def test_score_prints_summary_rows_with_intervals(formlab, funsd_root, pages, tm
     assert cer["ci_low"] <= cer["value"] <= cer["ci_high"]
     assert {f.name for f in out.iterdir()} == {
         "documents.parquet", "cases.parquet", "scores.parquet", "manifest.json",
+        "corpus", "predictions",
     }  # fmt: skip
 
 
@@ -116,3 +119,23 @@ def test_benchmarks_are_listed_with_splits_and_licence(formlab):
     assert "test (50)" in funsd["splits"]
     assert funsd["licence"]
     assert "funsd" in formlab("benchmarks").stdout
+
+
+def test_arena_run_is_scored_and_saved(formlab, tmp_path):
+    folder = made_arena.run(tmp_path / "run", (made_arena.CLUMSY, {}))
+    out = tmp_path / "e"
+    result = formlab("arena", "score", folder, "--json", "--out", out, "--by", "kind")
+    assert result.exit_code == 0, result.output
+    rows = {(row["metric"], row["slice"]): row for row in json.loads(result.stdout)}
+    # Of two lists chosen from, one is right; of three texts, one went where it belongs.
+    assert rows["value_placed_accuracy", "kind=dropdown"]["value"] == 1 / 2
+    assert rows["value_placed_accuracy", "fields"]["value"] == 2 / 5
+    assert (out / "manifest.json").is_file()
+    assert "episodes unfinished: 1" in result.stderr
+
+
+def test_folder_that_is_no_arena_run_is_named(formlab, tmp_path):
+    result = formlab("arena", "score", tmp_path)
+    assert result.exit_code == 2
+    assert "no run of the arena" in result.stderr
+    assert "formlab arena fill" in result.stderr

@@ -9,8 +9,9 @@ from click.testing import CliRunner
 from formlab import browser
 from formlab.cli import main
 from formlab.errors import NotAvailable
-from formlab.systems import judge as judges
+from tests.systems.scripted_server import serving
 
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
 GOLD = "<p>Net sales <number>4,310</number></p><p>Costs <number>1,250</number></p>"
 FILING = """<?xml version="1.0"?>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
@@ -94,36 +95,65 @@ def test_truncated_answers_are_one_line_with_file_and_line(formlab, root):
     assert result.stderr.count("\n") == 1
 
 
-def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, monkeypatch):
+VERDICT = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "x"}
+SAID = json.dumps({"entity_diagnostics": [VERDICT]})
+
+
+@pytest.fixture
+def judge(formlab, root, monkeypatch):
+    """Runs the judge over two pages; gives its counts and what went to stderr."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     shutil.copy(root / "gold_0.txt", root / "gold_1.txt")
-    shutil.copy(root / "pred" / "pred_0.txt", root / "pred" / "pred_1.txt")
-    asked = []
+    (root / "pred" / "pred_1.txt").write_text("Net sales 4,310\nCosts 13")
 
-    def call(said, *, form):
-        asked.append(said[0]["content"])
-        if len(asked) == 1:
-            raise TimeoutError("\x1b[31mslow")
-        verdict = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "x"}
-        return json.dumps({"entity_diagnostics": [verdict]}), 1, 1
+    def run(server, *more):
+        result = formlab(
+            "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
+            "--model", "m", "--out", root / "raw.json", "--base-url", server.url,
+            "--set", "concurrency=1", "--set", "attempts=1", "--json", *more,
+        )  # fmt: skip
+        assert result.exit_code == 0, result.stderr
+        (row,) = json.loads(result.stdout)
+        return tuple(row[name] for name in ("judged", "failed", "not_asked")), result.stderr
 
-    monkeypatch.setattr(judges, "endpoint", lambda model: call)
+    return run
+
+
+def test_run_asks_page_by_page_goes_on_and_reports_failures(formlab, root, judge):
     prompt = root / "prompt.md"
     prompt.write_text("Judge kindly.")
-    arguments = (
-        "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
-        "--model", "m", "--out", root / "raw.json", "--judge-prompt", prompt, "--json",
-    )  # fmt: skip
-    first = formlab(*arguments)
-    assert first.exit_code == 0, first.stderr
-    assert json.loads(first.stdout)[0] | {"out": ""} == {
-        "model": "m", "judged": 1, "failed": 1, "out": "",
-    }  # fmt: skip
-    assert "\x1b" not in first.stderr
-    again = formlab(*arguments)
-    # Only the page that failed is asked again.
-    assert json.loads(again.stdout)[0]["judged"] == 2
-    assert asked == ["Judge kindly."] * 3
+    with serving("hostile_error", then=SAID) as server:
+        counts, said = judge(server, "--judge-prompt", prompt)
+        assert (counts, len(server.calls)) == ((1, 1, 0), 2)
+        assert "\x1b" not in said
+        # Only the page that failed is asked again.
+        counts, said = judge(server, "--judge-prompt", prompt)
+        assert (counts, len(server.calls)) == ((2, 0, 0), 3)
+        prompts = [call["body"]["messages"][0]["content"] for call in server.calls]
+    assert prompts == ["Judge kindly."] * 3
+    assert set(json.loads((root / "raw.json").read_text())) == {"0", "1"}
     assert formlab("judge", "check", root / "raw.json", "--root", root).exit_code == 0
+
+
+def test_run_stops_at_a_limit_of_calls_and_asks_bad_answers_again_on_demand(judge):
+    with serving("no verdict", then=SAID) as server:
+        assert judge(server, "--max-calls", "1")[0] == (0, 1, 1)
+        assert judge(server)[0] == (1, 1, 0)
+        assert judge(server, "--retry", "bad")[0] == (2, 0, 0)
+        assert len(server.calls) == 3
+
+
+def test_a_key_that_the_server_says_back_reaches_no_file_and_no_output(root, judge, caplog):
+    leak = json.dumps({"entity_diagnostics": [VERDICT | {"matched_text": KEY}]})
+    with serving("says_the_key_in_an_error", then=leak) as server, caplog.at_level(0):
+        _, said = judge(server)
+        judge(server)
+        assert server.calls[0]["key"] == f"Bearer {KEY}"
+    assert KEY not in said + caplog.text
+    written = [file for file in root.rglob("*") if file.is_file()]
+    assert (root / "raw.sqlite") in written
+    for file in written:
+        assert KEY.encode() not in file.read_bytes(), file.name
 
 
 def test_run_refuses_a_benchmark_without_facts(formlab, root):

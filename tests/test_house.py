@@ -15,14 +15,16 @@ from formlab.analysis import tasks
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "files", "tables", "text", "trees", "browser", "benchmarks", "metrics", "systems",
-    "formats", "arena", "analysis", "charts", "gallery", "reports", "console", "cli_facts", "cli",
+    "errors", "files", "tables", "decisions", "text", "trees", "browser", "benchmarks", "metrics",
+    "systems",
+    "formats", "console", "arena", "analysis", "charts", "gallery", "review", "explore", "reports",
+    "cli_facts", "cli_formcraft", "cli_compare", "cli_report", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
     "benchmarks": {"annotation", "ixbrl"},
     "metrics": {"judge"},
-    "systems": {"judge", "layout", "pdf_rules", "rules"},
+    "systems": {"drafts", "judge", "layout", "pdf_rules", "rules"},
 }
 MODULES = sorted(
     module.name

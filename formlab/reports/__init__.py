@@ -1,181 +1,186 @@
-"""Reports: notebooks run with strict parameters, one HTML file each, and an index of them."""
+"""Reports: notebooks run with strict parameters, one HTML page each, and an index of them."""
 
 from __future__ import annotations
 
-import os
-import threading
-import time
+import dataclasses
+import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from formlab.errors import FormlabError, UnknownName
-from formlab.reports import index
-from formlab.reports.export import Summary, export
-from formlab.reports.run import Result, check, run, slug
+# jsonschema imports this to check one format of one schema, at 2.5 s for each process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-__all__ = ["Result", "build", "check", "export", "run"]
+from formlab.errors import DataBroken, UnknownName  # noqa: E402
+from formlab.reports import index, plan, pool, record  # noqa: E402
+from formlab.reports.plan import Job, Layout, Request, Settings  # noqa: E402
+from formlab.reports.record import Result  # noqa: E402
+
+__all__ = ["Result", "build", "build_manifest"]
 
 
 def build(
-    notebooks: Sequence[str | Path],
+    notebooks: Sequence[str | Path] | None = None,
     *,
     out: str | Path,
     parameters: Mapping[str, Any] | None = None,
     evaluations: Sequence[str | Path] = (),
-    workers: int = 1,
+    workers: int | None = 1,
     timeout: int | None = None,
+    layout: Layout = "single",
+    figures: bool = True,
+    force: bool = False,
 ) -> list[Result]:
-    """Run each notebook, write its report and the index of all reports in `out`.
+    """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
-    A notebook that fails does not stop the others: its result has ``ok=False`` and its page shows
-    what it finished. Every notebook gets all of `parameters`; its kernel works in the notebook's
-    own folder.
+    A report that stands as it was built, from the same notebook, parameters, data, formlab and
+    libraries, is left as it is. A notebook that fails does not stop the others: its result has
+    ``ok=False``, its page shows what it finished, and the next build tries it again. After
+    ``kill -9`` every page is whole, and the next build does what was not done.
 
     Parameters
     ----------
+    notebooks
+        Paths, or names of formlab's own; None takes formlab's own: all of them, or with
+        `evaluations` those that are made for one (``formlab`` in a notebook's metadata).
+    out
+        Folder for the pages; made if absent.
+    parameters
+        Values for names of each notebook's cell tagged ``parameters``. Its kernel works in the
+        notebook's own folder.
     evaluations
-        Folders of evaluations. Each notebook runs once for each, with its path as the parameter
-        ``evaluation``; the report is then called ``<notebook>--<folder>``.
+        Folders of evaluations. A notebook with the parameter ``evaluation`` runs once for each,
+        and its report is called ``<notebook>--<folder>``; one with the parameter ``evaluations``
+        runs once for all.
     workers
-        Processes that run notebooks side by side; 1 runs them here, one after another. On two
-        cores a pool of 2 nearly halves the time of four notebooks and slows a single one down.
+        Processes that run notebooks side by side; 1 runs them here, None takes a process for
+        each processor.
     timeout
         Seconds that one cell may take.
+    layout
+        ``single`` puts everything inside each page, ``site`` what pages share into ``assets/``.
+    figures
+        Save each figure in ``figures/<report>/`` as SVG, PNG and CSV, and a thumbnail of each
+        page in ``thumbs/``.
+    force
+        Build also what has not changed.
 
     Returns
     -------
     list of Result
-        One for each notebook, in the order given.
+        One for each report, in the order planned.
 
     Raises
     ------
     UnknownName
-        If a notebook lacks one of the parameters; nothing has started then.
+        If a notebook lacks one of the parameters, or none is made for an evaluation; nothing has
+        started then.
     DataMissing, DataBroken
-        If a notebook is absent or broken.
+        If a notebook or an evaluation is absent or broken.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     build([], out=folder), sorted(path.name for path in Path(folder).iterdir())
-    ([], ['index.html'])
+    ...     build([], out=folder), (Path(folder) / "index.html").is_file()
+    ([], True)
     """
-    runs = [
-        (Path(notebook), dict(parameters or {}) | given, ending)
-        for notebook in notebooks
-        for given, ending in _variants(evaluations, Path(notebook).parent)
+    folders = tuple(Path(folder) for folder in evaluations)
+    choosing = notebooks is None and bool(folders)
+    if notebooks is None:
+        chosen = plan.own_notebooks(evaluating=choosing)
+    else:
+        chosen = [plan.find(name) for name in notebooks]
+    requests = [
+        Request(path, dict(parameters or {}), folders, choosing=choosing) for path in chosen
     ]
-    for path, given, _ in runs:
-        try:
-            check(path, given)
-        except UnknownName as error:
-            raise UnknownName(error.what, where=path, remedy=error.remedy) from error
-    paths = [path for path, _, _ in runs]
-    names = _names([path.stem + ending for path, _, ending in runs])
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    index.clear(out, names)
-    jobs = [
-        (path, out, given, name, timeout)
-        for (path, given, _), name in zip(runs, names, strict=True)
-    ]
-    results = []
+    settings = Settings(
+        Path(out), layout, pool.cores() if workers is None else workers, timeout, figures, force
+    )
+    return _build(requests, settings)
+
+
+def build_manifest(path: str | Path, **changes: Any) -> list[Result]:
+    """Build the reports that a manifest (``reports.yml``) lists; see `reports.manifest.read`.
+
+    Parameters
+    ----------
+    path
+        The manifest.
+    changes
+        What takes precedence over the manifest: out, layout, workers, timeout, figures, force.
+
+    Raises
+    ------
+    DataMissing, DataBroken, UnknownName
+        If the manifest is absent or wrong; the message names file and line.
+    """
+    from formlab.reports import manifest
+
+    requests, given = manifest.read(path)
+    settings = {"workers": pool.cores()} | given | changes
+    return _build(requests, Settings(**settings))
+
+
+def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
+    if settings.layout not in plan.LAYOUTS:
+        raise UnknownName.of("layout", settings.layout, plan.LAYOUTS)
+    jobs = plan.jobs(requests, settings)
+    plan.check_used(requests, jobs)
+    out = settings.out
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataBroken(f"no folder for reports: {error.strerror}", where=out) from error
+    _sweep(out)
+    found: dict[str, Result] = {}
+    # Those that link to other reports see them all.
+    for last in (False, True):
+        part = [_linked(job) if last else job for job in jobs if job.last is last]
+        for job in part:
+            old = None if settings.force else record.unchanged(out, job.name, job.key)
+            if old is not None:
+                found[job.name] = record.result(old, job.notebook, out)
+        _run([job for job in part if job.name not in found], found, settings, len(jobs))
+    _write_index(found, settings)
+    return [found[job.name] for job in jobs]
+
+
+def _linked(job: Job) -> Job:
+    others = {r.name: r.title for r in record.every(job.settings.out) if r.name != job.name}
+    return dataclasses.replace(job, links=others)
+
+
+def _run(jobs: list[Job], found: dict[str, Result], settings: Settings, total: int) -> None:
+    if not jobs:
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_state(results, paths), total=len(jobs))
-        for result in _each(jobs, workers):
-            results.append(result)
-            if result.html is not None:
-                index.record(result, out)
-            progress.update(task, advance=1, description=_state(results, paths))
-    index.write(out)
-    return results
+        task = progress.add_task(_state(found, total), total=total, completed=len(found))
+        for result in pool.results(jobs, settings.workers):
+            found[result.name] = result
+            _write_index(found, settings)
+            progress.update(task, advance=1, description=_state(found, total))
 
 
-def _state(results: list[Result], paths: list[Path]) -> str:
-    failed = sum(not result.ok for result in results)
-    running = escape(paths[len(results)].name) if len(results) < len(paths) else "index"
-    ending = f", {failed} failed" if failed else ""
-    return f"reports {len(results)}/{len(paths)}{ending} · {running}"
+def _state(found: Mapping[str, Result], total: int) -> str:
+    count = {
+        status: sum(result.status == status for result in found.values())
+        for status in ("built", "unchanged", "failed")
+    }
+    said = ", ".join(f"{number} {status}" for status, number in count.items() if number)
+    return f"reports {len(found)}/{total}" + (f" · {said}" if said else "")
 
 
-def _variants(evaluations: Sequence[str | Path], home: Path) -> list[tuple[dict[str, str], str]]:
-    """The parameter of each evaluation, and how the names of its reports end."""
-    # As seen from the notebook, whose kernel works there; an absolute path would tell a stranger
-    # who opens the report how the maker's disk is laid out.
-    return [
-        ({"evaluation": os.path.relpath(folder, home)}, f"--{Path(folder).name}")
-        for folder in evaluations
-    ] or [({}, "")]
+def _write_index(found: Mapping[str, Result], settings: Settings) -> None:
+    same = [name for name, result in found.items() if result.status == "unchanged"]
+    index.write(settings.out, layout=settings.layout, unchanged=same)
 
 
-def _names(stems: list[str]) -> list[str]:
-    """A file stem for each report, told apart by a number where two would be equal."""
-    names: list[str] = []
-    for wanted in stems:
-        stem = name = slug(wanted)
-        number = 2
-        while name in names or name == "index":
-            name, number = f"{stem}-{number}", number + 1
-        names.append(name)
-    return names
-
-
-Job = tuple[Path, Path, dict[str, Any], str, int | None]
-
-
-def _each(jobs: list[Job], workers: int) -> Any:
-    """Results in the order of `jobs`, as they come."""
-    if workers <= 1 or len(jobs) <= 1:
-        yield from map(_one, jobs)
-        return
-    pool = ProcessPoolExecutor(
-        max_workers=min(workers, len(jobs)),
-        mp_context=get_context("spawn"),
-        initializer=_leave_with,
-        initargs=(os.getpid(),),
-    )
-    with pool:
-        futures = [pool.submit(_one, job) for job in jobs]
-        for job, future in zip(jobs, futures, strict=True):
-            try:
-                yield future.result()
-            except BrokenProcessPool:
-                # The pool is gone with the worker that died; what it had not done is done here.
-                yield _one(job)
-
-
-def _one(job: Job) -> Result:
-    notebook, out, parameters, name, timeout = job
-    try:
-        return run(
-            notebook,
-            out=out,
-            parameters=parameters,
-            name=name,
-            timeout=timeout,
-            index=index.FILE,
-        )
-    except (FormlabError, OSError, ValueError) as error:
-        said = f"{type(error).__name__}: {error}"
-        return Result(name, notebook, False, None, None, said, 0.0, Summary(notebook.stem), "")
-
-
-def _leave_with(parent: int) -> None:
-    """End this worker once its parent is gone: after ``kill -9`` nobody else would."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _sweep(out: Path) -> None:
+    """Remove what a build that was killed left half-written."""
+    for part in [*out.glob("*.part.ipynb"), *out.rglob(".*.part")]:
+        part.unlink(missing_ok=True)

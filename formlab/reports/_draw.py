@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from nbconvert.filters.highlight import Highlight2HTML
@@ -16,7 +17,10 @@ from formlab.charts.theme import MIME
 from formlab.gallery import inline
 from formlab.reports import _inert
 
-KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery")
+if TYPE_CHECKING:
+    from formlab.reports.figures import Figure
+
+KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery", "episodes")
 # What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
 _FOREIGN = (
     ("application/vnd.plotly.v1+json", "plotly", "figure"),
@@ -43,12 +47,39 @@ def output(bundle: Mapping[str, Any]) -> Markup:
     """The markup of one display output: a data block for ``report.js``, else static."""
     for kind, payload in payloads(bundle):
         alt = clean(payload.get("alt") or _joined(bundle.get("text/plain")) or kind, limit=5_000)
-        block = _inert.trusted(inline.data_block(_INERT.get(kind, _inert.data)(payload)))
+        block = _inert.trusted(inline.data_block(inert(kind, payload)))
         return Markup(
             '<div class="fl-object" data-kind="{}"><script type="application/json">{}</script>'
             "<noscript><pre>{}</pre></noscript></div>"
         ).format(kind, block, alt)
     return _static({mime: _joined(value) for mime, value in bundle.items()})
+
+
+def data_link(figure: Figure | None, beside: str | None) -> Markup:
+    """Links to the table behind a figure, and to its pictures where they stand in `beside`."""
+    if figure is None or (beside is None and not figure.csv):
+        return Markup("")
+    if beside is None:
+        # A page of one file carries its tables; a link with `download` opens nothing.
+        table = base64.b64encode(figure.csv.encode("utf-8", "backslashreplace")).decode()
+        links = [("csv", f"data:text/csv;charset=utf-8;base64,{table}")]
+    else:
+        links = [(ending, f"{beside}/{figure.stem}.{ending}") for ending in figure.files]
+    return Markup('<p class="fl-data">{}</p>').format(
+        Markup(" ").join(
+            Markup('<a download="{}.{}" href="{}" title="{}">{}</a>').format(
+                figure.stem, ending, address, _TITLES[ending], ending.upper()
+            )
+            for ending, address in links
+        )
+    )
+
+
+_TITLES = {
+    "csv": "The table behind this; a text that a spreadsheet would run has an apostrophe before it",
+    "svg": "This figure to print, as drawing",
+    "png": "This figure to print, as picture",
+}
 
 
 def _joined(value: object) -> str:
@@ -74,6 +105,11 @@ def _vega(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 _INERT = {"plotly": _plotly, "vega": _vega}
+
+
+def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    """The data of an object without anything in it that runs, loads or reaches out."""
+    return _INERT.get(kind, _inert.data)(payload)
 
 
 def _static(bundle: Mapping[str, str]) -> Markup:

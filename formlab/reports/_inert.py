@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import nh3
+from lxml import etree
 from markupsafe import Markup
 
 from formlab.charts._output import clean
@@ -22,6 +23,7 @@ _ANSI = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RASTER = re.compile(r"data:image/(?:png|jpeg|webp|avif|gif);base64,[A-Za-z0-9+/=\s]*\Z")
+_FOREIGN_URL = re.compile(r"url\(\s*['\"]?\s*(?!#)(?!&quot;#)", re.I)
 # The short class names that Pygments gives to tokens; any other class could dress as the page's.
 _TOKEN = re.compile(r"[a-z]{1,2}[0-9a-z]?\Z")
 
@@ -77,6 +79,30 @@ def safe_html(source: str) -> Markup:
             url_schemes=_SCHEMES,
         )
     )
+
+
+def svg(source: str) -> str:
+    """A drawing without scripts, handlers, links or addresses to load.
+
+    Examples
+    --------
+    >>> svg('<svg xmlns="http://www.w3.org/2000/svg"><a href="http://a"><text>x</text></a></svg>')
+    '<svg xmlns="http://www.w3.org/2000/svg"><a><text>x</text></a></svg>'
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    root = etree.fromstring(source.encode("utf-8", "backslashreplace"), parser)
+    for node in list(root.iter()):
+        name = etree.QName(node).localname if isinstance(node.tag, str) else ""
+        if name in {"", "script", "foreignObject", "iframe"}:
+            if node.getparent() is not None:
+                node.getparent().remove(node)
+            continue
+        for label, value in node.attrib.items():
+            own = etree.QName(label).localname
+            loads = own == "href" and not value.startswith("#") and not _RASTER.match(value)
+            if own.startswith("on") or loads or _FOREIGN_URL.search(value):
+                del node.attrib[label]
+    return etree.tostring(root, encoding="unicode")
 
 
 def plain(text: object) -> str:

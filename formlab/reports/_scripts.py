@@ -10,6 +10,7 @@ from pathlib import Path
 
 from formlab import files
 from formlab.gallery import assets
+from formlab.gallery.episodes import assets as viewer
 
 # Vega first: report.js draws as soon as it runs, so it comes last.
 LIBRARIES = ("vega", "plotly")
@@ -60,29 +61,30 @@ def plotly() -> str:
 
 @cache
 def own() -> str:
-    """formlab's own script: the gallery, then the rest of the page."""
+    """formlab's own script: the gallery, the viewer of episodes, then the rest of the page."""
     report = resources.files("formlab").joinpath("reports/assets/report.js").read_text("utf-8")
-    return f"{assets()['gallery.js']}\n{report}"
+    return f"{assets()['gallery.js']}\n{viewer()['episodes.js']}\n{report}"
 
 
 @cache
 def styles() -> str:
     """The style sheet of a page: colours, gallery, report."""
     report = resources.files("formlab").joinpath("reports/assets/report.css").read_text("utf-8")
-    return f"{assets()['tokens.css']}{assets()['gallery.css']}{report}"
+    own = assets() | viewer()
+    return "".join(own[name] for name in ("tokens.css", "gallery.css", "episodes.css")) + report
 
 
-def needed(kinds: set[str]) -> list[str]:
-    """The scripts of a page that shows these kinds of objects, in the order they run.
+def needed(kinds: set[str]) -> dict[str, str]:
+    """The scripts of a page that shows these kinds of objects, by name, in the order they run.
 
     Examples
     --------
-    >>> len(needed({"table"})), len(needed({"table", "plotly"}))
-    (1, 2)
+    >>> list(needed({"table"})), list(needed({"table", "plotly"}))
+    (['page'], ['plotly', 'page'])
     """
     makers = {"vega": vega, "plotly": plotly}
-    scripts = [makers[name]() for name in LIBRARIES if name in kinds] + [own()]
-    for script in scripts:
+    scripts = {name: makers[name]() for name in LIBRARIES if name in kinds} | {"page": own()}
+    for script in scripts.values():
         # Inside <script> these end or nest the element, whatever the language says.
         if "</script" in script.lower() or "<!--" in script:
             raise AssertionError("a bundled script cannot stand inside a page")

@@ -17,8 +17,9 @@ from nbconvert.exporters import TemplateExporter
 from formlab import files
 from formlab.charts._output import clean
 from formlab.charts.theme import MIME
-from formlab.gallery import inline
-from formlab.reports import _draw, _inert, _scripts
+from formlab.reports import _draw, _inert, layouts
+from formlab.reports.figures import Figure
+from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 # A cell with this tag is shown right under the title, wherever it stands in the notebook.
@@ -35,15 +36,6 @@ class Failure:
     what: str
     traceback: str = ""
     anchor: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """What the index says of a report: its title, its first finding, its first number cards."""
-
-    title: str
-    finding: str | None = None
-    cards: list[dict[str, str]] = dataclasses.field(default_factory=list)
 
 
 class _Exporter(TemplateExporter):
@@ -80,8 +72,11 @@ def export(
     made: Facts = (),
     failure: Failure | None = None,
     index: str | None = None,
+    frame: layouts.Frame | None = None,
+    figures: Sequence[Figure | None] = (),
+    beside: str | None = None,
 ) -> Summary:
-    """Write an executed notebook as one HTML file.
+    """Write an executed notebook as one HTML page.
 
     Parameters
     ----------
@@ -97,6 +92,13 @@ def export(
         Shown on top of a report that did not finish.
     index
         Address of the page that lists all reports, relative to `out`.
+    frame
+        Scripts and styles; by default they stand inside the page.
+    figures
+        For each output of `bundles` its figure, whose table is then offered as CSV.
+    beside
+        Folder of the figures' files as seen from `out`, to be linked; by default the CSV stands
+        inside the page.
 
     Examples
     --------
@@ -107,31 +109,40 @@ def export(
     'Who reads totals best?'
     """
     notebook = _arranged(notebook)
-    bundles = [output.data for output in _displays(notebook)]
-    summary = _summary(notebook, bundles, name)
+    shown = [output.data for output in _displays(notebook)]
+    summary = _summary(notebook, shown, name)
     contents: _draw.Contents = []
     prose = [
         _draw.prose(cell.source, contents) if cell.cell_type == "markdown" else Markup("")
         for cell in notebook.cells
     ]
-    sources = [("Data", entries) for bundle in bundles if (entries := _entries(bundle))]
-    scripts = _scripts.needed({kind for bundle in bundles for kind, _ in _draw.payloads(bundle)})
+    sources = [("Data", entries) for bundle in shown if (entries := _entries(bundle))]
     page = {
         "title": summary.title,
         "version": files.version(),
-        "css": _inert.trusted(_scripts.styles()),
-        "policy": _inert.trusted(inline.policy(scripts)),
-        "scripts": [_inert.trusted(script) for script in scripts],
+        "frame": frame or layouts.frame(kinds_of(shown)),
         "contents": contents,
         "index": index,
         "error": failure,
         "made": _readable([*made, *sources]),
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
-    exporter = _Exporter(prose, [_draw.output(bundle) for bundle in bundles])
-    body, _ = exporter.from_notebook_node(notebook, resources={"formlab": page})
+    drawn = [_draw.output(bundle) for bundle in shown]
+    for at, figure in enumerate(figures):
+        drawn[at] += _draw.data_link(figure, beside)
+    body, _ = _Exporter(prose, drawn).from_notebook_node(notebook, resources={"formlab": page})
     files.write_text(out, body)
     return summary
+
+
+def bundles(notebook: nbformat.NotebookNode) -> list[Any]:
+    """The mime bundle of each output, in the order the page shows them."""
+    return [output.data for output in _displays(_arranged(notebook))]
+
+
+def kinds_of(bundles: Sequence[Any]) -> set[str]:
+    """The kinds of objects that a script draws."""
+    return {kind for bundle in bundles for kind, _ in _draw.payloads(bundle)}
 
 
 def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

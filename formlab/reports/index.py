@@ -1,86 +1,51 @@
-"""The page that lists reports: title, state, time, first finding, number cards."""
+"""The page that lists reports: picture, title, state, time, first finding, number cards, search."""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from formlab import files
 from formlab.errors import FormlabError
-from formlab.gallery import inline
-from formlab.reports import _inert, _scripts
-from formlab.reports.run import Result
+from formlab.reports import inputs, record
+from formlab.reports.plan import INDEX, Layout
+from formlab.reports.record import Record
 
-FILE = "index.html"
-RECORD = ".report.json"
+FILE = f"{INDEX}.html"
+# What the page was made from; a build that changes nothing need not make it anew.
+KEY = f".{INDEX}.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One report, as its record file tells it."""
+    """One report as the page shows it; `picture` is an address, `state` one word."""
 
-    name: str
-    title: str
-    ok: bool
-    error: str | None
-    seconds: float
-    built: str
-    finding: str | None
-    cards: list[dict[str, str]]
+    report: Record
+    state: record.Status
+    picture: str | None
 
-
-def record(result: Result, out: str | Path) -> None:
-    """Write ``<name>.report.json``; it is written last, so a report with a record is whole."""
-    values: dict[str, Any] = {
-        "ok": result.ok,
-        "error": result.error,
-        "seconds": round(result.seconds, 2),
-        "built": result.built,
-        **dataclasses.asdict(result.summary),
-    }
-    if result.html is not None:
-        values["sha256"] = files.sha256(result.html)
-    files.write_json(Path(out) / f"{result.name}{RECORD}", values)
+    @property
+    def words(self) -> str:
+        """All that the search looks through."""
+        report = self.report
+        cards = [part for card in report.cards for part in card.values()]
+        said = [report.title, report.name, self.state, report.error, report.finding, *cards]
+        return " ".join(text for text in said if text).lower()
 
 
-def entries(out: str | Path) -> list[Entry]:
-    """The reports of a folder, by name; a record without its page, or a broken one, is left out."""
-    found = []
-    for file in sorted(Path(out).glob(f"*{RECORD}")):
-        name = file.name.removesuffix(RECORD)
-        if not file.with_name(f"{name}.html").is_file():
-            continue
-        try:
-            found.append(_entry(name, files.read_json(file)))
-        except (FormlabError, KeyError, TypeError, ValueError, AttributeError):
-            continue
-    return found
-
-
-def _entry(name: str, values: dict[str, Any]) -> Entry:
-    finding = values.get("finding")
-    return Entry(
-        name=name,
-        title=_inert.plain(values["title"]),
-        ok=values["ok"] is True,
-        error=_inert.plain(values["error"]) if values.get("error") else None,
-        seconds=float(values["seconds"]),
-        built=_inert.plain(values["built"]),
-        finding=_inert.plain(finding) if finding else None,
-        cards=[
-            {key: _inert.plain(card.get(key, "")) for key in ("label", "value")}
-            for card in values.get("cards", [])[:4]
-        ],
-    )
-
-
-def write(out: str | Path) -> Path:
+def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
     """Write ``index.html`` of all reports in `out`.
+
+    Parameters
+    ----------
+    layout
+        ``site`` links pictures and scripts, ``single`` holds them.
+    unchanged
+        Names of the reports that the last build left as they were.
 
     Examples
     --------
@@ -90,23 +55,72 @@ def write(out: str | Path) -> Path:
     'index.html'
     """
     out = Path(out)
-    scripts = _scripts.needed(set())
-    template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    listed = entries(out)
-    page = environment.from_string(template.read_text("utf-8")).render(
-        entries=listed,
-        failed=sum(not entry.ok for entry in listed),
-        version=files.version(),
-        css=_inert.trusted(_scripts.styles()),
-        policy=_inert.trusted(inline.policy(scripts)),
-        scripts=[_inert.trusted(script) for script in scripts],
+    listed = list(record.every(out))
+    states = [_state(report, unchanged) for report in listed]
+    made_from = inputs.digest(
+        [inputs.code(), layout, states, [dataclasses.asdict(report) for report in listed]]
     )
-    files.write_text(out / FILE, page)
+    if not _stands(out, made_from):
+        page = _page(out, layout, listed, states)
+        files.write_text(out / FILE, page)
+        files.write_json(out / KEY, {"key": made_from, "sha256": files.sha256(out / FILE)})
     return out / FILE
 
 
-def clear(out: str | Path, names: Iterable[str]) -> None:
-    """Forget the records of these reports, so that a build that dies leaves none of them listed."""
-    for name in names:
-        (Path(out) / f"{name}{RECORD}").unlink(missing_ok=True)
+def _state(report: Record, unchanged: Collection[str]) -> record.Status:
+    if not report.ok:
+        return "failed"
+    return "unchanged" if report.name in unchanged else "built"
+
+
+def _stands(out: Path, made_from: str) -> bool:
+    if not (out / FILE).is_file() or not (out / KEY).is_file():
+        return False
+    try:
+        known = files.read_json(out / KEY)
+        return known == {"key": made_from, "sha256": files.sha256(out / FILE)}
+    except FormlabError:
+        return False
+
+
+def _page(out: Path, layout: Layout, listed: list[Record], states: list[record.Status]) -> str:
+    # The frame comes with the charts, which take a second to import.
+    import jinja2
+
+    from formlab.reports import layouts
+
+    entries = [
+        Entry(_plain(report), state, _picture(out, report, layout))
+        for report, state in zip(listed, states, strict=True)
+    ]
+    template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(template.read_text("utf-8")).render(
+        entries=entries,
+        counts={state: states.count(state) for state in ("built", "unchanged", "failed")},
+        frame=layouts.frame(set(), layout=layout, out=out),
+        single=layout == "single",
+        version=files.version(),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A record with its texts as a reader may see them."""
+    from formlab.reports import _inert
+
+    if isinstance(value, Record):
+        return Record(**{name: _plain(part) for name, part in dataclasses.asdict(value).items()})
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return _inert.plain(value) if isinstance(value, str) else value
+
+
+def _picture(out: Path, report: Record, layout: Layout) -> str | None:
+    if report.thumbnail is None or not (out / report.thumbnail).is_file():
+        return None
+    if layout == "site":
+        return report.thumbnail
+    data = base64.b64encode((out / report.thumbnail).read_bytes()).decode()
+    return f"data:image/webp;base64,{data}"

@@ -152,6 +152,14 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def site(built):
+    """The sound report once more, in a folder that shares its scripts and styles."""
+    folder = built[0].parent
+    (result,) = reports.build([folder / "sound.ipynb"], out=folder / "site", layout="site")
+    return result
+
+
+@pytest.fixture(scope="session")
 def out(built) -> Path:
     return built[0]
 

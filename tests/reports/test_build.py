@@ -6,9 +6,9 @@ import pytest
 
 from formlab import reports
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.reports import index
+from formlab.reports import record
 from formlab.reports.export import export
-from formlab.reports.run import parameters_of
+from formlab.reports.notebook import parameters_of
 
 
 def text(result):
@@ -122,12 +122,12 @@ def test_run_restores_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("FORMLAB_REPORT", "before")
     book = tmp_path / "a.ipynb"
     nbformat.write(nbformat.v4.new_notebook(), book)
-    assert reports.run(book, out=tmp_path / "out").ok
+    assert reports.build([book], out=tmp_path / "out", figures=False)[0].ok
     assert os.environ["FORMLAB_REPORT"] == "before"
 
 
 def test_index_lists_every_report_with_its_state(out, results):
-    listed = {entry.name: entry.ok for entry in index.entries(out)}
+    listed = {report.name: report.ok for report in record.every(out)}
     assert listed == {result.name: result.ok for result in results.values()}
     page = (out / "index.html").read_text()
     assert page.count('class="fl-state failed"') == 3
@@ -138,7 +138,7 @@ def test_index_leaves_out_broken_and_orphaned_records(tmp_path):
     (tmp_path / "a.report.json").write_text("[]")
     (tmp_path / "a.html").write_text("")
     (tmp_path / "b.report.json").write_text(json.dumps({"title": "gone"}))
-    assert index.entries(tmp_path) == []
+    assert list(record.every(tmp_path)) == []
 
 
 def test_summary_cell_comes_right_after_the_title(tmp_path):

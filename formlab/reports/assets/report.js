@@ -20,10 +20,11 @@
   function table(data) {
     const bold = new Set(data.bold.map(([row, column]) => `${row}:${column}`));
     const body = el("tbody");
+    // A page beside this one and nothing else: no scheme, no folder.
+    const cell = (text, column) => column.link && /^\w[\w-]*\.html$/.test(text) ? el("a", { href: text, text }) : text;
     const rows = data.rows.map((row, y) => el("tr", {}, ...row.map((value, x) => el("td", {
       class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}`,
-      text: format(value, data.columns[x].digits),
-    }))));
+    }, cell(format(value, data.columns[x].digits), data.columns[x])))));
     body.append(...rows);
     let last = null;
     const sort = (x, head) => {
@@ -165,6 +166,28 @@
     return { data, layout: { title: figure.layout.title, xaxis: axis(scene.xaxis), yaxis: axis(scene.yaxis) } };
   }
 
+  /* Arrow keys turn a scene about its upright axis and tilt it; plus and minus come closer and back. */
+  function turnable(holder) {
+    holder.tabIndex = 0;
+    holder.setAttribute("aria-label", `${holder.getAttribute("aria-label")}. Arrow keys turn it, plus and minus zoom.`);
+    holder.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const turn = { ArrowLeft: -1, ArrowRight: 1 }[event.key] || 0;
+      const tilt = { ArrowDown: -1, ArrowUp: 1 }[event.key] || 0;
+      const zoom = { "+": 0.9, "=": 0.9, "-": 1.1 }[event.key] || 1;
+      if (!turn && !tilt && zoom === 1) return;
+      event.preventDefault();
+      const camera = holder._fullLayout.scene._scene.getCamera();
+      const { x, y, z } = camera.eye;
+      const far = Math.hypot(x, y, z) * zoom;
+      const around = Math.atan2(y, x) + turn * Math.PI / 18;
+      const up = Math.max(-1.5, Math.min(1.5, Math.asin(z / Math.hypot(x, y, z)) + tilt * Math.PI / 36));
+      const flat = far * Math.cos(up);
+      const eye = { x: flat * Math.cos(around), y: flat * Math.sin(around), z: far * Math.sin(up) };
+      window.Plotly.relayout(holder, { "scene.camera": { ...camera, eye } });
+    });
+  }
+
   async function plotly(data, box) {
     let figure = structuredClone(data.figure);
     figure.layout = figure.layout || {};
@@ -185,6 +208,7 @@
       config: { responsive: true, displaylogo: false, showSendToCloud: false, showEditInChartStudio: false, modeBarButtonsToRemove: ["sendDataToCloud"], scrollZoom: false },
     });
     box.dataset.solid = solid && !lost ? "yes" : "no";
+    if (solid && !lost) turnable(holder);
     return () => window.Plotly.purge(holder);
   }
 
@@ -193,6 +217,7 @@
     cards: (data, box) => { box.replaceChildren(...cards(data).filter(Boolean)); },
     caption: (data, box) => { box.replaceChildren(...caption(data).filter(Boolean)); },
     gallery: (data, box) => { box.replaceChildren(); show(box, data); },
+    episodes: (data, box) => { box.replaceChildren(); window.formlabEpisodes.show(box, data); },
     vega, plotly,
   };
   const CHARTS = new Set(["vega", "plotly"]);
@@ -286,6 +311,26 @@
     };
     addEventListener("scroll", mark, { passive: true });
     mark();
+  }
+
+  const search = document.getElementById("fl-search");
+  if (search) {
+    const [state, found] = [document.getElementById("fl-state"), document.getElementById("fl-found")];
+    const reports = [...document.querySelectorAll(".fl-report")];
+    const sift = () => {
+      const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const report of reports) {
+        report.hidden = !wanted.every((word) => report.dataset.words.includes(word)) || (state.value !== "" && report.dataset.state !== state.value);
+      }
+      const left = reports.filter((report) => !report.hidden).length;
+      found.textContent = left === reports.length ? "" : `${left} of ${reports.length}`;
+      document.getElementById("fl-none").hidden = left > 0;
+    };
+    document.getElementById("fl-find").hidden = false;
+    search.addEventListener("input", sift);
+    state.addEventListener("change", sift);
+    document.getElementById("fl-clear").addEventListener("click", () => { search.value = ""; state.value = ""; sift(); search.focus(); });
+    sift();
   }
 
   addEventListener("beforeprint", () => {

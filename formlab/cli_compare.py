@@ -1,0 +1,62 @@
+"""The command that compares systems: differences with intervals, or which fields flip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from formlab import analysis
+from formlab.console import as_json, say, show
+from formlab.errors import DataBroken
+from formlab.tables import Evaluation
+
+# What a reader of the table wants first; --json has every column.
+_DIFFERENCES = (
+    "metric", "slice", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low",
+    "ci_high", "better", "p", "p_holm", "least_difference", "n_docs", "n_cases",
+)  # fmt: skip
+_FLIPS = (
+    "slice", "system_a", "system_b", "both_right", "only_a", "only_b", "both_wrong", "difference",
+    "ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "n_docs", "n_cases",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument(
+    "folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True,
+    type=click.Path(path_type=Path),
+)  # fmt: skip
+@click.option("--metric", multiple=True, help="Only this metric, macro_ means included [all].")
+@click.option("--by", multiple=True, help="Column of the gold to slice by as well.")
+@click.option("--reference", help="Compare every system with this one [all pairs].")
+@click.option("--flips", is_flag=True, help="Count the fields that one system alone gets right.")
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
+@click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@as_json
+def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    """Tell two or more systems apart that were scored on the same forms.
+
+    EVAL_A and EVAL_B are folders that formlab score wrote with --out. A difference is the second
+    system's value less the first's, with its interval; p is of swapping whole documents.
+    """
+    evaluations = [Evaluation.load(folder) for folder in folders]
+    ground = analysis.common(evaluations)
+    say(ground.notes)
+    draws = {name: options[name] for name in ("resamples", "permutations", "seed")}
+    by, reference = options["by"], options["reference"]
+    if options["flips"]:
+        if options["metric"]:
+            what = "--flips counts fields that are right, whatever the metric"
+            raise DataBroken(what, remedy="--flips without --metric")
+        table = analysis.flip_matrices(ground.evaluations, by=by, reference=reference, **draws)
+        columns = _FLIPS
+    else:
+        wanted = options["metric"] or None
+        table = analysis.compare(
+            ground.evaluations, metric=wanted, by=by, reference=reference, **draws
+        )
+        columns = _DIFFERENCES
+    show(table.to_dicts() if as_json else table.select(columns).to_dicts(), as_json=as_json)

@@ -1,0 +1,223 @@
+"""The figures of a report as files of their own: PNG and SVG to print, CSV to compute with."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from PIL import Image
+
+from formlab import browser, files
+from formlab.charts.theme import CAMERA, FONT, MIME
+from formlab.errors import FormlabError
+from formlab.reports import _behind, _draw, _inert, _scripts
+from formlab.reports.plan import slug
+
+FOLDER = "figures"
+# Twice the pixels of a screen, for print.
+SCALE = 2
+PLOTLY_SIZE = (760, 520)
+THUMBNAIL = (360, 225)
+_VIEW = (1120, 700)
+_CAPTION = MIME.format("caption")
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """One object with a table behind it: its number and title as a file name, its data, CSV."""
+
+    stem: str
+    kind: str
+    payload: Mapping[str, Any]
+    csv: str
+    # Endings of the files that were written of it.
+    files: tuple[str, ...] = ()
+
+
+def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
+    """The figure of each output of a notebook, None for one that shows no table.
+
+    Examples
+    --------
+    >>> data = {"columns": [{"title": "n"}], "rows": [[1]]}
+    >>> caption = {_CAPTION: {"text": "All scores, by kind. n = 3"}}
+    >>> [figure and figure.stem for figure in of([caption, {MIME.format("table"): data}])]
+    [None, '01-all-scores-by-kind']
+    """
+    found: list[Figure | None] = []
+    caption = ""
+    for bundle in bundles:
+        figure = None
+        for kind, payload in _draw.payloads(bundle):
+            if kind == "caption":
+                caption = str(payload.get("text") or "")
+                continue
+            rows = _behind.rows(kind, payload)
+            if rows or kind in {"vega", "plotly"}:
+                number = 1 + sum(one is not None for one in found)
+                said = caption or str(payload.get("alt") or kind)
+                csv = _behind.text(rows) if rows else ""
+                stem = f"{number:02d}-{_title(said)}"
+                figure = Figure(stem, kind, _draw.inert(kind, payload), csv)
+            caption = ""
+        found.append(figure)
+    return found
+
+
+def _title(text: str) -> str:
+    first = re.split(r"[.;:]\s", text, maxsplit=1)[0]
+    return slug(first.lower())[:48].strip("-_")
+
+
+def save(
+    figures: Sequence[Figure | None], folder: Path, visit: browser.Visit | None
+) -> tuple[list[Figure | None], list[str]]:
+    """Write each figure into `folder` as CSV, SVG and PNG.
+
+    A table or gallery is written as CSV alone. Without a browser a plotly figure is as well.
+
+    Returns
+    -------
+    tuple
+        The figures, now with the endings of their files, and notes of what could not be drawn.
+    """
+    notes = []
+    saved: list[Figure | None] = []
+    plotly = _Plotly(visit)
+    for figure in figures:
+        if figure is None:
+            saved.append(None)
+            continue
+        pictures: dict[str, bytes] = {}
+        try:
+            pictures = _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
+        except Exception as error:  # a chart of anyone's code: the report does not fall with it
+            said = _inert.plain((str(error).splitlines() or [type(error).__name__])[0])
+            notes.append(f"figure {figure.stem} was not drawn to a file: {said[:300]}")
+        if figure.csv:
+            pictures = {"csv": figure.csv.encode("utf-8", "backslashreplace")} | pictures
+        for ending, content in pictures.items():
+            with files.atomic(folder / f"{figure.stem}.{ending}") as part:
+                part.write_bytes(content)
+        saved.append(dataclasses.replace(figure, files=tuple(pictures)))
+    wanted = {f"{one.stem}.{ending}" for one in saved if one for ending in one.files}
+    for file in folder.glob("*"):
+        if file.name not in wanted:
+            file.unlink()
+    if plotly.left and visit is None:
+        notes.append(f"{plotly.left} figures have no PNG and SVG: no Chromium was found")
+    return saved, notes
+
+
+def _vega(figure: Figure) -> dict[str, bytes]:
+    import vl_convert
+
+    spec = {**_unlinked(figure.payload["spec"]), "background": "white"}
+    # No address is fetched, whatever a specification asks for.
+    svg = _inert.svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+    return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
+
+
+def _unlinked(part: Any) -> Any:
+    """A specification without links, which print does not follow and vl-convert stumbles over."""
+    if isinstance(part, list):
+        return [_unlinked(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    mark = part.get("mark")
+    if (mark.get("type") if isinstance(mark, dict) else mark) == "image":
+        # An address that vl-convert may not load ends the whole process.
+        raise ValueError("a chart of images is drawn in the page alone")
+    dropped = {"encoding": {"href", "url"}, "mark": {"href"}}
+    return {
+        name: {k: v for k, v in _unlinked(value).items() if k not in dropped[name]}
+        if name in dropped and isinstance(value, dict)
+        else value
+        if name in {"datasets", "data"}
+        else _unlinked(value)
+        for name, value in part.items()
+    }
+
+
+class _Plotly:
+    """Draws plotly figures in a page of the browser, which loads plotly.js once."""
+
+    def __init__(self, visit: browser.Visit | None) -> None:
+        self.visit, self.ready, self.left = visit, False, 0
+
+    def draw(self, figure: Figure) -> dict[str, bytes]:
+        """SVG and PNG of a plotly figure; nothing for another kind, or without a browser."""
+        if figure.kind != "plotly":
+            return {}
+        if self.visit is None:
+            self.left += 1
+            return {}
+        if not self.ready:
+            self.visit.page.goto("about:blank")
+            self.visit.page.add_script_tag(content=_scripts.plotly())
+            self.ready = True
+        width, height = PLOTLY_SIZE
+        given = {
+            "figure": figure.payload.get("figure"), "fallback": figure.payload.get("fallback"),
+            "font": FONT, "camera": CAMERA, "width": width, "height": height, "scale": SCALE,
+        }  # fmt: skip
+        drawn = self.visit.page.evaluate(_TO_IMAGES, given)
+        svg = _inert.svg(unquote(drawn["svg"].partition(",")[2]))
+        return {"svg": svg.encode(), "png": base64.b64decode(drawn["png"].partition(",")[2])}
+
+
+# A solid figure needs WebGL; where there is none its flat twin is drawn. It is seen from where
+# the page sees it.
+_TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale}) => {
+    const solid = (figure.data || []).some((trace) =>
+        /surface|3d|cone|streamtube|volume/.test(trace.type));
+    const canvas = document.createElement("canvas");
+    const lost = solid && !canvas.getContext("webgl2") && !canvas.getContext("webgl");
+    const { data, layout: given = {} } = lost && fallback ? fallback : figure;
+    const layout = {
+        margin: { l: 60, r: 20, t: given.title ? 48 : 16, b: 48 }, ...given,
+        paper_bgcolor: "white", font: { family: font, ...given.font },
+    };
+    if (solid && !(lost && fallback)) layout.scene = { camera, ...given.scene };
+    const draw = (format, more) =>
+        Plotly.toImage({ data, layout }, { format, width, height, ...more });
+    return { svg: await draw("svg", {}), png: await draw("png", { scale }) };
+}"""
+
+
+def thumbnail(html: Path, file: Path, visit: browser.Visit) -> list[str]:
+    """Write a small picture of how a page begins, as WebP; else a note that says why not."""
+    page = visit.page
+    try:
+        page.goto(html.resolve().as_uri(), wait_until="load")
+        # Not wait_for_function: it polls with eval, which the page's policy refuses.
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        # What is drawn when it comes into view has begun to by now.
+        page.wait_for_timeout(300)
+        shot = page.screenshot()
+    except Exception as error:  # Playwright's errors need Playwright to be named
+        file.unlink(missing_ok=True)
+        return [f"no thumbnail: {(str(error).splitlines() or [''])[0][:200]}"]
+    with files.atomic(file) as part:
+        small = Image.open(io.BytesIO(shot)).convert("RGB")
+        small.resize(THUMBNAIL, Image.Resampling.LANCZOS).save(part, "WEBP", quality=72)
+    return []
+
+
+@contextlib.contextmanager
+def opened(wanted: bool) -> Iterator[tuple[browser.Visit | None, list[str]]]:
+    """A browser to draw with; None if it is not `wanted`, or with a note why there is none."""
+    with contextlib.ExitStack() as stack:
+        visit, notes = None, []
+        try:
+            visit = stack.enter_context(browser.page(size=_VIEW)) if wanted else None
+        except FormlabError as error:
+            notes = [f"no thumbnail: {error}"]
+        yield visit, notes

@@ -1,0 +1,169 @@
+"""What a report depends on, as one hash: notebook, parameters, data, formlab's code, libraries."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from formlab import benchmarks, files
+from formlab.errors import FormlabError
+
+MANIFEST = "manifest.json"
+_PACKAGE = Path(__file__).parents[1]
+_NAME = re.compile(r"[\w.-]+")
+# Caches that libraries write beside code, and half-written files.
+_PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a JSON value, the same whatever the order of its keys.
+
+    Examples
+    --------
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def of_file(path: Path) -> str:
+    """The SHA-256 of a file, or of the names and contents of all files of a folder."""
+    if path.is_file():
+        return files.sha256(path)
+    return digest({str(file.relative_to(path)): files.sha256(file) for file in _walk(path)})
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.endswith(_PASSING))
+        yield from (Path(here, name) for name in sorted(names) if not name.endswith(_PASSING))
+
+
+def evaluations_in(folder: Path) -> list[Path]:
+    """The manifests of an evaluation, or of a folder with an evaluation for each split."""
+    if (folder / MANIFEST).is_file():
+        return [folder / MANIFEST]
+    return sorted(folder.glob(f"*/{MANIFEST}"))
+
+
+def of_path(path: Path) -> str:
+    """What stands at `path`: contents, but of a folder without evaluations only names and times.
+
+    An evaluation's manifest names the SHA-256 of every file it was made from, page images among
+    them, so those need not be read again. A folder of anything else may be a whole data set.
+    """
+    if path.is_file() or evaluations_in(path):
+        return of_file(path)
+    states = ((file, file.stat()) for file in _walk(path))
+    return digest([(str(file), state.st_size, state.st_mtime_ns) for file, state in states])
+
+
+@cache
+def code() -> str:
+    """The SHA-256 of all of formlab's files, and of the published figures it ships with."""
+    published = benchmarks.SAMPLES.parent / "published"
+    return digest([of_file(_PACKAGE), of_file(published)])
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Python, formlab and each library that formlab needs, by name."""
+    found = {"python": platform.python_version()}
+    for needed in ["formlab", *(metadata.requires("formlab") or [])]:
+        name = _NAME.match(needed)
+        if name and "extra ==" not in needed:
+            found[name.group()] = metadata.version(name.group())
+    return found
+
+
+@cache
+def sample() -> str:
+    """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
+    return of_file(benchmarks.SAMPLES)
+
+
+def named(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Each file or folder that a parameter names, seen from `home`, and what stands there."""
+    values = {name: ast.literal_eval(text) for name, text in defaults.items() if _literal(text)}
+    found = {}
+    for value in (values | dict(parameters)).values():
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(text, str) and text.strip(". /") and _exists(home / text):
+                found[text] = of_path(home / text)
+    return found
+
+
+def _literal(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a text that no file system takes as a name
+        return False
+
+
+def key(
+    notebook: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str], **more: Any
+) -> str:
+    """The hash of everything a report is made from; `more` is what else its look depends on."""
+    data = named(notebook.parent, parameters, defaults)
+    evaluated = any(evaluations_in(notebook.parent / name) for name in data)
+    return digest(
+        {
+            "notebook": files.sha256(notebook),
+            "parameters": {name: repr(value) for name, value in parameters.items()},
+            "data": data,
+            "sample": None if evaluated else sample(),
+            "code": code(),
+            "versions": versions(),
+            **more,
+        }
+    )
+
+
+def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
+    """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
+    found = [("folder", shown)]
+    for manifest in evaluations_in(folder):
+        try:
+            said = files.read_json(manifest)
+        except FormlabError:
+            continue
+        ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
+        for name in ("benchmark", "split", "system", "mode"):
+            found.append((f"{name}{ending}", str(said.get(name))))
+        settings = said.get("settings") or {}
+        found += [
+            (f"setting {name}{ending}", _without_paths(value))
+            for name, value in settings.items()
+            if value != {}
+        ]
+        for name, table in (said.get("tables") or {}).items():
+            what = f"{table['rows']:,} rows, sha256 {table['sha256']}"
+            found.append((f"{name}{ending}", what))
+        sources = said.get("sources") or {}
+        found.append((f"source files{ending}", f"{len(sources):,}, sha256 {digest(sources)}"))
+    return found
+
+
+def _without_paths(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_without_paths(item)}" for name, item in value.items())
+    text = str(value)
+    return Path(text).name if os.path.isabs(text) else text

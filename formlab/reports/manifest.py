@@ -1,0 +1,156 @@
+"""``reports.yml``: a batch of reports in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing, FormlabError
+from formlab.reports import plan
+
+_KEYS = "out, layout, workers, timeout, figures, evaluations, reports"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Report(_Strict):
+    notebook: str
+    evaluations: list[str] | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    name: str = ""
+
+
+class _Manifest(_Strict):
+    out: str = "reports"
+    layout: plan.Layout = "single"
+    workers: Annotated[int, Field(ge=1)] | None = None
+    timeout: Annotated[int, Field(ge=1)] | None = None
+    figures: bool = True
+    evaluations: list[str] = Field(default_factory=list)
+    reports: list[_Report] | None = None
+
+
+def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
+    """The reports that a manifest asks for, and the settings that it gives.
+
+    Paths are seen from the manifest's folder; a notebook may also be one of formlab's own by
+    name, and an evaluation a pattern such as ``evals/*``. Without ``reports`` each of formlab's
+    notebooks runs over the evaluations that it is made for.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If the file is absent or not such a manifest; the message names file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "reports.yml"
+    >>> _ = file.write_text("reports:\\n- notebook: 10_content_modality\\n  parameter: {worst: 5}")
+    >>> read(file)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: reports, 1, parameter: Extra inputs are not permitted (...yml:3). \
+Try: the keys of a report are notebook, evaluations, parameters, name
+    """
+    path = Path(path)
+    text = files.read_text(path)
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise DataBroken(
+            f"not YAML: {getattr(error, 'problem', None) or error}",
+            where=f"{path}:{mark.line + 1}" if mark else path,
+        ) from error
+    try:
+        manifest = _Manifest.model_validate({} if value is None else value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise DataBroken(
+            _said(first), where=f"{path}:{_line(root, first['loc'])}", remedy=_remedy(first["loc"])
+        ) from error
+    settings = {
+        name: given
+        for name in ("layout", "workers", "timeout", "figures")
+        if (given := getattr(manifest, name)) is not None
+    }
+    return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
+
+
+def _said(error: Any) -> str:
+    # People count from 1, and what is told to them of a value's place is where it stands.
+    place = [str(part + 1 if isinstance(part, int) else part) for part in error["loc"]]
+    return f"{', '.join(place) or 'the file'}: {error['msg']}"
+
+
+def _remedy(place: tuple[Any, ...]) -> str:
+    if place[:1] == ("reports",) and len(place) > 2:
+        return "the keys of a report are notebook, evaluations, parameters, name"
+    return f"the keys of a manifest are {_KEYS}"
+
+
+def _line(node: yaml.Node | None, place: Sequence[Any]) -> int:
+    """The line, from 1, of the value at `place`, or of what holds it."""
+    line = node.start_mark.line if node else 0
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            pairs = [pair for pair in node.value if pair[0].value == part]
+            if not pairs:
+                break
+            line, node = pairs[0][0].start_mark.line, pairs[0][1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            node = node.value[part]
+            line = node.start_mark.line
+    return line + 1
+
+
+def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[plan.Request]:
+    shared = _folders(manifest.evaluations, path, root, ("evaluations",))
+    if manifest.reports is None:
+        own = plan.own_notebooks(evaluating=bool(shared))
+        return [plan.Request(book, {}, shared, choosing=bool(shared)) for book in own]
+    found = []
+    for at, report in enumerate(manifest.reports):
+        place = ("reports", at)
+        choosing = report.evaluations is None
+        folders = shared
+        if report.evaluations is not None:
+            folders = _folders(report.evaluations, path, root, (*place, "evaluations"))
+        near = path.parent / report.notebook
+        book = near if near.is_file() else plan.find(report.notebook)
+        request = plan.Request(book, report.parameters, folders, report.name, choosing)
+        try:
+            plan.jobs([request], plan.Settings(path.parent))
+        except FormlabError as error:
+            where = f"{path}:{_line(root, (*place, 'notebook'))}"
+            what = f"{error.what}: {error.where}"
+            raise type(error)(what, where=where, remedy=error.remedy) from error
+        found.append(request)
+    return found
+
+
+def _folders(
+    patterns: Sequence[str], path: Path, root: yaml.Node | None, place: tuple[Any, ...]
+) -> tuple[Path, ...]:
+    found: list[Path] = []
+    for at, pattern in enumerate(patterns):
+        try:
+            given = sorted(f for f in path.parent.glob(pattern) if f.is_dir())
+        except (NotImplementedError, ValueError):  # glob takes no absolute or empty pattern
+            given = [Path(pattern)] if pattern and Path(pattern).is_dir() else []
+        if not given:
+            raise DataMissing(
+                f"no evaluation {pattern!r}", where=f"{path}:{_line(root, (*place, at))}",
+                remedy="a path or pattern as seen from the manifest",
+            )  # fmt: skip
+        found += [folder for folder in given if folder not in found]
+    return tuple(found)

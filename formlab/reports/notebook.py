@@ -1,0 +1,141 @@
+"""What a notebook file says of itself: its cells, its parameters, what it is made for."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken, UnknownName
+
+# Read as plain JSON: nbformat takes seconds to import, and a build with nothing to do has none.
+_FORMAT = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Purpose:
+    """Which evaluations a notebook is made for, from its metadata under ``formlab``.
+
+    With neither `benchmarks` nor `tasks` it is made for all. `together` is ``corpus`` where the
+    evaluations of one benchmark, split, mode and root belong in one report. A notebook that
+    comes `last` links to the other reports.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    together: str = ""
+    last: bool = False
+
+    def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
+        """Whether an evaluation of `benchmark` with cases of `tasks` is one of them.
+
+        Examples
+        --------
+        >>> Purpose(tasks=("layout",)).fits("funsd", frozenset({"text"}))
+        False
+        """
+        everything = not self.benchmarks and not self.tasks
+        return everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
+
+
+def load(notebook: str | Path) -> dict[str, Any]:
+    """The JSON of a notebook file.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If it is absent or not a notebook in format 4, JupyterLab's own.
+    """
+    value = files.read_json(notebook)
+    if not isinstance(value, dict) or not isinstance(value.get("cells", []), list):
+        raise DataBroken("not a notebook", where=notebook)
+    if value.get("nbformat") != _FORMAT or "cells" not in value:
+        raise DataBroken(
+            f"not a notebook in format {_FORMAT}", where=notebook, remedy="save it in JupyterLab"
+        )
+    return value
+
+
+def parameters_of(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """Name and default, as source, of each literal in the cell tagged ``parameters``.
+
+    Read with `ast`: papermill's own inspection is line by line and misses annotations such as
+    ``str | None`` and values that hold an equals sign.
+
+    Examples
+    --------
+    >>> source = "seed: int | None = 7  # of the bootstrap"
+    >>> cell = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": source}
+    >>> parameters_of({"cells": [cell]})
+    {'seed': '7'}
+    """
+    found: dict[str, str] = {}
+    for cell in notebook["cells"]:
+        tags = cell.get("metadata", {}).get("tags", [])
+        if cell.get("cell_type") != "code" or "parameters" not in tags:
+            continue
+        source = cell["source"]
+        for node in ast.parse("".join(source) if isinstance(source, list) else source).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
+            value = getattr(node, "value", None)
+            for target in targets:
+                if isinstance(target, ast.Name) and value is not None:
+                    found[target.id] = ast.unparse(value)
+    return found
+
+
+def defaults(path: str | Path, notebook: Mapping[str, Any]) -> dict[str, str]:
+    """`parameters_of`; `DataBroken` names file and line of a cell that is not Python."""
+    try:
+        return parameters_of(notebook)
+    except SyntaxError as error:
+        raise DataBroken(
+            f"the parameters cell is not Python: {error.msg}", where=f"{path}:{error.lineno}"
+        ) from error
+
+
+def check(path: str | Path, parameters: Mapping[str, Any]) -> None:
+    """Raise `UnknownName` if the notebook has no parameter of one of these names."""
+    known = defaults(path, load(path))
+    for name in parameters:
+        if name not in known:
+            error = UnknownName.of("parameter", name, known)
+            raise UnknownName(error.what, where=path, remedy=error.remedy)
+
+
+def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
+    """What the notebook's metadata says it is made for.
+
+    Raises
+    ------
+    DataBroken
+        If the metadata is not as `Purpose` describes it.
+
+    Examples
+    --------
+    >>> purpose("a.ipynb", {"metadata": {"formlab": {"tasks": ["fact"]}}})
+    Purpose(benchmarks=(), tasks=('fact',), together='', last=False)
+    """
+    said = notebook.get("metadata", {}).get("formlab", {})
+    kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool}
+    if not isinstance(said, dict) or not all(
+        name in kinds and isinstance(value, kinds[name]) for name, value in said.items()
+    ):
+        raise DataBroken(
+            f"metadata 'formlab' is {said!r}", where=path,
+            remedy="benchmarks and tasks are lists, together is a text, last is true or false",
+        )  # fmt: skip
+    return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in said.items()})
+
+
+def seen_from(notebook: str | Path, folder: str | Path) -> str:
+    """The path of `folder` for the notebook's kernel, which works in the notebook's own folder.
+
+    It is relative: an absolute path would tell a stranger who opens the report how the maker's
+    disk is laid out.
+    """
+    return os.path.relpath(folder, Path(notebook).parent)

@@ -1,0 +1,186 @@
+"""What is built anew and what is left, with notebooks that say what they read and when they ran."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import polars as pl
+import pytest
+
+from formlab import reports
+from formlab.reports import index, inputs, record
+
+READS = """
+from pathlib import Path
+with Path("runs.txt").open("a") as runs:
+    runs.write(evaluation + "\\n")
+print(Path(evaluation, "manifest.json").read_text())
+"""
+# The slow one runs until the file that holds it up is gone.
+WAITS = """
+import time
+while "b" in evaluation and Path("hold").exists():
+    time.sleep(0.1)
+"""
+
+
+@pytest.fixture
+def work(tmp_path):
+    """A folder with a notebook and the evaluations `a` and `b`."""
+    new = nbformat.v4
+    cells = [
+        new.new_markdown_cell("# What is read?"),
+        new.new_code_cell("evaluation: str = ''  # it", metadata={"tags": ["parameters"]}),
+        new.new_code_cell(READS),
+        new.new_code_cell(WAITS),
+    ]
+    nbformat.write(new.new_notebook(cells=cells), tmp_path / "reads.ipynb")
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        said = {"kind": "Evaluation", "benchmark": "funsd", "split": "test", "system": name}
+        (folder / "manifest.json").write_text(json.dumps(said))
+        pl.DataFrame({"task": ["text"]}).write_parquet(folder / "cases.parquet")
+    return tmp_path
+
+
+def build(work, **changes):
+    given = {"out": work / "out", "evaluations": [work / "a", work / "b"], "figures": False}
+    results = reports.build([work / "reads.ipynb"], **given | changes)
+    return [result.status for result in results]
+
+
+def runs(work):
+    return (work / "runs.txt").read_text().split()
+
+
+def test_only_what_changed_is_built_anew(work):
+    assert build(work) == ["built", "built"]
+    assert runs(work) == ["a", "b"]
+    before = {path: path.stat().st_mtime_ns for path in (work / "out").glob("*.html")}
+    assert len(before) == 3
+
+    assert build(work) == ["unchanged", "unchanged"]
+    assert {p: p.stat().st_mtime_ns for p in before if p.name != "index.html"} == {
+        p: t for p, t in before.items() if p.name != "index.html"
+    }
+    pl.DataFrame({"task": ["fact"]}).write_parquet(work / "b" / "cases.parquet")
+    assert build(work) == ["unchanged", "built"]
+
+    # A page that was edited, or one whose record is gone, is not what was built.
+    page = work / "out" / "reads--a.html"
+    page.write_text(page.read_text().replace("read?", "red?"))
+    assert build(work) == ["built", "unchanged"]
+    record.file(work / "out", "reads--b").unlink()
+    assert build(work) == ["unchanged", "built"]
+    assert runs(work) == ["a", "b", "b", "a", "b"]
+
+
+def test_failed_report_is_tried_again(work):
+    nbformat.write(failing(work), work / "reads.ipynb")
+    assert build(work, evaluations=[work / "a"]) == ["failed"]
+    assert build(work, evaluations=[work / "a"]) == ["failed"]
+    assert runs(work) == ["a", "a"]
+
+
+def failing(work):
+    book = nbformat.read(work / "reads.ipynb", 4)
+    book.cells.append(nbformat.v4.new_code_cell("1 / 0"))
+    return book
+
+
+KILLED = """
+from formlab import reports
+if __name__ == "__main__":
+    reports.build(["reads.ipynb"], out="out", evaluations=["a", "b"], figures=False, workers=2)
+"""
+
+
+def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
+    (work / "hold").touch()
+    (work / "killed.py").write_text(KILLED)
+    build_ = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
+    first = record.file(work / "out", "reads--a")
+    try:
+        for _ in range(1200):
+            if first.is_file() and len(runs(work)) == 2:
+                break
+            assert build_.poll() is None
+            time.sleep(0.1)
+        else:
+            pytest.fail("the first report was never built")
+    finally:
+        os.kill(build_.pid, signal.SIGKILL)
+        build_.wait()
+    (work / "hold").unlink()
+    for page in (work / "out").glob("*.html"):
+        assert page.read_text().rstrip().endswith("</html>")
+    whole = first.read_bytes()
+    assert build(work) == ["unchanged", "built"]
+    assert first.read_bytes() == whole
+    assert not [p for p in (work / "out").rglob("*") if ".part" in p.name]
+    assert [report.name for report in record.every(work / "out")] == ["reads--a", "reads--b"]
+
+
+@pytest.fixture
+def one_key(work):
+    """The key of a report of `a`, as things are when it is asked for."""
+    book = work / "reads.ipynb"
+
+    def key(**more):
+        parameters = {"evaluation": "a"} | more.pop("parameters", {})
+        return inputs.key(book, parameters, {"evaluation": "''", "judge": "''"}, **more)
+
+    return key
+
+
+def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
+    keys = [one_key(), one_key(layout="site"), one_key(parameters={"judge": "said.json"})]
+    (work / "said.json").write_text("1")
+    keys.append(one_key(parameters={"judge": "said.json"}))
+    (work / "said.json").write_text("2")
+    keys.append(one_key(parameters={"judge": "said.json"}))
+    (work / "a" / "manifest.json").write_text("{}")
+    keys.append(one_key())
+    nbformat.write(failing(work), work / "reads.ipynb")
+    keys.append(one_key())
+    monkeypatch.setattr(inputs, "code", lambda: "other")
+    keys.append(one_key())
+    monkeypatch.setattr(inputs, "versions", lambda: {"polars": "0"})
+    keys.append(one_key())
+    assert len(set(keys)) == len(keys)
+    assert one_key() == keys[-1]
+
+
+def test_sample_counts_only_where_no_evaluation_is_given(work, one_key, monkeypatch):
+    given, without = one_key(), one_key(parameters={"evaluation": ""})
+    monkeypatch.setattr(inputs, "sample", lambda: "other")
+    assert one_key() == given
+    assert one_key(parameters={"evaluation": ""}) != without
+
+
+def test_index_is_written_anew_only_when_it_changes(work):
+    out = work / "out"
+    written = index.write(out).stat().st_mtime_ns
+    assert index.write(out).stat().st_mtime_ns == written
+    (out / "index.html").write_text("edited")
+    assert "No report has been built" in index.write(out).read_text()
+
+
+def test_facts_of_an_evaluation_tell_no_path_of_the_disk(work):
+    said = {
+        "kind": "Evaluation", "benchmark": "funsd", "split": "test", "root": "/home/ada/funsd",
+        "settings": {"system": {"model": "/home/ada/m.onnx"}, "threshold": 0.8},
+        "tables": {"cases": {"rows": 1200, "sha256": "ab"}}, "sources": {"a.json": "cd"},
+    }  # fmt: skip
+    (work / "a" / "manifest.json").write_text(json.dumps(said))
+    facts = dict(inputs.facts(work / "a", "evals/a"))
+    assert facts["setting threshold"] == "0.8"
+    assert facts["cases"] == "1,200 rows, sha256 ab"
+    assert facts["source files"].startswith("1, sha256 ")
+    assert facts["setting system"] == "model=m.onnx"
+    assert "/home" not in str(facts)

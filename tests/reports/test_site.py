@@ -1,0 +1,162 @@
+"""Both layouts in a browser with the network off, what stands beside the pages, and the index."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from PIL import Image
+
+from formlab import browser
+from formlab.errors import NotAvailable
+from formlab.reports import figures, index, record
+
+pytestmark = pytest.mark.browser
+READY = "html[data-ready=yes]"
+STATES = "boxes => boxes.map(box => box.dataset.state)"
+
+
+@pytest.fixture(autouse=True)
+def _chromium():
+    try:
+        browser.find()
+    except NotAvailable as error:
+        pytest.skip(str(error))
+
+
+def draw_all(page):
+    page.wait_for_selector(READY, state="attached")
+    for box in page.locator(".fl-object").all():
+        box.scroll_into_view_if_needed()
+    for _ in range(100):
+        if set(page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}:
+            return
+        page.wait_for_timeout(200)
+    pytest.fail("an object was never drawn")
+
+
+def read(file):
+    with file.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def saved(page, link, folder):
+    with page.expect_download() as download:
+        page.locator(link).first.click()
+    download.value.save_as(folder / download.value.suggested_filename)
+    return folder / download.value.suggested_filename
+
+
+def test_site_page_draws_everything_from_shared_files(site, tmp_path):
+    assert site.ok, site.error
+    html = site.html.read_text()
+    assert len(html) < 100_000
+    assert html.count("assets/") == 1 + 3  # one style, three scripts
+    with browser.page(site.html) as visit:
+        draw_all(visit.page)
+        background = "getComputedStyle(document.querySelector('.fl-data a')).borderTopLeftRadius"
+        assert visit.page.evaluate(background) == "5px"
+        file = saved(visit.page, "a[download$='.csv']", tmp_path)
+        assert file.name == "01-exact-by-system.csv"
+        assert read(file) == [
+            {"exact": "0.25", "n": "1", "system": "a"},
+            {"exact": "", "n": "2", "system": "b"},
+            {"exact": "0.75", "n": "3", "system": "c"},
+        ]
+        assert visit.trouble == []
+
+
+def test_single_page_holds_the_tables_behind_its_figures(results, tmp_path):
+    page = results["sound"].html.read_text()
+    assert "assets/" not in page.split("<script>")[0]
+    with browser.page(results["sound"].html) as visit:
+        file = saved(visit.page, "a[download^='02']", tmp_path)
+        assert file.name == "02-table.csv"
+        assert file.read_text() == "system,Exact accuracy,n\na,0.25,1\nb,,2\nc,0.75,3\n"
+        assert visit.trouble == []
+
+
+def test_site_policy_stops_a_planted_script_inside_and_from_a_file(site):
+    (site.html.parent / "planted.js").write_text("globalThis.pwned = 1")
+    planted = "<script>globalThis.pwned=2</script><script src='planted.js'></script></main>"
+    copy = site.html.with_name("planted.html")
+    copy.write_text(site.html.read_text().replace("</main>", planted, 1))
+    with browser.page(copy) as visit:
+        visit.page.wait_for_selector(READY, state="attached")
+        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
+        assert sum("Content Security Policy" in line for line in visit.console) == 2
+
+
+def test_figures_stand_beside_the_page_as_pictures_and_tables(site):
+    folder = site.html.parent / figures.FOLDER / "sound"
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "01-exact-by-system.csv", "01-exact-by-system.png", "01-exact-by-system.svg",
+        "02-table.csv",
+        "03-a-surface.csv", "03-a-surface.png", "03-a-surface.svg",
+        "04-gallery.csv",
+    ]  # fmt: skip
+    for file in folder.glob("*.png"):
+        with Image.open(file) as image:
+            # Not blank: something was drawn on the white.
+            assert len(image.convert("RGB").getcolors(10_000_000)) > 20
+    for file in folder.glob("*.svg"):
+        assert etree.QName(etree.parse(file).getroot()).localname == "svg"
+    assert len(read(folder / "03-a-surface.csv")) == 12 * 12
+    found = record.read(site.html.parent, "sound")
+    assert found is not None
+    assert found.thumbnail == "thumbs/sound.webp"
+    assert all((site.html.parent / name).is_file() for name in found.beside)
+
+
+def test_nothing_hostile_is_in_figures_beside_a_page(results):
+    folder = results["hostile"].html.parent / figures.FOLDER / results["hostile"].name
+    drawings = list(folder.glob("*.svg"))
+    assert drawings
+    for file in drawings:
+        for node in etree.parse(file).iter(etree.Element):
+            assert etree.QName(node).localname not in {"script", "foreignObject", "iframe"}
+            for name, value in node.attrib.items():
+                assert not etree.QName(name).localname.startswith("on")
+                assert etree.QName(name).localname != "href" or value.startswith(("#", "data:"))
+    assert any("was not drawn to a file" in note for note in results["hostile"].notes)
+    tables = list(folder.glob("*.csv"))
+    assert tables
+    for file in tables:
+        for row in csv.reader(io.StringIO(file.read_text("utf-8"), newline="")):
+            assert not [cell for cell in row if cell.lstrip().startswith(("=", "@"))]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_index_is_searched_by_words_and_state(out, results, width, scheme):
+    assert len(results) == 4
+    with browser.page(out / index.FILE, size=(width, 800), scheme=scheme) as visit:
+        page = visit.page
+        cards = page.locator(".fl-report:visible")
+        assert cards.count() == 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.locator(".fl-thumb img").count() == 4
+        page.fill("#fl-search", "HALF right")
+        assert cards.count() == 1
+        assert "Half are right." in cards.inner_text()
+        assert page.locator("#fl-found").inner_text() == "1 of 4"
+        page.fill("#fl-search", "")
+        page.select_option("#fl-state", "failed")
+        assert cards.count() == 3
+        page.fill("#fl-search", "half")
+        assert cards.count() == 0
+        page.click("#fl-clear")
+        assert cards.count() == 4
+        assert visit.trouble == []
+
+
+def test_index_without_thumbnails_shows_the_state_instead(tmp_path):
+    values = {
+        "title": "T", "ok": False, "error": "no", "seconds": 1, "built": "now", "finding": None,
+        "cards": [], "key": "", "sha256": "", "beside": [], "notes": ["no thumbnail: <b>"],
+    }  # fmt: skip
+    (tmp_path / "a.html").write_text("")
+    record.files.write_json(record.file(tmp_path, "a"), values)
+    page = Path(index.write(tmp_path)).read_text()
+    assert '<span class="fl-blank failed">failed</span>' in page
+    assert "no thumbnail: &lt;b&gt;" in page

@@ -1,0 +1,57 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from formlab.cli import main
+from tests.analysis.made_pairs import made
+
+M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
+N = [("1", "/a", 1), ("1", "/b", 0), ("2", "/a", 1), ("2", "/b", 1), ("3", "/a", 1)]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    return [str(made(name, rows).save(tmp_path / name)) for name, rows in (("m", M), ("n", N))]
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["compare", *arguments])
+
+
+def test_json_holds_the_difference_of_every_metric(folders):
+    rows = json.loads(run(*folders, "--json").stdout)
+    assert [row["metric"] for row in rows] == ["normalised_accuracy", "macro_normalised_accuracy"]
+    assert (rows[0]["value_a"], rows[0]["value_b"]) == (0.6, 0.8)
+    assert (rows[0]["system_a"], rows[0]["better"]) == ("m", "n")
+
+
+def test_table_names_both_systems_and_flips_are_counted(folders):
+    shown = run(*folders, "--metric", "normalised_accuracy", "--by", "path")
+    assert shown.exit_code == 0
+    assert "path=/a" in shown.stdout
+    rows = json.loads(run(*folders, "--flips", "--json").stdout)
+    counts = [rows[0][n] for n in ("both_right", "only_a", "only_b", "both_wrong")]
+    assert counts == [2, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metric", "cer"], "unknown metric scored for all systems 'cer'"),
+        (["--by", "cause"], "unknown column of the gold to compare by 'cause'"),
+        (["--reference", "x"], "unknown system to compare with 'x'"),
+        (["--flips", "--metric", "cer"], "--flips counts fields that are right"),
+    ],
+)
+def test_mistakes_are_named_and_exit_with_two(folders, arguments, said):
+    result = run(*folders, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_one_folder_or_a_missing_one_is_a_mistake(folders, tmp_path):
+    assert run(folders[0]).exit_code == 2
+    result = run(folders[0], str(tmp_path / "none"))
+    assert result.exit_code == 2
+    assert "manifest.json" in result.stderr

@@ -1,0 +1,87 @@
+"""The commands that draft FORMCRAFT data: `formcraft convert`, `vqa` and `consistency`."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from formlab import benchmarks
+from formlab.benchmarks.formcraft import drafts
+from formlab.cli import main
+from tests.systems.scripted_server import serving
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+ITEM = {
+    "question": f"Was it signed? {KEY}", "options": ["yes", "no"], "answers": ["yes"],
+    "fields": ["/Nowhere"], "rationale": "So.", "derivation": None, "scope": "intra-group",
+    "reference": "direct-link", "complexity": "simple", "modal": "single-modality",
+    "kind": "choice",
+}  # fmt: skip
+
+
+@pytest.fixture
+def formlab(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def run(server, *arguments):
+        given = ["formcraft", *map(str, arguments), "--model", "m", "--base-url", server.url]
+        return CliRunner().invoke(main, [*given, "--set", "attempts=1", "--json"])
+
+    return run
+
+
+def test_items_are_drafted_and_counted_with_what_speaks_against_them(formlab, tmp_path):
+    with serving("refused", then=json.dumps({"items": [ITEM]})) as server:
+        result = formlab(server, "vqa", "--limit", 3, "--set", "concurrency=1", "--out", tmp_path)
+        assert result.exit_code == 0, result.stderr
+        again = formlab(server, "vqa", "--limit", 3, "--out", tmp_path)
+        assert len(server.calls) == 3
+    (row,) = json.loads(result.stdout)
+    assert (row["forms"], row["items"], row["rejected"], row["failed"]) == (3, 2, 2, 1)
+    assert json.loads(again.stdout) == json.loads(result.stdout)
+    assert "note: rejected: no field at: 2" in result.stderr
+    assert "refused: blood_report" in result.stderr
+
+
+def test_the_key_reaches_no_draft_and_no_output(formlab, tmp_path, caplog):
+    with serving("says_the_key_in_an_error", then=json.dumps({"items": [ITEM]})) as server:
+        with caplog.at_level(0):
+            results = [
+                formlab(server, task, "--limit", 2, "--out", tmp_path)
+                for task in ("vqa", "consistency")
+            ]
+        assert server.calls[0]["key"] == f"Bearer {KEY}"
+    assert all(result.exit_code == 0 for result in results)
+    said = "".join(result.stdout + result.stderr for result in results)
+    assert KEY not in said + caplog.text
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert {"drafts.jsonl", "answers.sqlite"} <= {file.name for file in written}
+    for file in written:
+        assert KEY.encode() not in file.read_bytes(), file.name
+
+
+def test_annotations_become_a_folder_that_loads(formlab, funsd_root, tmp_path):
+    form = {"fields": [{"label": "Name", "value": "Ada", "modality": "textual",
+                        "modality_subtype": "handwritten"}], "groups": []}  # fmt: skip
+    out = tmp_path / "out"
+    annotations = funsd_root / "testing_data" / "annotations"
+    with serving(then=json.dumps(form)) as server:
+        result = formlab(server, "convert", annotations, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    # Of the two forms, only the first has the name on it.
+    (row,) = json.loads(result.stdout)
+    assert (row["forms"], row["items"], row["rejected"], row["failed"]) == (2, 2, 1, 0)
+    assert "note: rejected: its label is not in the annotation: 1" in result.stderr
+    assert benchmarks.load("formcraft", root=out).documents["doc_id"].to_list() == ["a", "b"]
+    assert {draft.doc_id for draft in drafts.sound(drafts.read(out))} == {"a"}
+
+
+def test_examples_without_items_are_an_error(formlab, tmp_path):
+    (tmp_path / "forms").mkdir()
+    (tmp_path / "forms" / "a.json").write_text('{"fields": [{"label": "Name", "value": "Ada"}]}')
+    with serving() as server:
+        result = formlab(
+            server, "vqa", "--examples", tmp_path, "--out", tmp_path / "out", "--limit", 1
+        )
+    assert result.exit_code == 2
+    assert "no items of vqa" in result.stderr

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report test test-llm browser lint lock performance clean
+.PHONY: setup report pictures test test-llm browser lint lock performance clean
 
 setup: $(READY)
 
@@ -15,8 +15,11 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-report: setup  ## build the reports of the project's own samples into reports/
+report: setup browser  ## build the reports of the project's own samples into reports/
 	$(BIN)/formlab report --out reports
+
+pictures: report  ## the README's pictures and its sample report, from the reports of the samples
+	$(BIN)/python docs/pictures.py reports
 
 test: setup browser lint  ## everything that must hold
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -45,6 +48,10 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/tree_edit.py
 	$(BIN)/python performance/entities.py
 	$(BIN)/python performance/facts.py
+	$(BIN)/python performance/actions.py
+	$(BIN)/python performance/compare.py
+	$(BIN)/python performance/gallery.py
+	$(BIN)/python performance/chat.py
 
 lock: setup  ## pin what pyproject.toml lists
 	$(BIN)/python -m pip install --quiet uv

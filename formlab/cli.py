@@ -56,6 +56,7 @@ def list_benchmarks(as_json: bool) -> None:
             "modes": ", ".join(benchmark.modes),
             "licence": benchmark.licence,
             "source": benchmark.source,
+            **({"citation": benchmark.citation} if as_json else {}),
             "sample": (benchmarks.SAMPLES / name).is_dir(),
         }
         for name, benchmark in benchmarks.BENCHMARKS.items()

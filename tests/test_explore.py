@@ -1,9 +1,10 @@
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, explore, gallery
+from formlab import analysis, browser, charts, explore, gallery
 from formlab.charts import theme
 from formlab.errors import DataMissing, UnknownName
+from tests.lab import allowed, jupyterlab, run_cell
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,26 @@ def test_in_a_report_the_view_stands_still(explorer, monkeypatch):
     explorer._ipython_display_()
     assert not any(isinstance(part, explore.ipywidgets.Widget) for part in shown)
     assert len(shown) == 6
+
+
+@pytest.mark.browser
+def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp_path):
+    cell = f"from formlab import explore\nexplore.Explorer([{folder!r}])"
+    with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
+        page = visit.page
+        page.set_default_timeout(40_000)
+        page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
+        run_cell(page)
+        code = page.locator("pre", has_text="slice_dots")
+        code.wait_for()
+        page.locator(".widget-dropdown select").nth(1).select_option("exact_accuracy")
+        page.locator(".widget-dropdown select").nth(3).select_option("header")
+        page.locator("pre", has_text="'header'").wait_for()
+        page.get_by_text("The worst fields of kind header").wait_for()
+        assert "metric='exact_accuracy'" in code.inner_text()
+        assert page.locator(".vega-embed svg, .vega-embed canvas").count() > 0
+        assert page.get_by_role("cell", name="kind=header").count() == 1
+        assert visit.requests == []
 
 
 def test_hostile_slice_value_stays_a_text_of_the_code(folder):

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import rankdata
 
+from formlab.analysis.samples import open_compared
 from formlab.analysis.summarise import summarise
 from formlab.errors import DataBroken
 from formlab.tables import Evaluation
@@ -58,7 +59,9 @@ def difficulty(documents: pl.DataFrame, *, groups: int = GROUPS) -> pl.DataFrame
     return named.join(found, on="form", how="left", maintain_order="left").select("doc_id", "group")
 
 
-def ruler_runs(evaluation: Evaluation, other: str | Path = "") -> dict[str, Evaluation]:
+def ruler_runs(
+    evaluation: Evaluation, other: str | Path = "", *, sample: bool = False
+) -> dict[str, Evaluation]:
     """A run, and one of the same forms with the ruler drawn or not: by name, the one without first.
 
     Parameters
@@ -67,6 +70,9 @@ def ruler_runs(evaluation: Evaluation, other: str | Path = "") -> dict[str, Eval
         The run.
     other
         Folder of the evaluation of the other one; empty for none.
+    sample
+        Whether the run is that of the sample, so that the other one can be had: its system then
+        fills in the same forms with the ruler drawn, unless `other` is given.
 
     Raises
     ------
@@ -74,9 +80,14 @@ def ruler_runs(evaluation: Evaluation, other: str | Path = "") -> dict[str, Eval
         If the folder holds no evaluation, or both runs are known to be made alike.
     """
     drawn = _ruler(evaluation) or False
-    if not str(other):
+    if str(other):
+        second = Evaluation.load(other)
+    elif sample and not drawn:
+        system = str(evaluation.settings["system"]["system"])
+        change = {"ruler": True}
+        (second,) = open_compared(benchmark=evaluation.benchmark, system=system, changes=(change,))
+    else:
         return {RUNS[drawn]: evaluation}
-    second = Evaluation.load(other)
     if _ruler(evaluation) is not None and _ruler(second) == drawn:
         what = f"both runs were made {RUNS[drawn]}"
         raise DataBroken(what, where=other, remedy="one run with --ruler and one without")

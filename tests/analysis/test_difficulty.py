@@ -1,4 +1,5 @@
 import dataclasses
+import importlib
 import math
 
 import polars as pl
@@ -64,3 +65,22 @@ def test_ruler_runs_are_named_by_how_they_were_made(tmp_path):
     assert found["without ruler"] is plain
     with pytest.raises(DataBroken, match="both runs were made with ruler"):
         ruler_runs(drawn, tmp_path)
+
+
+def test_sample_is_filled_in_again_with_the_ruler_unless_another_run_is_given(monkeypatch):
+    asked = []
+    without = dataclasses.replace(made(FORMS), settings={"system": {"system": "m", "ruler": False}})
+    drawn = dataclasses.replace(without, settings={"system": {"system": "m", "ruler": True}})
+
+    def opened(**wanted):
+        asked.append(wanted)
+        return [drawn]
+
+    # The package's name `difficulty` is the function, not its module.
+    module = importlib.import_module("formlab.analysis.difficulty")
+    monkeypatch.setattr(module, "open_compared", opened)
+    runs = ruler_runs(without, sample=True)
+    assert list(runs.values()) == [without, drawn]
+    assert asked == [{"benchmark": "b", "system": "m", "changes": ({"ruler": True},)}]
+    assert list(ruler_runs(without).values()) == [without]
+    assert len(asked) == 1

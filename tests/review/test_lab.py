@@ -1,17 +1,9 @@
 """The review in a real JupyterLab: decided by keyboard, reloaded, its kernel restarted."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-
-import nbformat
 import pytest
 
 from formlab import browser, decisions
-from formlab.errors import NotAvailable
+from tests.lab import allowed, jupyterlab, run_cell
 
 CELL = """from formlab import review
 from formlab.tables import Corpus
@@ -24,56 +16,9 @@ display(*desk.show())"""
 @pytest.fixture
 def lab(corpus, tmp_path):
     """The address of a JupyterLab over `tmp_path`, where a notebook opens the review."""
-    pytest.importorskip("playwright")
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     corpus.save(tmp_path / "corpus")
-    cells, kernel = [nbformat.v4.new_code_cell(CELL, id="desk")], {"name": "python3"}
-    notebook = nbformat.v4.new_notebook(
-        cells=cells, metadata={"kernelspec": kernel | {"display_name": "Python 3"}}
-    )
-    nbformat.write(notebook, tmp_path / "demo.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    homes = {name: str(tmp_path / "home") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    env = {k: v for k, v in os.environ.items() if k != "FORMLAB_REPORT"} | homes
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={port}", "--IdentityProvider.token=", "--ServerApp.password=",
-        "--LabApp.news_url=None", f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.extension_manager=readonly",
-        f"--LabApp.workspaces_dir={tmp_path / 'spaces'}",
-    ]  # fmt: skip
-    with (tmp_path / "lab.log").open("w") as log:
-        server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=log, stderr=log)
-        address = f"http://127.0.0.1:{port}"
-        try:
-            _wait(address, server, tmp_path / "lab.log")
-            yield address
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
-
-
-def _wait(address, server, log):
-    for _ in range(300):
-        assert server.poll() is None, log.read_text()
-        try:
-            urllib.request.urlopen(f"{address}/api", timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(log.read_text())
-
-
-def run_cell(page):
-    # A cell that is run before there is a kernel makes JupyterLab ask which one.
-    page.get_by_text("| Idle").first.wait_for()
-    page.locator(".jp-CodeCell .cm-content").first.click()
-    page.keyboard.press("Shift+Enter")
+    with jupyterlab(tmp_path, CELL) as address:
+        yield address
 
 
 def saved(tmp_path):
@@ -83,8 +28,7 @@ def saved(tmp_path):
 
 @pytest.mark.browser
 def test_decisions_outlive_a_reloaded_page_and_a_restarted_kernel(lab, tmp_path):
-    allow = (lab, lab.replace("http", "ws"), "data:", "blob:", "about:")
-    with browser.page(allow=allow, size=(1400, 1000)) as visit:
+    with browser.page(allow=allowed(lab), size=(1400, 1000)) as visit:
         page = visit.page
         page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from formlab import benchmarks
-from formlab.benchmarks.formcraft.drafts import FILE, Draft
+from formlab.benchmarks.formcraft import splits
+from formlab.benchmarks.formcraft.drafts import FILE, Draft, read
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.tables import USABLE
 
@@ -86,6 +87,35 @@ vqa = _drafting("vqa", "Draft questions that take several fields of a form to an
 consistency = _drafting(
     "consistency", "Draft pairs of fields where the value of one follows from the other."
 )
+
+
+@formcraft.command()
+@click.option("--drafts", "drafted", type=_path, required=True, help=f"Folder of drafts ({FILE}).")
+@click.option(
+    "--reviews", type=_path, required=True, help="Folder of decisions, one file a person."
+)
+@root
+@click.option("--out", type=_path, required=True, help="Folder of the forms.")
+@as_json
+def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: bool) -> None:
+    """Write the drafts that people accepted or edited into forms of FORMCRAFT's schema.
+
+    The forms that the drafts are about are those at --root, else those beside the drafts, else
+    the project's sample. OUT then loads with --root as benchmark formcraft.
+    """
+    from formlab import decisions, review
+
+    said, made, rows = decisions.read(reviews), read(drafted), []
+    base = root or (drafted if splits(drafted) else None)
+    for name in sorted({draft.split for draft in made}):
+        corpus = benchmarks.load("formcraft", root=base, split=name)
+        found = review.accepted(corpus, made, said)
+        found.save(out)
+        for doc_id, path, why in found.kept_out():
+            click.echo(plain(f"kept out: {doc_id}{path or ''}: {why}"), err=True)
+        say(found.notes)
+        rows += [{"split": name, **row} for row in found.counts().iter_rows(named=True)]
+    show([row for row in rows if row["drafts"]], as_json=as_json)
 
 
 def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -171,8 +171,10 @@ def _row(given: dict[str, Any], where: str) -> dict[str, Any]:
         what = f"unknown {', '.join(unknown)}"
         raise DataBroken(what, where=where, remedy=f"one of: {', '.join(tables.DECISIONS)}")
     row: dict[str, Any] = dict.fromkeys(tables.DECISIONS) | given
-    if isinstance(row["parts"], dict):
-        row["parts"] = _compact(row["parts"])
+    if row["parts"] is not None and not isinstance(row["parts"], dict):
+        remedy = 'such as {"subtype": "circle"}'
+        raise DataBroken("parts should be an object", where=where, remedy=remedy)
+    row["parts"] = _compact(row["parts"]) if row["parts"] else None
     odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
     if odd:
         raise DataBroken(f"{', '.join(odd)} should be text", where=where, remedy=_EXAMPLE)

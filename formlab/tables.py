@@ -132,15 +132,21 @@ def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     columns = {key: [row.get(key) for row in rows] for key in schema}
     for key, kind in schema.items():
         if kind == pl.String:
-            columns[key] = [_storable(value) for value in columns[key]]
+            columns[key] = [storable(value) for value in columns[key]]
     try:
         return pl.DataFrame(columns, schema=schema, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise TableBroken(f"{name}: {error}") from error
 
 
-def _storable(value: Any) -> Any:
-    # JSON may hold half of a surrogate pair, which no UTF-8 table can: it is kept as its escape.
+def storable(value: Any) -> Any:
+    """`value` as a table can hold it: half of a surrogate pair, as in JSON, is kept as its escape.
+
+    Examples
+    --------
+    >>> storable("\\ud800"), storable(None)
+    ('\\\\ud800', None)
+    """
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode()
     return value

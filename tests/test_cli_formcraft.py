@@ -1,11 +1,11 @@
-"""The commands that draft FORMCRAFT data: `formcraft convert`, `vqa` and `consistency`."""
+"""The commands that make FORMCRAFT data: `formcraft convert`, `vqa`, `consistency`, `accept`."""
 
 import json
 
 import pytest
 from click.testing import CliRunner
 
-from formlab import benchmarks
+from formlab import benchmarks, review
 from formlab.benchmarks.formcraft import drafts
 from formlab.cli import main
 from tests.systems.scripted_server import serving
@@ -85,3 +85,24 @@ def test_examples_without_items_are_an_error(formlab, tmp_path):
         )
     assert result.exit_code == 2
     assert "no items of vqa" in result.stderr
+
+
+def test_what_people_accept_is_written_and_what_is_kept_out_is_named(formlab, tmp_path):
+    sound = ITEM | {"fields": ["/Donor/Name", "/Physician"], "question": "Did \x1b[31m sign?"}
+    with serving(then=json.dumps({"items": [sound, sound | {"question": "And?"}]})) as server:
+        assert formlab(server, "vqa", "--limit", 1, "--out", tmp_path).exit_code == 0
+    corpus = benchmarks.load("formcraft")
+    one = review.Review(review.of_corpus(corpus, tmp_path), tmp_path / "reviews", "ada")
+    one.decide(0, "accept")
+    one.decide(1, "edit", parts={"fields": "/Donor/\x1b[31m"})
+    given = ["--drafts", tmp_path, "--reviews", tmp_path / "reviews", "--out", tmp_path / "out"]
+    run = ["formcraft", "accept", *map(str, given), "--json"]
+    result = CliRunner().invoke(main, run)
+    assert result.exit_code == 0, result.stderr
+    (row,) = json.loads(result.stdout)
+    assert (row["drafted"], row["drafts"], row["accepted"], row["kept_out"]) == ("vqa", 2, 1, 1)
+    assert result.stderr == ("kept out: blood_report/vqa/d2: no field at /Donor/\\x1b[31m\n")
+    made = benchmarks.load("formcraft", root=tmp_path / "out")
+    assert made.documents.height == corpus.documents.height
+    assert made.records.height == corpus.records.height + 1
+    assert made.flaws == corpus.flaws

@@ -72,6 +72,7 @@ def test_a_folder_merges_reviewers_and_refuses_one_who_contradicts_himself(file)
         (ROW | {"decision": "maybe"}, "unknown decision 'maybe'"),
         (ROW | {"task": "dance"}, "unknown task 'dance'"),
         (ROW | {"value": 7}, "value should be text"),
+        (ROW | {"parts": "{}"}, "parts should be an object"),
         ({"doc_id": "1"}, "a decision without benchmark"),
     ],
 )

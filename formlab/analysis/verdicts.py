@@ -7,6 +7,7 @@ values of a document at once, so one label that changes may change what its neig
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -24,6 +25,8 @@ _THING = ["benchmark", "doc_id", "task", "path", "gold"]
 NOTE = "verdicts: "
 # The label of a fact stands within its page's markup as well, which is never rewritten.
 _IN_PAGE = "fact"
+# What is to be entered stands beside its place as well. Another option would have another place.
+_ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
 
 
 def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.DataFrame:
@@ -82,21 +85,30 @@ def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     return every.group_by("benchmark", "doc_id").agg(shared=(splits > 1) & one_image)
 
 
-def rulings(decisions: pl.DataFrame) -> pl.DataFrame:
-    """What the court holds of each thing: one decision where all its reviewers agree.
+def rulings(decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT) -> pl.DataFrame:
+    """What is held of each thing: one decision where all its reviewers agree.
+
+    Parameters
+    ----------
+    decisions
+        As from `formlab.decisions.read`.
+    words
+        The decisions that count, `decisions.COURT` or `decisions.REVIEW`.
 
     Returns
     -------
     polars.DataFrame
-        `benchmark split doc_id task path label decision value n_reviewers`; `decision` is
-        ``disputed`` where reviewers differ in the decision, the right value or the label judged.
+        `benchmark split doc_id task path label decision value parts n_reviewers`; `decision` is
+        ``disputed`` where reviewers differ in the decision, in what is right or in the label
+        judged.
     """
-    court = decisions.filter(pl.col("decision").is_in(decided.COURT))
-    same = pl.struct("decision", "value", "label").n_unique() == 1
+    court = decisions.filter(pl.col("decision").is_in(list(words)))
+    same = pl.struct("decision", "value", "parts", "label").n_unique() == 1
     return court.group_by(decided.KEY, maintain_order=True).agg(
         pl.col("label").first(),
         decision=pl.when(same).then(pl.col("decision").first()).otherwise(pl.lit("disputed")),
         value=pl.when(same).then(pl.col("value").first()),
+        parts=pl.when(same).then(pl.col("parts").first()),
         n_reviewers=pl.len().cast(pl.Int64),
     )
 
@@ -108,7 +120,8 @@ def corrected(
 
     A label error gets the right value, which is then the only one accepted; without a right value
     the label is no longer scored. A fact of a page is never scored again, for its label is part
-    of the page as well. Of an entity all values in that document are left out together: which
+    of the page as well; nor is an option to be clicked, for where the right one stands is not
+    known. Of an entity all values in that document are left out together: which
     prediction was for which of them is not known. A verdict on a label that reads otherwise by
     now, or on which reviewers differ, changes nothing.
 
@@ -133,11 +146,18 @@ def corrected(
     known = gold.filter(pl.col("decision").is_not_null())
     fresh = pl.col("label").eq_missing(pl.col("value"))
     error = fresh & (pl.col("decision") == "label_error")
-    mended = error & pl.col("right").is_not_null() & (pl.col("task") != _IN_PAGE)
+    mended = error & pl.col("right").is_not_null() & (pl.col("task") != _IN_PAGE) & ~_elsewhere()
     out = (error & ~mended) | (fresh & (pl.col("decision") == "ambiguous") & ambiguous)
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
     together = out.any().over("doc_id", entity.fill_null(pl.col("path"))).fill_null(False)
+    metas = [
+        _entered(meta, right) if anew else meta
+        for meta, right, anew in gold.select(
+            "meta", "right", mended & (pl.col("task") == _ENTERED)
+        ).iter_rows()
+    ]
     gold = gold.with_columns(
+        pl.Series("meta", metas, dtype=pl.String),
         pl.when(mended).then("right").otherwise("value").alias("value"),
         pl.when(mended).then(None).otherwise("accepted").alias("accepted"),
         pl.when(together | out.fill_null(False))
@@ -154,6 +174,20 @@ def corrected(
         "on nothing that is there": ruled.height - known.height,
     }
     return dataclasses.replace(corpus, records=gold.select(corpus.records.columns)), done
+
+
+def _elsewhere() -> pl.Expr:
+    """Whether another value than the label would be entered in another place, or in several."""
+    first, second = (pl.col("meta").str.json_path_match(f"$.items[{at}]") for at in (0, 1))
+    one = first.is_not_null() & second.is_null()
+    options = pl.col("kind").is_in(_OPTIONS).fill_null(False)
+    return (pl.col("task") == _ENTERED) & (options | ~one.fill_null(False))
+
+
+def _entered(meta: str, value: str) -> str:
+    held = json.loads(meta)
+    held["items"][0]["value"] = value
+    return json.dumps(held, ensure_ascii=False)
 
 
 def with_verdicts(

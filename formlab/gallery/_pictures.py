@@ -11,9 +11,9 @@ from formlab.errors import FormlabError
 from formlab.gallery._crops import PAGE_PIXELS, Box, Crops, Source, area, cut_pixels, finite
 
 Row = Mapping[str, Any]
-# 2,000 cases are to fit in 25 MB. WebP takes about 0.07 bytes a pixel of a scanned form, base64 a
-# third more: this allows some 17 MB of pages, and leaves room for denser ones and for the words.
-PIXELS, CASES = 180_000_000, 2_000
+# 2,000 cases are to fit in 25 MB. WebP takes 0.02 to 0.09 bytes a pixel of a form, the most for a
+# noisy scan, and base64 a third more: this allows some 18 MB of pages and leaves room for words.
+PIXELS, CASES = 150_000_000, 2_000
 # Below this a page of small print cannot be read, and cuts show more for the same bytes.
 LEGIBLE = 500_000
 

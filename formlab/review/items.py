@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,9 @@ def of_records(records: pl.DataFrame, *, fields: pl.DataFrame | None = None) -> 
     """
     places = _places(records if fields is None else fields)
     wanted = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    return [_item(row, places) for row in wanted.iter_rows(named=True)]
+    # Where some fields have a modality, one without it may have been given none by mistake.
+    held = [name for name in _FIELD if name == "value" or records[name].count()]
+    return [_item(row, places, held) for row in wanted.iter_rows(named=True)]
 
 
 def of_corpus(corpus: Corpus, drafted: str | Path = "") -> list[Item]:
@@ -90,9 +92,11 @@ def of_proposals(proposals: pl.DataFrame) -> list[Item]:
     return [_proposed(row) for row in proposals.iter_rows(named=True)]
 
 
-def _item(row: dict[str, Any], places: Mapping[tuple, tuple[int, Box]]) -> Item:
+def _item(
+    row: dict[str, Any], places: Mapping[tuple, tuple[int, Box]], held: Sequence[str]
+) -> Item:
     meta = json.loads(row["meta"] or "{}") if row["task"] in _PARTS else {}
-    parts = dict(_parts(row, meta))
+    parts = dict(_parts(row, meta, held))
     named = [str(row["path"]), *map(str, meta.get("fields") or ())]
     named += [str(meta[end]) for end in ("source", "dependent") if meta.get(end)]
     boxes = [places[at] for path in named if (at := (row["doc_id"], path)) in places]
@@ -102,11 +106,11 @@ def _item(row: dict[str, Any], places: Mapping[tuple, tuple[int, Box]]) -> Item:
     return Item(_key(row), label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
 
 
-def _parts(row: dict[str, Any], meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _parts(
+    row: dict[str, Any], meta: Mapping[str, Any], held: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     if row["task"] not in _PARTS:
-        for name in _FIELD:
-            if name == "value" or row[name] is not None:
-                yield name, row[name] or ""
+        yield from ((name, row[name] or "") for name in held)
         return
     given = {name: meta.get(name) for name in _PARTS[row["task"]]}
     if row["task"] == "vqa":

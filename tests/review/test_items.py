@@ -1,6 +1,8 @@
 import polars as pl
 
-from formlab import review, tables
+from formlab import benchmarks, review, tables
+from formlab.benchmarks.formcraft import drafts
+from formlab.benchmarks.formcraft.drafts import Draft
 
 CASE = {
     "benchmark": "b", "split": "s", "doc_id": "1", "system": "x", "task": "text", "path": "/a",
@@ -32,3 +34,45 @@ def test_without_a_gold_box_the_predicted_one_is_shown():
 def test_a_verdict_on_a_document_of_several_splits_is_for_all_of_them():
     assert review.of_proposals(proposed())[0].key["split"] == "s"
     assert review.of_proposals(proposed(shared=True))[0].key["split"] is None
+
+
+def drafted(number, task, item, **more):
+    item = {"id": f"d{number}", "scope": "intra-group", "rationale": "So."} | item
+    return Draft("test", "blood_report", task, f"/{task}/d{number}", item=item, **more)
+
+
+def test_drafts_of_a_corpus_are_its_sound_items_beside_the_fields_they_are_about(tmp_path):
+    asked = {"question": "Who?", "answers": ["A", "B"], "fields": ["/Donor/Name", "/Nowhere"]}
+    follows = {"source": "/Sample", "dependent": "/Stamp", "expected": "x", "confidence": 0.5}
+    made = [
+        drafted(1, "vqa", asked, origin="answers.sqlite#1"),
+        drafted(2, "vqa", asked, rejected=("no answer",)),
+        drafted(1, "consistency", follows),
+        Draft("test", "blood_report", "vqa", None, "refused"),
+        Draft("test", "blood_report", "layout", "/Stamp", item={"label": "Stamp"}),
+    ]
+    corpus = benchmarks.load("formcraft")
+    items = review.of_corpus(corpus, drafts.write(tmp_path, made))
+    # What was rejected, a whole form, and the fields of one are no items to accept.
+    assert [item.key["path"] for item in items] == ["/consistency/d1", "/vqa/d1"]
+    assert {item.key["benchmark"] for item in items} == {"formcraft"}
+    check, question = items
+    assert check.parts == {
+        "source": "/Sample", "dependent": "/Stamp", "expected": "x", "rationale": "So.",
+    }  # fmt: skip
+    assert question.parts["answers"] == "A\nB"
+    assert question.parts["fields"] == "/Donor/Name\n/Nowhere"
+    assert ("origin", "answers.sqlite#1") in question.facts
+    # Boxes as in the form: Sample and Stamp; Name, and nothing for a field that is not there.
+    assert check.boxes == ((1, (400, 55, 533, 113)), (1, (503, 613, 575, 664)))
+    assert question.boxes == ((1, (86, 157, 155, 177)),)
+    # Without drafts it is the gold that is reviewed.
+    assert len(review.of_corpus(corpus)) > len(items)
+
+
+def test_where_fields_have_a_modality_one_without_can_be_given_it(corpus):
+    items = review.of_corpus(corpus)
+    assert items[1].parts == {"value": "9.00", "modality": "", "subtype": ""}
+    bare = corpus.records.with_columns(modality=pl.lit(None, pl.String), subtype=pl.lit(None))
+    bare = bare.with_columns(pl.col("subtype").cast(pl.String))
+    assert review.of_records(bare)[1].parts == {"value": "9.00"}

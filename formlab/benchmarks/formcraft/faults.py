@@ -17,7 +17,7 @@ from formlab.benchmarks.formcraft.formulas import (
 )
 from formlab.benchmarks.formcraft.records import label_of
 from formlab.benchmarks.formcraft.schema import Check, Question, Relation
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, canonical
+from formlab.benchmarks.formcraft.taxonomy import RELATIONS, canonical, modality_of
 
 _ITEMS: dict[str, type[Relation]] = {"vqa": Question, "consistency": Check}
 Row = dict[str, Any]
@@ -62,6 +62,20 @@ def faults(task: str, item: Row, fields: Fields) -> tuple[str, ...]:
         of_one = _of_question(made, fields) if task == "vqa" else _of_check(made, item, fields)
         found = [of_one] if of_one else []
     return tuple(found)
+
+
+def field_faults(modality: str | None, subtype: str | None) -> tuple[str, ...]:
+    """Why the words of the taxonomy on a field cannot be right; empty if both are known.
+
+    Examples
+    --------
+    >>> field_faults("textual", "handwritten"), field_faults("textual", "checkbox")
+    ((), ('its modality subtype is not known',))
+    """
+    large, small = modality_of(modality, subtype)
+    if large is None:
+        return ("its modality is not known",)
+    return ("its modality subtype is not known",) if small is None else ()
 
 
 def _of_question(made: Question, fields: Fields) -> str:

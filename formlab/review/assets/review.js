@@ -4,6 +4,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const ANSWER_WITHIN = 6000;
 const mine = (event) => event.key === "Enter" || !(event.ctrlKey || event.metaKey || event.altKey);
+const when = (time) => (time ?? "").replace("T", " ").replace("+00:00", " UTC");
 const words = (name) => String(name).replaceAll("_", " ");
 
 function el(tag, props = {}, ...children) {
@@ -260,7 +261,7 @@ class Desk {
     this.note.value = entry?.note ?? "";
     this.verdict.className = `fr-verdict ${entry ? entry.decision : "open"}`;
     const said = entry && this.setup.court && entry.value !== null ? `: ${entry.value === "" ? "should be empty" : entry.value}` : "";
-    this.verdict.textContent = entry ? visible(`${words(entry.decision)}${said} · saved ${entry.time ?? ""}`) : "open";
+    this.verdict.textContent = entry ? visible(`${words(entry.decision)}${said} · saved ${when(entry.time)}`) : "open";
     for (const button of this.buttons.querySelectorAll("[data-word]")) button.setAttribute("aria-pressed", String(entry?.decision === button.dataset.word));
     this.mark();
     this.picture();

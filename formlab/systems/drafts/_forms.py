@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from formlab import files, text
 from formlab.benchmarks.formcraft import IMAGES
 from formlab.benchmarks.formcraft.drafts import Draft
+from formlab.benchmarks.formcraft.faults import field_faults
 from formlab.benchmarks.formcraft.records import field_rows, label_of
 from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
@@ -145,10 +146,7 @@ def _drafts(whole: Draft, form: FormCraft | None, annotation: Any) -> Iterator[D
 
 def _field_faults(item: Row, said: str) -> Iterator[str]:
     value, label = text.normalise(item["value"]), text.normalise(item["label"])
-    if item["modality"] is None:
-        yield "its modality is not known"
-    elif item["subtype"] is None:
-        yield "its modality subtype is not known"
+    yield from field_faults(item["modality"], item["subtype"])
     if len(label) > _SHORTEST and label not in said:
         yield "its label is not in the annotation"
     # What a picture shows, people may have annotated otherwise.

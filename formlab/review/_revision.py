@@ -1,0 +1,78 @@
+"""A converted form as people left it: fields taken out or edited, and what named them kept true."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from formlab.benchmarks.formcraft.records import field_rows
+from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
+
+_ITEMS = ("vqa", "consistency")
+# The parts of an item that name fields.
+_NAMED = ("fields", "source", "dependent")
+Row = dict[str, Any]
+
+
+def revised(form: FormCraft, verdicts: Mapping[str, Row]) -> tuple[dict[str, str], dict[str, Row]]:
+    """Take rejected fields out of a form and put edits in.
+
+    Returns the new path of each field that is left by its old one, for of two fields with one
+    label the second may be the only one now; and the fields' rows, by their old paths.
+    """
+    paths = iter([row["path"] for row in field_rows(form, Counter())])
+    left: list[str] = []
+
+    def revise(part: FormCraft | Group) -> None:
+        kept = []
+        for field, path in [(field, next(paths)) for field in part.fields]:
+            verdict = verdicts.get(path, {})
+            if verdict.get("outcome") == "rejected":
+                continue
+            left.append(path)
+            edited = verdict.get("outcome") == "edited"
+            kept.append(_edited(field, verdict["parts"]) if edited else field)
+        part.fields = kept
+        for group in part.groups or ():
+            next(paths)
+            revise(group)
+
+    revise(form)
+    now = [row for row in field_rows(form, Counter()) if row["kind"] != "group"]
+    rows = dict(zip(left, now, strict=True))
+    return {old: row["path"] for old, row in rows.items()}, rows
+
+
+def dumped(form: FormCraft) -> Row:
+    """A form as its JSON, what is not said left out."""
+    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
+    return {"fields": [], "groups": []} | whole
+
+
+def _edited(field: FieldModel, parts: Row) -> FieldModel:
+    # Through the schema, as a form is read: what people put into a file is no safer than a model.
+    names = {"value": "value", "modality": "modality", "subtype": "modality_subtype"}
+    new = {names[name]: text for name, text in parts.items()}
+    # What else was accepted was said of the old value.
+    new |= {"accepted": []} if "value" in parts else {}
+    return FieldModel.model_validate(field.model_dump() | new)
+
+
+def readdressed(form: Row, moved: Mapping[str, str]) -> Row:
+    """The form's JSON with the paths in its questions and checks as they are now."""
+
+    def at(path: Any) -> Any:
+        if isinstance(path, list):
+            return [at(one) for one in path]
+        return moved.get(path, path) if isinstance(path, str) else path
+
+    def item(given: Row) -> Row:
+        now = {name: at(part) if name in _NAMED else part for name, part in given.items()}
+        derivation = now.get("derivation")
+        if derivation and isinstance(named := derivation.get("fields"), dict):
+            new = {name: at(path) for name, path in named.items()}
+            now["derivation"] = derivation | {"fields": new}
+        return now
+
+    return form | {task: [item(one) for one in form[task]] for task in _ITEMS if form.get(task)}

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -170,11 +171,12 @@ def causes(cases: pl.DataFrame) -> list[str | None]:
     cases
         Rows of the schema CASES with outcome, status and the ladder filled in.
     """
-    fields = {
-        key[0]: Fields.of(zip(group["path"], group["gold"], strict=True))
-        for key, group in cases.filter(pl.col("path").is_not_null(), pl.col("gold").is_not_null())
-        .group_by("doc_id")
-    }  # fmt: skip
+    golds: dict[str, list[tuple[str, str]]] = {}
+    held = cases.filter(pl.col("path").is_not_null(), pl.col("gold").is_not_null())
+    for doc_id, path, gold in held.select("doc_id", "path", "gold").iter_rows():
+        golds.setdefault(doc_id, []).append((path, gold))
+    # Of a document that is right all through they are never asked for.
+    fields = cache(lambda doc_id: Fields.of(golds.get(doc_id, ())))
     columns = ("doc_id", "path", "gold", "pred", "status", "outcome", "exact", "typed")
     found: list[str | None] = []
     for doc_id, path, gold, pred, status, outcome, exact, typed in cases.select(columns).rows():
@@ -188,5 +190,5 @@ def causes(cases: pl.DataFrame) -> list[str | None]:
             # Of a whole page no single cause can be named.
             found.append("format_only" if typed else None)
         else:
-            found.append(cause(gold, pred, typed=bool(typed), path=path, fields=fields.get(doc_id)))
+            found.append(cause(gold, pred, typed=bool(typed), path=path, fields=fields(doc_id)))
     return found

@@ -60,7 +60,13 @@ def agreement(
     keys = (golds * len(texts) + preds) * len(kinds) + kind
     _, one, back = np.unique(keys, return_index=True, return_inverse=True)
     held, close = text.rungs(
-        list(texts), golds[one], preds[one], kind[one], list(kinds), threshold=threshold
+        list(texts),
+        golds[one],
+        preds[one],
+        kind[one],
+        list(kinds),
+        threshold=threshold,
+        unlike=False,
     )
     best = np.logical_or.reduceat(held[back], starts)
     alike = np.where(best[:, 3], np.maximum.reduceat(close[back], starts), 0.0)

@@ -106,7 +106,10 @@ def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Ju
 def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], list[str | None]]:
     """The field whose element each line hits or is next to, and the one it hits."""
     elements = [element for form in forms for element in form.elements]
-    boxes = np.array([element[:5] for element in elements], dtype=float).reshape(-1, 5)
+    # Instances of one form share the list of their elements.
+    shared = {id(form.elements): form.elements for form in forms}
+    rows = {key: np.array([e[:5] for e in held], dtype=float) for key, held in shared.items()}
+    boxes = np.concatenate([rows[id(form.elements)].reshape(-1, 5) for form in forms])
     pairs = Pairs([len(form.lines) for form in forms], [len(form.elements) for form in forms])
     near, gaps = closest(points, boxes, pairs.first, pairs.second)
     owners = [elements[number][5] if number >= 0 else None for number in near.tolist()]

@@ -47,10 +47,10 @@ class Target(NamedTuple):
     """One value to enter and where: rows of page, x0, y0, x1, y1; none if not known."""
 
     value: str
-    boxes: tuple[tuple[float, ...], ...] = ()
+    boxes: Sequence[Sequence[float]] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """One field to fill in.
 
@@ -80,7 +80,7 @@ class Wanted:
         return not self.items
 
 
-@dataclass
+@dataclass(slots=True)
 class Verdict:
     """What became of one field.
 

@@ -7,7 +7,7 @@ clicks; a box to leave alone is right where nothing clicks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,8 @@ from formlab.metrics._spec import Metric, ratio
 
 __all__ = [
     "DESCRIPTION", "EPISODE", "METRICS", "Filled", "Line", "Target", "Verdict", "Wanted",
-    "counts", "distances", "episode", "found_in", "judge", "judge_all", "nearest", "pair",
+    "counts", "distances", "episode", "episodes", "found_in", "judge", "judge_all",
+    "nearest", "pair",
 ]  # fmt: skip
 
 
@@ -48,9 +49,12 @@ def counts(fields: Sequence[Wanted], verdicts: Sequence[Verdict]) -> dict[str, n
         ],
     }
     tallies = {name: np.array(rows, dtype=float).reshape(-1, 2) for name, rows in pairs.items()}
-    golds = ["" if short else want.typed for want, short in zip(fields, said, strict=True)]
-    preds = ["" if short else v.text or "" for v, short in zip(verdicts, said, strict=True)]
-    return tallies | {"description_bleu": statistics(golds, preds)}
+    long = [place for place, short in enumerate(said) if not short]
+    golds = [fields[place].typed for place in long]
+    some = statistics(golds, [verdicts[place].text or "" for place in long])
+    bleu = np.zeros((len(fields), some.shape[1]))
+    bleu[long] = some
+    return tallies | {"description_bleu": bleu}
 
 
 def _of(counted: Sequence[bool], held: Sequence[bool | None]) -> list[tuple[bool, bool]]:
@@ -71,19 +75,53 @@ def episode(
     >>> episode([name], [Verdict(found=True, right=True, placed=True)])
     {'episodic_click': (0.0, 0.0), 'episodic_value': (1.0, 1.0), 'form_completed': (1.0, 1.0)}
     """
-    if not fields:
-        return dict.fromkeys(EPISODE, (0.0, 0.0))
     parts = counts(fields, verdicts)
-    hits, total = parts["click_accuracy"].sum(axis=0)
-    bleu = sentence_score(parts["description_bleu"])
-    long = [want.kind == DESCRIPTION for want in fields]
-    values = np.where(long, np.nan_to_num(bleu), [v.found for v in verdicts])
-    done = all(v.placed if v.submitted is None else v.submitted for v in verdicts)
-    return {
-        "episodic_click": (float(hits / total), 1.0) if total else (0.0, 0.0),
-        "episodic_value": (float(values.mean()), 1.0),
-        "form_completed": (float(done), 1.0),
-    }
+    whole = episodes(fields, verdicts, [len(fields)], parts)
+    return {name: tuple(tallies[0].tolist()) for name, tallies in whole.items()}
+
+
+def episodes(
+    fields: Sequence[Wanted], verdicts: Sequence[Verdict], sizes: Sequence[int],
+    parts: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """`episode` of many forms, whose fields stand one after the other.
+
+    Parameters
+    ----------
+    fields, verdicts, parts
+        Of all forms, and the `counts` of them.
+    sizes
+        How many fields each of the n forms has.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        Tallies of shape (n, 2).
+
+    Examples
+    --------
+    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
+    >>> told = [Verdict(found=True, placed=True), Verdict(found=True), Verdict()]
+    >>> whole = episodes([name] * 3, told, [1, 2], counts([name] * 3, told))
+    >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
+    ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
+    """
+    bleu = np.nan_to_num(sentence_score(parts["description_bleu"])).tolist()
+    values = np.array([
+        score if want.kind == DESCRIPTION else verdict.found
+        for want, verdict, score in zip(fields, verdicts, bleu, strict=True)
+    ], dtype=float)  # fmt: skip
+    done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
+    rows: dict[str, list[tuple[float, float]]] = {name: [] for name in EPISODE}
+    start = 0
+    for size in sizes:
+        own = slice(start, start + size)
+        hits, total = parts["click_accuracy"][own].sum(axis=0).tolist()
+        rows["episodic_click"].append((hits / total, 1.0) if total else (0.0, 0.0))
+        rows["episodic_value"].append((values[own].mean(), 1.0) if size else (0.0, 0.0))
+        rows["form_completed"].append((all(done[own]), 1.0) if size else (0.0, 0.0))
+        start += size
+    return {name: np.array(pairs, dtype=float).reshape(-1, 2) for name, pairs in rows.items()}
 
 
 def _alone(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:

@@ -170,7 +170,7 @@ def _judge(
 
 def rungs(
     texts: Sequence[str], golds: np.ndarray, preds: np.ndarray, kinds: np.ndarray,
-    names: Sequence[str | None], *, threshold: float = 0.8,
+    names: Sequence[str | None], *, threshold: float = 0.8, unlike: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """`ladder` of n pairs among few texts, each of which is normalised and read only once.
 
@@ -182,6 +182,9 @@ def rungs(
         n places in `texts`, twice, and in `names`.
     threshold
         As for `ladder`.
+    unlike
+        Whether to tell the similarity of pairs that are not `fuzzy` too; else it is 0, which is
+        faster.
 
     Returns
     -------
@@ -206,12 +209,24 @@ def rungs(
     for one, codes in groups.items():
         rows = np.flatnonzero(~held[:, 1] & np.isin(kinds, codes))
         held[rows, 2] = _same(one, texts, golds[rows], preds[rows])
-    similarity = process.cpdist(
-        [normal[place] for place in golds.tolist()], [normal[place] for place in preds.tolist()],
-        scorer=Levenshtein.normalized_similarity, dtype=np.float64, workers=1,
-    )  # fmt: skip
+    # Its own rounding would lose pairs that are just as alike as asked for.
+    similarity = _alike(normal, golds, preds, least=0.0 if unlike else max(0.0, threshold - 1e-6))
     held[:, 3] = held[:, 2] | (similarity >= threshold)
+    if not unlike:
+        similarity[similarity < threshold] = 0.0
+        rows = np.flatnonzero(held[:, 2] & (similarity < threshold))
+        similarity[rows] = _alike(normal, golds[rows], preds[rows])
     return held, similarity
+
+
+def _alike(
+    texts: list[str], golds: np.ndarray, preds: np.ndarray, *, least: float = 0.0
+) -> np.ndarray:
+    """The similarity of each pair; 0 below `least`."""
+    return process.cpdist(
+        [texts[place] for place in golds.tolist()], [texts[place] for place in preds.tolist()],
+        scorer=Levenshtein.normalized_similarity, score_cutoff=least, dtype=np.float64, workers=1,
+    )  # fmt: skip
 
 
 def _same(

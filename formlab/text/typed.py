@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import date as Date  # noqa: N812 - the parser below is called `date`
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from formlab.text.normalise import LADDER_STEPS, normalise
@@ -97,7 +98,13 @@ class Money(NamedTuple):
 
 def _clean(text: str) -> str:
     # What is too long is no value, and the empty string is none either.
-    return normalise(text, LADDER_STEPS) if len(text) <= _LONGEST else ""
+    return _plain(text) if len(text) <= _LONGEST else ""
+
+
+# A text is tried as a number, as an amount and as a date, one after the other.
+@lru_cache(maxsize=16)
+def _plain(text: str) -> str:
+    return normalise(text, LADDER_STEPS)
 
 
 def number(text: str) -> Decimal | None:

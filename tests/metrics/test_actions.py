@@ -6,7 +6,17 @@ import sacrebleu
 
 from formlab.metrics import actions
 from formlab.metrics._clicks import distances, nearest, pair
-from formlab.metrics.actions import Line, Target, Wanted, counts, episode, found_in, judge
+from formlab.metrics.actions import (
+    Filled,
+    Line,
+    Target,
+    Wanted,
+    counts,
+    episode,
+    found_in,
+    judge,
+    judge_all,
+)
 
 NAME = Wanted("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
 CITY = Wanted("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
@@ -207,3 +217,17 @@ def test_bare_click_sets_a_mark_to_leave_alone_and_only_enters_a_text_field():
         assert verdict.right is right
         [verdict], _ = filled([empty], [Line(110, 410, "Ada", 1)])
         assert verdict.right is False
+
+
+def test_many_forms_at_once_are_judged_like_one_at_a_time():
+    generator = np.random.default_rng(5)
+    words = ["Ada", "ADA", "Oslo", "Os1o", "true", "Yes", "No", ""]
+    forms = []
+    for _ in range(40):
+        points = generator.uniform(90, 430, (generator.integers(0, 6), 2))
+        lines = [Line(x, y, str(generator.choice(words))) for x, y in points]
+        fields = list(generator.permutation([0, 1, 2, 3])[: generator.integers(0, 5)])
+        wanted = [(NAME, CITY, TICK, NEWS)[place] for place in fields]
+        forms.append(Filled(wanted, lines, ELEMENTS[: generator.integers(0, 5)], "Ada, No"))
+    one = [judge(f.fields, f.lines, f.elements, output=f.output, threshold=0.7) for f in forms]
+    assert repr(judge_all(forms, threshold=0.7)) == repr(one)

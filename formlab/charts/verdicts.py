@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -96,6 +97,33 @@ def with_and_without(
     how = f"verdicts={decided.version(court)}|ci=bootstrap,documents,n={resamples},seed={seed}"
     settings = f"{ones[0].benchmark}:{pooled(ones).split}|{how}"
     return _caption(found["without label errors"], settings), _compared(summaries)
+
+
+def each_with_and_without(
+    evaluations: Sequence[Evaluation], verdicts: str | Path, **options: int
+) -> tuple[Any, ...]:
+    """`with_and_without` of each evaluation whose benchmark has verdicts, under its name.
+
+    Parameters
+    ----------
+    evaluations, verdicts
+        As for `with_and_without`; here every evaluation is scored by itself.
+    **options
+        `resamples` and `seed` of the intervals.
+    """
+    if not str(verdicts):
+        return (Caption(NONE, label="Note"),)
+    decisions = decided.found(verdicts)
+    judged = set(decisions.filter(pl.col("decision").is_in(decided.COURT))["benchmark"])
+    shown: list[Any] = []
+    for one in evaluations:
+        if one.benchmark in judged:
+            first, *rest = with_and_without(one, verdicts, **options)
+            name = f"{one.system} on {one.benchmark}:{one.split}"
+            shown += [dataclasses.replace(first, text=f"{name}. {first.text}"), *rest]
+    return tuple(shown) or (
+        Caption("There are no verdicts on labels of these benchmarks.", label="Note"),
+    )
 
 
 def _again(ones: list[Evaluation], court: pl.DataFrame, ambiguous: bool | None) -> list[Evaluation]:

@@ -1,3 +1,5 @@
+import dataclasses
+
 import polars as pl
 import pytest
 
@@ -92,3 +94,14 @@ def test_agreement_takes_two_reviewers():
     shown = charts.agreement_figures(differ, resamples=0)
     assert "n = 1" in str(shown[2])
     assert shown[3].frame["ben"].to_list() == ["reject"]
+
+
+def test_each_evaluation_with_verdicts_is_shown_under_its_name(one, tmp_path):
+    file = tmp_path / "verdicts" / "ada.jsonl"
+    decisions.record(file, WRONG | {"decision": "label_error", "value": "Ada Borg"})
+    other = dataclasses.replace(one, benchmark="sroie")
+    shown = charts.each_with_and_without([one, other], file.parent, resamples=20)
+    assert len(shown) == 2
+    assert shown[0].text.startswith(f"{one.system} on funsd:test. Scores with and without")
+    assert charts.each_with_and_without([other], file.parent)[0].label == "Note"
+    assert charts.each_with_and_without([one], "")[0].label == "Note"

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
+# Takes minutes, so it starts first while other files run beside it.
+LONGEST = "test_notebooks_run.py"
 SHARED = Path(__file__).parents[1] / ".." / "shared"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name != LONGEST)
 
 
 @pytest.fixture(scope="session")

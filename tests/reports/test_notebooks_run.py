@@ -13,7 +13,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     out = tmp_path_factory.mktemp("reports")
-    results = reports.build(NOTEBOOKS, out=out, workers=2)
+    results = reports.build(NOTEBOOKS, out=out, workers=2, figures=False)
     return out, {result.notebook.stem: result for result in results}
 
 
@@ -26,14 +26,16 @@ def test_notebook_runs_without_arguments(built, name):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["index", *(notebook.stem for notebook in NOTEBOOKS)])
-@pytest.mark.parametrize("width", [1280, 390], ids=["desktop", "phone"])
-def test_page_opens_offline_without_request_or_error(built, name, width):
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (390, "dark")], ids=["desktop", "phone"]
+)
+def test_page_opens_offline_without_request_or_error(built, name, width, scheme):
     try:
         browser.find()
     except NotAvailable as error:
         pytest.skip(str(error))
     file = built[0] / f"{name}.html"
-    with browser.page(file.as_uri(), size=(width, 900)) as visit:
+    with browser.page(file.as_uri(), size=(width, 900), scheme=scheme) as visit:
         page = visit.page
         height = page.evaluate("document.documentElement.scrollHeight")
         for place in range(0, height, 800):

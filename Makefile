@@ -22,7 +22,7 @@ pictures: report  ## the README's pictures and its sample report, from the repor
 	$(BIN)/python docs/pictures.py reports
 
 test: setup browser lint  ## everything that must hold
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-llm: setup .venv-llm/ready  ## runs against a real small model; the first build takes ten minutes
 	FORMLAB_LLM_PYTHON=.venv-llm/bin/python FORMLAB_LLM_MODELS=.venv-llm/models \

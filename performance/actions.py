@@ -47,7 +47,7 @@ from formlab.tables import LADDER, Corpus
 INSTANCES, FIELDS, ROUNDS = 1_240, 10, 3
 FAULTS = 0.1
 # Fields a second, and MiB.
-TARGET, MEBIBYTES = 15_000, 450
+TARGET, MEBIBYTES = 10_000, 450
 _LINE = re.compile(r"\[(\d+),(\d+)\] (.*)")
 
 

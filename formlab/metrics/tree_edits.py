@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from formlab.metrics.tree import Pair, Tree
+from formlab.tables import storable
 from formlab.trees import Node
 
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
@@ -143,9 +144,5 @@ def edit_frame(edits: Iterable[Edit]) -> pl.DataFrame:
     [('deleted', 'form', 1.0)]
     """
     rows = list(edits)
-    columns = {name: [_storable(getattr(edit, name)) for edit in rows] for name in SCHEMA}
+    columns = {name: [storable(getattr(edit, name)) for edit in rows] for name in SCHEMA}
     return pl.DataFrame(columns, schema=SCHEMA)
-
-
-def _storable(value: object) -> object:
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.errors import DataBroken
+from formlab.tables import storable
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -162,7 +163,7 @@ class Store:
         try:
             self._base.execute("BEGIN IMMEDIATE")
             for entry in batch:
-                values = [_storable(getattr(entry.answer, name)) for name in _COLUMNS]
+                values = [storable(getattr(entry.answer, name)) for name in _COLUMNS]
                 self._base.execute(_INSERT, (*values, entry.answer.key, time.time()))
                 self._base.execute("DELETE FROM claims WHERE key = ?", (entry.claimed,))
             self._base.execute("COMMIT")
@@ -236,10 +237,3 @@ def _found(base: sqlite3.Connection, keys: Sequence[str]) -> Answer | None:
         if row:
             return Answer(*row)
     return None
-
-
-def _storable(value: Any) -> Any:
-    # SQLite takes UTF-8 only; half a surrogate pair is kept as its escape, as in the tables.
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    return value

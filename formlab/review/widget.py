@@ -39,7 +39,7 @@ class View(anywidget.AnyWidget):
     (`state`, `page`, `decided`, `undone`, or `refused` with the reason).
     """
 
-    _esm = _asset("review/assets/review.js")
+    _esm = _asset("gallery/assets/parts.js") + _asset("review/assets/review.js")
     _css = _styles()
     items = traitlets.List().tag(sync=True)
     setup = traitlets.Dict().tag(sync=True)

@@ -1,32 +1,13 @@
 /* One item at a time: its page, its text, and a key for each decision. Every text reaches the page
    through textContent or an input's value, never as markup; a decision counts once the kernel says
    that it is on the disk. */
+// Of the gallery's parts, which the widget puts before this file.
+const { el, visible } = window.formlabGallery;
 const SVG = "http://www.w3.org/2000/svg";
 const ANSWER_WITHIN = 6000;
 const mine = (event) => event.key === "Enter" || !(event.ctrlKey || event.metaKey || event.altKey);
 const when = (time) => (time ?? "").replace("T", " ").replace("+00:00", " UTC");
 const words = (name) => String(name).replaceAll("_", " ");
-
-function el(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(props)) {
-    if (value === null || value === undefined) continue;
-    if (name === "class") node.className = value;
-    else if (name === "text") node.textContent = value;
-    else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value);
-  }
-  node.append(...children.filter((child) => child !== null && child !== undefined));
-  return node;
-}
-
-/* Control characters would be invisible, or reorder what stands beside them. */
-function visible(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
-    const code = c.codePointAt(0);
-    return code < 32 ? String.fromCodePoint(0x2400 + code) : code === 127 ? "\u2421" : "\ufffd";
-  });
-}
 
 class Desk {
   constructor(model, root) {

@@ -50,6 +50,12 @@ CASES: dict[str, Any] = {
     "similarity": _F, "cause": _S, "gold_origin": _S, "pred_origin": _S,
     # Of nodes of a form's tree (task layout): how deep they stand and what their edit costs.
     "depth": _I, "cost": _F,
+    # What the other reading rules read under the box, in the order that `settings` names them.
+    "readings": pl.List(_S),
+    # Of a field found in a page's text: the place of its first character there.
+    "at": _I,
+    # Whether the values are equal only if day and month are read in the other order.
+    "ambiguous": _B,
 }  # fmt: skip
 SCORES: dict[str, Any] = {
     "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "unit": _S, "path": _S,
@@ -59,7 +65,8 @@ SCORES: dict[str, Any] = {
 SUMMARY: dict[str, Any] = {
     "benchmark": _S, "split": _S, "system": _S, "metric": _S, "slice": _S,
     "value": _F, "ci_low": _F, "ci_high": _F,
-    "n_docs": _I, "n_cases": _I, "n_missing": _I, "n_undefined": _I, "settings": _S,
+    "n_docs": _I, "n_cases": _I, "n_missing": _I, "n_undefined": _I,
+    "n_reader": _I, "n_ambiguous": _I, "settings": _S,
 }  # fmt: skip
 # What a person decided about one value or item: see `formlab.decisions`.
 DECISIONS: dict[str, Any] = {

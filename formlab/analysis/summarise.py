@@ -64,7 +64,9 @@ def summarise(
     polars.DataFrame
         The schema SUMMARY. The interval is NaN for fewer than two documents. `n_missing` counts
         the units (documents or fields) without a usable prediction, `n_undefined` those whose own
-        value is NaN; both are among `n_cases`.
+        value is NaN, `n_reader` the fields whose verdict depends on the reading rule (cause
+        ``reader``), `n_ambiguous` the dates that are equal only if day and month are read in the
+        other order; all are among `n_cases`.
 
     Raises
     ------
@@ -97,8 +99,11 @@ def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) ->
     codes
         The place of each document in the parts.
     """
-    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
-    loose = evaluation.scores.filter(pl.col("slice").is_null())
+    flags = _flags(evaluation.cases)
+    on = ["doc_id", "path"]
+    scores = evaluation.scores.join(flags, on=on, how="left", maintain_order="left")
+    ready = scores.filter(pl.col("slice").is_not_null())
+    loose = scores.filter(pl.col("slice").is_null())
     parts = [(str(key[0]), part) for key, part in ready.group_by("slice", maintain_order=True)]
     parts.append(("fields", loose))
     parts += [
@@ -108,6 +113,15 @@ def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) ->
     for name, part in parts:
         for (metric,), group in part.group_by("metric", maintain_order=True):
             yield from _metric_rows(evaluation, metrics.get(str(metric)), name, group, codes)
+
+
+def _flags(cases: pl.DataFrame) -> pl.DataFrame:
+    """Of each field: does its verdict depend on the reading rule, or on the order of a date?"""
+    kept = cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    reader = (pl.col("cause") == "reader").fill_null(False).alias("reader")
+    return kept.group_by("doc_id", "path").agg(
+        reader.any(), pl.col("ambiguous").fill_null(False).any()
+    )
 
 
 def _slices(evaluation: Evaluation, by: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -162,6 +176,8 @@ def _metric_rows(
         "n_docs": len(np.unique(place)), "n_cases": group.height,
         "n_missing": int((~group["status"].is_in(USABLE)).sum()),
         "n_undefined": int(np.isnan(values).sum()),
+        "n_reader": int(group["reader"].sum()),
+        "n_ambiguous": int(group["ambiguous"].sum()),
         "settings": group["settings"][0],
     }  # fmt: skip
     yield Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)

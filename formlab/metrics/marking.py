@@ -1,7 +1,8 @@
 """Marks on a form: precision, recall and F1 of ticks, rings and table cells; whole cross fields.
 
 A mark is something a pen or a cursor did that may be right or wrong on its own. A box that is
-rightly left empty is no mark: it adds nothing to any of the counts.
+rightly left empty is no mark: it adds nothing to any of the counts. Whether a word is the state of
+a single box or one of several options, the gold alone tells: a prediction is read as the gold is.
 """
 
 from __future__ import annotations
@@ -20,9 +21,16 @@ from formlab.text.normalise import LADDER_STEPS
 # The one mark of a field that is a single box.
 TICK = "\u2611"
 _EMPTY = frozenset(
-    {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked", "blank"}
-)
+    {"", "none", "null", "n/a", "unmarked", "not checked", "not selected", "not marked", "blank",
+     "[]", "{}"}
+)  # fmt: skip
 _TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
+# What is printed beside the boxes of a question; nobody calls a box itself so.
+_WORDS = {"yes": "yes", "y": "yes", "no": "no", "n": "no"}
+_SAID = _WORDS | {"true": "yes", "false": "no"}
+_RINGED = frozenset({*_SAID, "on", "off"})
+# Fields that are a choice between options, so that all they say is an option.
+_CHOSEN = frozenset({"circle", "radio", "choice"})
 # More cells than any form has; a bound on what a hostile value may cost.
 _MOST, _MOST_PARTS = 20_000, 200
 _CELL = re.compile(r"\t|\s\|\s|\|")
@@ -30,33 +38,97 @@ _PART = re.compile(r"[;\n]|\s\|\s")
 _BOX = re.compile(r"^(\[\s*[x✓✔]?\s*\]|\(\s*[x✓✔•]\s*\)|[☐☑☒✓✔])\s*", re.IGNORECASE)
 
 
-def marks(value: str, *, subtype: str | None = None) -> Counter[str]:
-    """The marks that a value states.
+def marks(value: str, *, subtype: str | None = None, kind: str | None = None) -> Counter[str]:
+    """The marks that a gold value states.
 
-    A value that says checked or unchecked is one mark or none. A ``table-grid`` is the multiset of
-    its cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
-    bars or tabs. Any other value is the set of its options (`formlab.text.choices`); an
-    ``annotation`` is a single mark, its whole text.
+    A value that says checked or unchecked is the state of a single box: one mark or none. ``Yes``
+    and ``No`` are options of a question, and so is all that a field of the subtype ``circle`` or
+    of the kinds ``radio`` and ``choice`` says. Options stand between semicolons, bars or line
+    ends, or in a JSON list; a comma is part of an option. A ``table-grid`` is the multiset of its
+    cells that are not empty, each at its row: a JSON list of lists, or lines with cells between
+    bars or tabs. An ``annotation`` is a single mark, its whole text.
 
     Examples
     --------
-    >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("no"))
+    >>> sorted(marks('["Tea", "Milk"]')), marks("checked") == marks("X"), sorted(marks("☐"))
     (['milk', 'tea'], True, [])
+    >>> sorted(marks("No")), sorted(marks("Married, filing jointly"))
+    (['no'], ['married, filing jointly'])
     >>> sorted(marks("Mon | 8 | \\nTue | 8 | 2", subtype="table-grid"))
     ['0:8', '0:mon', '1:2', '1:8', '1:tue']
     """
-    plain = text.normalise(value, LADDER_STEPS)
-    if plain in _EMPTY or plain in ("[]", "{}"):
+    plain, options = _read(value)
+    chosen = bool({subtype, kind} & _CHOSEN)
+    if plain in _EMPTY and not (plain == "none" and kind in _CHOSEN and subtype != "circle"):
         return Counter()
     if subtype == "table-grid":
         return _cells(value)
     if subtype == "annotation":
-        return Counter([plain])
-    state = True if plain in _TICKED else text.checked(value)
-    # A ringed 1 or 0 is an option, a box can only be ticked or not.
-    if state is not None and not (subtype == "circle" and plain.isdecimal()):
+        return Counter([text.normalise(value, LADDER_STEPS)])
+    state = None if chosen or plain in _WORDS else _state(plain)
+    if state is not None:
         return Counter([TICK] if state else [])
-    return Counter(text.choices(value) or [plain])
+    return Counter({_WORDS.get(option, option) for option in options})
+
+
+def given_marks(
+    pred: str, gold: str | None, *, subtype: str | None = None, kind: str | None = None
+) -> Counter[str]:
+    """The marks that a predicted value states, read as its gold is read.
+
+    Beside gold that is the state of a box, ``no`` and ``false`` say that it is empty; beside an
+    option, that the option ``no`` is marked. A comma separates options where one of the pieces is
+    an option of the gold, and joins them where the gold has them as one. Without gold, yes and no
+    are the state of a box unless the field is a choice between options.
+
+    Examples
+    --------
+    >>> [sorted(given_marks("false", gold)) for gold in ("No", "unchecked")]
+    [['no'], []]
+    >>> sorted(given_marks("tea, milk", "Milk; Jam")), sorted(given_marks("tea, milk", "Tea, milk"))
+    (['milk', 'tea'], ['tea, milk'])
+    """
+    if subtype in ("table-grid", "annotation"):
+        return marks(pred, subtype=subtype)
+    wanted = marks(gold or "", subtype=subtype, kind=kind)
+    plain, options = _read(pred)
+    chosen = bool({subtype, kind} & _CHOSEN)
+    state = _state(plain)
+    if plain in wanted:
+        return Counter([plain])
+    if plain in _EMPTY:
+        return Counter()
+    if state is not None and wanted and wanted.keys() <= {"yes", "no"}:
+        said = _SAID.get(plain) if chosen else "yes" if state else "no"
+        return Counter([said] if said else [plain] if state else [])
+    if state is not None and not (chosen and (plain in _RINGED or plain.isdecimal())):
+        return Counter([TICK] if state else [])
+    return Counter(_aligned(options, set(wanted)))
+
+
+def _state(plain: str) -> bool | None:
+    return True if plain in _TICKED else text.checked(plain)
+
+
+def _read(value: str) -> tuple[str, frozenset[str]]:
+    """A value normalised and its options; a list of one is that one."""
+    options = text.choices(value, commas=False) or frozenset()
+    plain = next(iter(options)) if len(options) == 1 else text.normalise(value, LADDER_STEPS)
+    return plain, options or frozenset({plain})
+
+
+def _aligned(options: frozenset[str], wanted: set[str]) -> set[str]:
+    """Options split or joined at commas where the gold shows that they are."""
+    found: set[str] = set()
+    for option in options:
+        pieces = text.choices(option) or frozenset()
+        listed = option not in wanted and pieces & wanted
+        found |= pieces if listed else {_WORDS.get(option, option)}
+    for option in wanted - found:
+        pieces = text.choices(option) or frozenset()
+        if len(pieces) > 1 and pieces <= found:
+            found = found - pieces | {option}
+    return found
 
 
 def _cells(value: str) -> Counter[str]:
@@ -93,20 +165,28 @@ def mark_counts(gold: Counter[str], pred: Counter[str]) -> tuple[int, int, int]:
 
 
 def mark_tallies(
-    golds: Sequence[str], preds: Sequence[str], subtypes: Sequence[str | None] | None = None
+    golds: Sequence[str],
+    preds: Sequence[str],
+    subtypes: Sequence[str | None] | None = None,
+    kinds: Sequence[str | None] | None = None,
 ) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `mark_precision`, `mark_recall` and `mark_f1` for n fields.
+
+    Subtypes and kinds are the gold's; see `marks`.
 
     Examples
     --------
     >>> mark_tallies(["Tea; Milk"], ["Milk; Jam; Rusk"])["mark_f1"].tolist()
     [[2.0, 5.0]]
     """
-    subtypes = subtypes or [None] * len(golds)
+    subtypes, kinds = subtypes or [None] * len(golds), kinds or [None] * len(golds)
     counts = np.array(
         [
-            mark_counts(marks(gold, subtype=subtype), marks(pred, subtype=subtype))
-            for gold, pred, subtype in zip(golds, preds, subtypes, strict=True)
+            mark_counts(
+                marks(gold, subtype=subtype, kind=kind),
+                given_marks(pred, gold, subtype=subtype, kind=kind),
+            )
+            for gold, pred, subtype, kind in zip(golds, preds, subtypes, kinds, strict=True)
         ],
         dtype=float,
     ).reshape(-1, 3)

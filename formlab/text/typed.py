@@ -71,6 +71,7 @@ _YEAR_FIRST = re.compile(
 _NUMERIC = re.compile(rf"([0-9]{{1,2}}) ?([-/.]) ?([0-9]{{1,2}}) ?\2 ?{_YEAR}")
 
 _ITEM = re.compile(r"""(?:"[^"]*"|'[^']*'(?=\s*(?:[,;|\n]|$))|[^,;|\n])+""")
+_LONG_ITEM = re.compile(_ITEM.pattern.replace("|[^,;", "|[^;"))
 _BULLET = re.compile(r"^(?:[-*•☑☒✓✔]|\[x\])\s+", re.IGNORECASE)
 _BRACKETS = ("[]", "()", "{}")
 _YES = ("yes", "y", "true", "on", "1", "x", "checked", "selected", "✓", "✔", "☑", "☒", "[x]", "(x)")
@@ -218,11 +219,12 @@ def date(text: str, *, pivot: int = 69) -> frozenset[Date] | None:
     return readings or None
 
 
-def choices(text: str) -> frozenset[str] | None:
+def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     """The set of options in a list-like string, or None if it is blank.
 
     Options stand between commas, semicolons, bars or line ends, in brackets and quotes or not,
     with bullets or not, in any order; a quoted option keeps its commas. Each is normalised.
+    Without `commas` a comma separates only within square brackets, as in a JSON list.
 
     Examples
     --------
@@ -234,10 +236,11 @@ def choices(text: str) -> frozenset[str] | None:
     text = text.strip()
     if not text or len(text) > _LONGEST_LIST:
         return None
+    commas = commas or text[0] + text[-1] == "[]"
     if text[0] + text[-1] in _BRACKETS:
         text = text[1:-1]
     found = set()
-    for item in _ITEM.findall(normalise(text, ["quotes"])):
+    for item in (_ITEM if commas else _LONG_ITEM).findall(normalise(text, ["quotes"])):
         option = _BULLET.sub("", item.strip())
         if len(option) > 1 and option[0] == option[-1] and option[0] in "'\"":
             option = option[1:-1]

@@ -1,3 +1,4 @@
+import json
 import random
 
 import numpy as np
@@ -26,12 +27,12 @@ def test_marks_of_two_ringed_and_three_predicted_by_hand():
     assert mark_f1(gold, pred).value == 0.4
 
 
-@pytest.mark.parametrize("ticked", ["checked", "X", "yes", "☑", "[x]", "true", "marked"])
+@pytest.mark.parametrize("ticked", ["checked", "X", "☑", "[x]", "true", "marked"])
 def test_every_way_to_say_ticked_is_one_mark(ticked):
     assert list(marks(ticked)) == [TICK]
 
 
-@pytest.mark.parametrize("empty", ["", " ", "unchecked", "no", "☐", "[ ]", "false", "none", "[]"])
+@pytest.mark.parametrize("empty", ["", " ", "unchecked", "☐", "[ ]", "false", "none", "[]"])
 def test_every_way_to_say_empty_is_no_mark(empty):
     assert not marks(empty)
 
@@ -46,9 +47,60 @@ def test_a_box_rightly_left_empty_adds_nothing():
     assert np.isnan(mark_f1("unchecked", "no").value)
 
 
-def test_a_box_ticked_on_one_side_only_is_wrong_on_that_side():
-    assert (mark_precision("no", "yes").parts, mark_recall("no", "yes").parts) == ((0, 1), (0, 0))
-    assert (mark_precision("yes", "no").parts, mark_recall("yes", "no").parts) == ((0, 0), (0, 1))
+@pytest.mark.parametrize("way", ["unchecked", "no", "☐", "false", ""])
+def test_a_box_ticked_on_one_side_only_is_wrong_on_that_side(way):
+    for yes in ("checked", "yes", "X"):
+        assert mark_precision("☐", yes).parts == (0, 1)
+        assert mark_recall("☐", yes).parts == (0, 0)
+    assert mark_precision("checked", way).parts == (0, 0)
+    assert mark_recall("checked", way).parts == (0, 1)
+
+
+def test_a_question_answered_no_and_missed_is_a_miss():
+    # Golds No, Yes, No; only Yes is read: 1 of 1 mark given is right, 1 of 3 is found.
+    tallies = mark_tallies(["No", "Yes", "No"], ["", "Yes", ""], ["checkbox"] * 3)
+    sums = {name: parts.sum(axis=0).tolist() for name, parts in tallies.items()}
+    assert sums == {"mark_precision": [1, 1], "mark_recall": [1, 3], "mark_f1": [2, 4]}
+
+
+def test_a_ringed_no_is_a_mark():
+    assert list(marks("No", subtype="circle")) == ["no"]
+    for said, parts in (("No", (2, 2)), ("false", (2, 2)), ("Yes", (0, 2)), ("", (0, 1))):
+        assert mark_tallies(["No"], [said], ["circle"])["mark_f1"].tolist() == [list(parts)]
+    # To say of a ring that it is unchecked says of none which it is.
+    assert mark_tallies(["No"], ["unchecked"], ["circle"])["mark_f1"].tolist() == [[0, 1]]
+
+
+def test_no_beside_a_single_box_is_its_state():
+    # The gold says that this is a box; a question that has the option "no" says so as well.
+    assert mark_f1("unchecked", "No").parts == (0, 0)
+    for said in ("No", "false", "unchecked", "☐"):
+        assert mark_tallies(["No"], [said], ["checkbox"])["mark_f1"].tolist() == [[2, 2]]
+    assert mark_tallies(["No"], ["X"], ["checkbox"])["mark_f1"].tolist() == [[0, 2]]
+
+
+def test_all_that_a_choice_says_is_an_option():
+    assert list(marks("none", kind="radio")) == ["none"]
+    assert list(marks("off", subtype="circle")) == ["off"]
+    assert mark_tallies(["off"], ["on"], ["circle"])["mark_f1"].tolist() == [[0, 2]]
+    # Where nothing is ringed, to say so is right.
+    assert mark_tallies([""], ["none"], ["circle"])["mark_f1"].tolist() == [[0, 0]]
+
+
+def test_a_comma_inside_an_option_does_not_split_it():
+    gold = "Married, filing jointly"
+    assert mark_tallies([gold], [gold])["mark_f1"].tolist() == [[2, 2]]
+    # The same option as a list of one, and torn apart by a model: the gold shows it is one.
+    for pred in (f'["{gold}"]', '["Married", "filing jointly"]', f"{gold}; Single"):
+        assert mark_recall(gold, pred).parts == (1, 1)
+    assert mark_precision(gold, f"{gold}; Single").parts == (1, 2)
+    assert mark_f1(gold, "Single").parts == (0, 2)
+
+
+def test_a_comma_separates_where_the_gold_is_a_list():
+    for gold in ("Tea; Milk", '["Tea", "Milk"]', "Tea\nMilk", "Tea | Milk"):
+        assert mark_f1(gold, "milk, Tea").parts == (4, 4)
+        assert mark_f1(gold, "milk, Rusk, Jam").parts == (2, 5)
 
 
 def test_a_ringed_figure_is_an_option_and_no_state():
@@ -87,6 +139,28 @@ def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
         assert mark_precision("; ".join(gold), "; ".join(pred)).parts == (
             mark_recall("; ".join(pred), "; ".join(gold)).parts
         )
+
+
+def test_random_golds_against_themselves_are_whole_and_against_silence_are_missed():
+    rng = random.Random(11)
+    words = ["no", "Yes", "Tea", "off", "0", "3", "N", "Married, filing jointly", "a, b, c", "none"]
+    for _ in range(400):
+        options = rng.sample(words, rng.randint(1, 4))
+        subtype, kind = rng.choice([(None, None), ("checkbox", "radio"), ("circle", "choice")])
+        gold = rng.choice([json.dumps(options), "; ".join(options)])
+        said = rng.sample(options, len(options))
+        pred = rng.choice([json.dumps(said), "; ".join(said), "\n".join(said)])
+        own, silent = (
+            mark_tallies([gold], [text], [subtype], [kind])["mark_f1"][0] for text in (pred, "")
+        )
+        wanted = marks(gold, subtype=subtype, kind=kind).total()
+        assert own.tolist() == [2 * wanted, 2 * wanted]
+        assert silent.tolist() == [0, wanted]
+        # What is wanted follows from the gold alone.
+        other = rng.choice(words)
+        recall = mark_tallies([gold], [other], [subtype], [kind])["mark_recall"][0]
+        assert recall[1] == wanted
+        assert recall[0] <= wanted
 
 
 def test_a_cross_field_is_right_only_with_every_part():

@@ -106,8 +106,9 @@ def _scores(
     marked = part.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
-        for name, tallies in mark_tallies(golds, preds, marked["subtype"].to_list()).items():
-            yield rows(marked, name, tallies, "marks=normalised")
+        columns = marked["subtype"].to_list(), marked["kind"].to_list()
+        for name, tallies in mark_tallies(golds, preds, *columns).items():
+            yield rows(marked, name, tallies, "marks=normalised,read as the gold")
     crossed = part.filter(pl.col("modality") == "cross")
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))

@@ -19,6 +19,7 @@ from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
 from formlab.analysis.overview import findings, runs, statuses
 from formlab.analysis.pairing import common
+from formlab.analysis.pairings import pairings
 from formlab.analysis.pooling import by_entity, losses, pooled
 from formlab.analysis.propagation import chains, fault_counts, propagation
 from formlab.analysis.reviewers import disagreements, reviewer_agreement
@@ -44,7 +45,7 @@ __all__ = [
     "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "findings",
     "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth", "headlines",
     "heaviest", "losses", "misses", "open_all", "open_audit", "open_compared",
-    "open_evaluation", "open_evaluations", "pooled", "propagation", "proposals",
+    "open_evaluation", "open_evaluations", "pairings", "pooled", "propagation", "proposals",
     "reviewer_agreement", "ruler_runs", "rungs", "runs", "side", "slice_cases", "statuses",
     "summaries", "summarise", "surface", "transfer_gaps", "tree_sizes", "whole_pages",
     "with_verdicts", "worst", "wrong_facts",

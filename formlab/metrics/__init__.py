@@ -15,6 +15,7 @@ from formlab.metrics._spec import Metric, Tally, ratio
 from formlab.metrics.actions import METRICS as ACTION_METRICS
 from formlab.metrics.entities import METRICS as ENTITY_METRICS
 from formlab.metrics.facts import METRICS as FACT_METRICS
+from formlab.metrics.fields import FIELD_METRICS
 from formlab.metrics.following import FOLLOWING_METRICS
 from formlab.metrics.jsonacc import JSON_METRICS
 from formlab.metrics.ladder import (
@@ -58,6 +59,7 @@ METRICS: dict[str, Metric] = {
     "typed_accuracy": typed_accuracy,
     "fuzzy_accuracy": fuzzy_accuracy,
     **MARKING_METRICS,
+    **FIELD_METRICS,
     **TREE_METRICS,
     **RELATION_METRICS,
     **JSON_METRICS,

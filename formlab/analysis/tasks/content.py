@@ -2,7 +2,10 @@
 
 Textual and visual fields by CER, WER and BLEU; marks by precision, recall and F1; a cross-modal
 field counts only whole. All of them also on the strictness ladder. The gold tells the modality; a
-field that no gold asks for counts in the modality the system claimed for it.
+field that no gold asks for counts in the modality the system claimed for it: its marks in the
+precision of marks, itself in that of fields. There are no characters to compare it with, so that
+CER, WER, BLEU and the accuracy of cross-modal fields are of the gold's fields alone: to answer more
+than is asked is no worse reading than to say nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.analysis import fields as reading
+from formlab.analysis._oracle import NORM
 from formlab.analysis.align import GOLD, PRED, judged
-from formlab.analysis.fieldmatch import RULES, match
+from formlab.analysis.fieldmatch import PAIRINGS, match
 from formlab.analysis.tasks._cases import (
     any_for,
     score_rows,
@@ -24,18 +28,28 @@ from formlab.analysis.tasks._cases import (
     with_status,
 )
 from formlab.analysis.tasks._spec import Scored
+from formlab.metrics.fields import FIELD_METRICS, field_tallies
 from formlab.metrics.marking import MARKING_METRICS, cross_tallies, mark_tallies
 from formlab.tables import BOX, LADDER, Corpus, Predictions
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
 READABLE = ("text", "visual")
-NORM = ("nfc", "space", "lower")
 TEXT_METRICS = ("cer", "wer", "bleu")
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
-    """Every field (unit `field`) by the measures of its modality and by the ladder."""
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    pairing: str = "default",
+) -> Scored:
+    """Every field (unit `field`) by the measures of its modality and by the ladder.
+
+    `pairing` is one of `formlab.analysis.fieldmatch.PAIRINGS`.
+    """
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     given = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     seen = predictions.records.filter(
@@ -44,18 +58,20 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     if not any_for(predictions.records, given) and not seen.height:
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
-    joined = _under_boxes(_joined(gold, given), seen)
+    joined = _under_boxes(_joined(gold, given, pairing), seen)
     joined = with_status(joined, predictions.records)
     cases = judged(joined, system=predictions.system, threshold=threshold)
     part = cases.filter(pl.col("outcome") != "unscored")
-    rules = [RULES, reading.RULES] if seen.height else [RULES]
+    rules = [PAIRINGS[pairing], reading.RULES] if seen.height else [PAIRINGS[pairing]]
     scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    if given.height:
+        scores += _found(corpus, part, [PAIRINGS[pairing]], mode)
     return Scored(cases, pl.concat(scores))
 
 
-def _joined(gold: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
+def _joined(gold: pl.DataFrame, given: pl.DataFrame, pairing: str) -> pl.DataFrame:
     """Gold beside its match, then what was predicted and matches nothing."""
-    pairs = match(gold, given).drop("match")
+    pairs = match(gold, given, by=pairing).drop("match")
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
     right = given.rename(PRED).select("doc_id", "confidence", *PRED.values())
     both = left.join(pairs, on=["doc_id", "path"], how="left", maintain_order="left")
@@ -96,25 +112,35 @@ def _scores(
         metric = MARKING_METRICS.get(name) or metrics.get(name)
         return score_rows(cases, metric, tallies, unit="field", settings=said)
 
-    written = part.filter(pl.col("modality").is_in(["textual", "visual"]))
+    asked = pl.col("gold").is_not_null()
+    written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
     if written.height:
         golds = [text.normalise(value, NORM) for value in written["gold"].fill_null("")]
         preds = [text.normalise(value, NORM) for value in used(written)]
         for name in TEXT_METRICS:
             tallies = np.asarray(metrics.get(name).tallies(golds, preds))
-            yield rows(written, name, tallies, f"norm={text.settings(NORM)}")
+            yield rows(written, name, tallies, f"norm={text.settings(NORM)}|of=gold fields")
     marked = part.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
         columns = marked["subtype"].to_list(), marked["kind"].to_list()
         for name, tallies in mark_tallies(golds, preds, *columns).items():
             yield rows(marked, name, tallies, "marks=normalised,read as the gold")
-    crossed = part.filter(pl.col("modality") == "cross")
+    crossed = part.filter(pl.col("modality") == "cross", asked)
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
-        yield rows(crossed, "cross_accuracy", tallies, "constituents=typed")
+        yield rows(crossed, "cross_accuracy", tallies, "constituents=typed|of=gold fields")
     for rung in LADDER:
         name = f"{rung}_accuracy"
         tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
         if part.height:
             yield rows(part, name, tallies, f"fuzzy>={threshold:g}")
+
+
+def _found(
+    corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str
+) -> Iterator[pl.DataFrame]:
+    """Which fields were found at all, whatever was read in them."""
+    for name, tallies in field_tallies(part["gold"].fill_null("").to_list(), used(part)).items():
+        said = settings(corpus, name, "unit=field", "of=fields with a value", *rules, mode=mode)
+        yield score_rows(part, FIELD_METRICS[name], tallies, unit="field", settings=said)

@@ -1,0 +1,82 @@
+"""Which predicted field is which gold field if one knows all values: the least error there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.optimize import linear_sum_assignment
+
+from formlab import text
+from formlab.metrics.marking import all_constituents, given_marks, mark_counts, marks
+
+# How values are compared where edits are counted.
+NORM = ("nfc", "space", "lower")
+# Fields that a model in a loop lists after these are paired with none.
+_MOST = 2_000
+_WRITTEN = ("textual", "visual")
+
+
+def best_pairs(gold: pl.DataFrame, pred: pl.DataFrame) -> list[tuple[int, int]]:
+    """Places of gold and predicted fields of one document, paired for the least error.
+
+    Each family of modalities is paired for itself, since each has a measure of its own: written
+    fields for the fewest edits, marks for the most right ones (then the fewest wrong), cross-modal
+    fields for the most that are wholly right.
+
+    Parameters
+    ----------
+    gold
+        modality, subtype, kind and value of its fields.
+    pred
+        value of its fields.
+
+    Examples
+    --------
+    >>> none = {"modality": "textual", "subtype": None, "kind": None}
+    >>> gold = pl.DataFrame([none | {"value": "Ada Berg"}, none | {"value": "1980"}])
+    >>> best_pairs(gold, pl.DataFrame({"value": ["1981", "Ada Borg"]}))
+    [(0, 1), (1, 0)]
+    """
+    given = pred["value"].fill_null("").to_list()[:_MOST]
+    found = []
+    for family in (_WRITTEN, ("marking",), ("cross",)):
+        part = gold.with_row_index("place").filter(pl.col("modality").is_in(family))
+        if not part.height or not given:
+            continue
+        gain = _written(part, given) if family is _WRITTEN else _judged(part, given)
+        rows, columns = linear_sum_assignment(np.maximum(gain, 0.0), maximize=True)
+        found += [
+            (part["place"][row], column)
+            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
+            if gain[row, column] > 0
+        ]
+    return sorted(found)
+
+
+def _written(part: pl.DataFrame, given: list[str]) -> np.ndarray:
+    """How many edits each pair saves over a field that is not found."""
+    golds, preds = (
+        [text.normalise(value or "", NORM) for value in side] for side in (part["value"], given)
+    )
+    edits = process.cdist(
+        golds, preds, scorer=Levenshtein.distance, dtype=np.int64, workers=1
+    ).astype(float)
+    # An empty prediction costs what no prediction does.
+    return np.array([len(value) for value in golds], dtype=float)[:, None] - edits
+
+
+def _judged(part: pl.DataFrame, given: list[str]) -> np.ndarray:
+    gain = np.zeros((part.height, len(given)))
+    rows = part.select("modality", "value", "subtype", "kind").rows()
+    for row, (modality, value, subtype, kind) in enumerate(rows):
+        own = marks(value or "", subtype=subtype, kind=kind)
+        for column, said in enumerate(given):
+            if modality == "cross":
+                gain[row, column] = all_constituents(value or "", said)
+                continue
+            other = given_marks(said, value, subtype=subtype, kind=kind)
+            hits, said_in_all, _ = mark_counts(own, other)
+            gain[row, column] = hits - 0.25 * (said_in_all - hits)
+    return gain

@@ -1,0 +1,133 @@
+"""How much of an error is only naming: the fields of forms scored under several pairings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from formlab import benchmarks, metrics
+from formlab.analysis.evaluate import THRESHOLD
+from formlab.analysis.summarise import summarise
+from formlab.analysis.tasks import content
+from formlab.tables import BOX, Corpus, Evaluation, Predictions
+
+PAIRINGS = ("default", "label", "box", "value", "oracle")
+# The measure of each modality; see `formlab.analysis.tasks.content`.
+MEASURES = {"cer": ("textual", "visual"), "mark_f1": ("marking",), "cross_accuracy": ("cross",)}
+SCHEMA = {
+    "metric": pl.String, "pairing": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
+    "ci_high": pl.Float64, "n_docs": pl.Int64, "n_cases": pl.Int64, "n_paired": pl.Int64,
+    "only_naming": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64,
+}  # fmt: skip
+
+
+def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) -> pl.DataFrame:
+    """The scores of FORMCRAFT's fields (L1) under each way to pair gold and predicted fields.
+
+    Parameters
+    ----------
+    evaluation
+        As from `formlab.evaluate`, with its corpus and predictions.
+    resamples, seed
+        Draws of documents for the intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row per metric and pairing: ``default`` as in the evaluation's own scores, ``label``,
+        ``box``, ``value`` and ``oracle``, the least error that any pairing gives (of marks, the
+        least that was found). `n_cases` counts the values scored, `n_paired` the gold fields that
+        have a partner. `only_naming` is the share of the row's error, in [0, 1], that vanishes
+        under the oracle: the value stands in the answer under another name; NaN where there is no
+        error. An error is the CER, or 1 less the score. `lowest` and `highest` span the metric's
+        values over all pairings. ``box`` is NaN where one side has no boxes. No rows for
+        evaluations without FORMCRAFT's fields, and where the system named none.
+
+    Examples
+    --------
+    >>> import dataclasses, polars as pl
+    >>> from formlab import evaluate, load, tables
+    >>> corpus = load("formcraft")
+    >>> one = corpus.documents.head(1)
+    >>> gold = corpus.records.filter(doc_id=one["doc_id"][0], task="text")
+    >>> corpus = dataclasses.replace(corpus, documents=one, records=gold)
+    >>> said = gold.with_columns(
+    ...     pl.format("/{}", pl.int_range(pl.len())).alias("path"),
+    ...     role=pl.lit("prediction"), system=pl.lit("numbers"),
+    ... )
+    >>> given = tables.Predictions(said, tables.table("responses", []), "numbers")
+    >>> frame = pairings(evaluate(corpus, given), resamples=0)
+    >>> frame.filter(pl.col("pairing").is_in(["label", "value"]))["value"].to_list()
+    [1.0, 0.0]
+    """
+    corpus, given = evaluation.corpus, evaluation.predictions
+    if corpus is None or given is None or not _named(evaluation, given):
+        return pl.DataFrame(schema=SCHEMA)
+    rows = [
+        row | {"pairing": name}
+        for name in PAIRINGS
+        for row in _scored(evaluation, corpus, given, name, resamples, seed)
+    ]
+    frame = pl.DataFrame(rows, schema=SCHEMA)
+    present = [name for name in MEASURES if name in set(frame["metric"])]
+    return pl.concat(_compared(frame.filter(metric=name), name) for name in present)
+
+
+def _named(evaluation: Evaluation, given: Predictions) -> bool:
+    tasks = benchmarks.get(evaluation.benchmark).tasks
+    claims = given.records.filter(pl.col("task").is_in(content.TASKS), pl.col("path").is_not_null())
+    return "marking" in tasks and claims.height > 0
+
+
+def _scored(
+    evaluation: Evaluation,
+    corpus: Corpus,
+    given: Predictions,
+    pairing: str,
+    resamples: int,
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    threshold = evaluation.settings.get("threshold", THRESHOLD)
+    scored = content.score(
+        corpus, given, mode=evaluation.mode, threshold=threshold, pairing=pairing
+    )
+    again = dataclasses.replace(evaluation, cases=scored.cases, scores=scored.scores)
+    summary = summarise(again, by=(), resamples=resamples, seed=seed)
+    paired = scored.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
+    columns = ["metric", "value", "ci_low", "ci_high", "n_docs", "n_cases"]
+    for row in summary.filter(slice="fields").select(columns).iter_rows(named=True):
+        if row["metric"] not in MEASURES:
+            continue
+        own = paired["modality"].is_in(MEASURES[row["metric"]])
+        blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(given.records))
+        unknown = dict.fromkeys(("value", "ci_low", "ci_high"), float("nan")) if blind else {}
+        yield row | {"n_paired": int(own.sum())} | unknown
+
+
+def _boxed(records: pl.DataFrame) -> bool:
+    fields = records.filter(pl.col("task").is_in(content.TASKS))
+    return fields.drop_nulls(BOX).height > 0
+
+
+def _compared(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The rows of one metric with what only naming costs."""
+    value = pl.col("value")
+    error = value if metrics.get(metric).direction == "down" else 1 - value
+    # F1 is no sum over pairs, so that of marks another pairing may have less error.
+    least = rows.reverse().filter(value.is_not_nan()).sort(error, maintain_order=True).head(1)
+    if metric == "mark_f1" and least.height:
+        rows = pl.concat(
+            [
+                rows.filter(pl.col("pairing") != "oracle"),
+                least.with_columns(pairing=pl.lit("oracle")),
+            ]
+        )
+    best = rows.filter(pairing="oracle").select(error).item()
+    share = pl.when(error > 0).then((error - best) / error).otherwise(float("nan"))
+    known = value.fill_nan(None)
+    return rows.with_columns(only_naming=share, lowest=known.min(), highest=known.max()).select(
+        list(SCHEMA)
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import tables
 from formlab.errors import DataBroken
 from formlab.metrics.actions import DESCRIPTION, distances, nearest
 from formlab.tables import Evaluation
@@ -68,12 +68,7 @@ def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
     cases = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
     for rows in held.values():
         cases = cases.join(rows, on=["doc_id", "path"], how="left", maintain_order="left")
-    # A field to leave alone has a click only where it was touched.
-    alone = [
-        not gold or (kind == "checkbox" and text.checked(gold) is False)
-        for kind, gold in cases.select("kind", "gold").iter_rows()
-    ]
-    known = pl.col("click_accuracy").is_not_nan() & ~pl.Series(alone, dtype=pl.Boolean)
+    known = pl.col("click_accuracy").is_not_nan()
     right = (
         pl.when(pl.col("kind") == DESCRIPTION).then(pl.col("fuzzy")).otherwise(pl.col(value) == 1)
     ).fill_null(False)
@@ -112,12 +107,15 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
     }
     scores = evaluation.scores.filter(pl.col("unit") == "field")
     clicked = tables.only(scores, metric="click_accuracy").select("doc_id", "path", click="value")
+    unwanted = tables.only(scores, metric="unwanted_clicks")
+    unwanted = unwanted.select("doc_id", "path", unwanted="value")
     far = tables.only(scores, metric="click_distance").filter(pl.col("total") > 0)
     far = far.select("doc_id", "path", distance="value")
     cases = evaluation.cases.filter(pl.col("task") == "click", pl.col("pred_x0").is_not_null())
-    for part in (clicked, far):
+    for part in (clicked, unwanted, far):
         cases = cases.join(part, on=["doc_id", "path"], how="left", maintain_order="left")
-    cases = cases.filter(pl.col("gold").is_null() | (pl.col("click") == 0))
+    wrong = (pl.col("click") == 0) | (pl.col("unwanted") == 1)
+    cases = cases.filter(pl.col("gold").is_null() | wrong)
     rows = [_miss(row, elements.get(row["doc_id"], []), templates) for row in cases.to_dicts()]
     return pl.DataFrame(rows, schema=_MISSES)
 

@@ -82,10 +82,14 @@ def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Ju
     lines = [line for form in forms for line in form.lines]
     points = np.array([(line.page, line.x, line.y) for line in lines], dtype=float).reshape(-1, 3)
     owners, hits = _owners(forms, points)
+    for number, line in enumerate(lines):
+        if line.named:
+            owners[number] = hits[number] = line.field
     items = [(want, item) for form in forms for want in form.fields for item in want.items]
     sizes = [sum(len(want.items) for want in form.fields) for form in forms]
     pairs = Pairs([len(form.lines) for form in forms], sizes)
     gaps = _gaps(forms, points, pairs, [item for _, item in items])
+    _name(gaps, pairs, lines, items)
     same, alike = agreement(
         pairs, [line.value for line in lines], items, exact=exact, threshold=threshold
     )
@@ -132,6 +136,19 @@ def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Tar
     return gaps
 
 
+def _name(
+    gaps: np.ndarray, pairs: Pairs, lines: list[Line], items: list[tuple[Wanted, Target]]
+) -> None:
+    """A line that names its field instead of a point is in its place there, and nowhere else."""
+    named = np.array([line.named for line in lines], dtype=bool)
+    if not named.any():
+        return
+    said = np.array([line.field for line in lines], dtype=object)
+    own = np.array([want.path for want, _ in items], dtype=object)
+    part = np.flatnonzero(named[pairs.first])
+    gaps[part] = np.where(said[pairs.first[part]] == own[pairs.second[part]], 0.0, np.inf)
+
+
 class _Own:
     """What is known of one form."""
 
@@ -146,10 +163,13 @@ class _Own:
         spare = sorted(set(range(len(form.lines))) - set(chosen))
         readable = form.output if exact else text.normalise(form.output)
         verdicts = []
+        placed = {element[5] for element in form.elements}
         start = 0
         for want in form.fields:
             if want.alone:
                 verdict = _untouched(want, form.lines, hits)
+                touched = any(form.lines[number].clicks for number in verdict.lines)
+                verdict.unwanted = touched if want.path in placed else None
                 verdict.made = sum(_actions(form.lines[n]) for n in verdict.lines if n in spare)
             else:
                 end = start + len(want.items)
@@ -165,22 +185,24 @@ class _Own:
         lines = self.form.lines
         known = all(item.boxes for item in want.items)
         verdict = Verdict(expected=(2 if known else 1) * len(chosen))
-        hits, rights = [], []
+        hits, clicks, rights = [], [], []
         for number, line in enumerate(chosen, start):
             gap = float(self.gaps[line, number]) if line >= 0 else np.inf
             hit, right = gap == 0, line >= 0 and bool(self.same[line, number])
+            click = hit and lines[line].clicks
             hits.append(hit)
+            clicks.append(click)
             rights.append(right)
             if line < 0:
                 continue
             verdict.lines.append(line)
             verdict.made += 1 + (known and lines[line].clicks)
-            verdict.matched += right + (known and hit)
+            verdict.matched += right + (known and click)
             if known and not hit and np.isnan(verdict.distance):
                 verdict.distance, verdict.near = gap, owners[line]
         if verdict.lines:
             verdict.text = _said(want, [lines[number].value for number in verdict.lines])
-        verdict.clicked = all(hits) if known else None
+        verdict.clicked = all(clicks) if known else None
         verdict.right = all(rights)
         verdict.placed = verdict.right and (all(hits) or not known)
         return verdict
@@ -200,11 +222,11 @@ def _untouched(want: Wanted, lines: Sequence[Line], hit: Sequence[str | None]) -
     touched = [
         number
         for number, line in enumerate(lines)
-        if hit[number] == want.path and line.clicks and line.value.strip() not in plain
+        if hit[number] == want.path and line.value.strip() not in plain
     ]
     done = not touched
     said = want.value if done else lines[touched[0]].value
-    return Verdict(None if done else False, right=done, placed=done, text=said, lines=touched)
+    return Verdict(right=done, placed=done, text=said, lines=touched)
 
 
 def _actions(line: Line) -> int:

@@ -17,18 +17,25 @@ DESCRIPTION = "description"
 class Line(NamedTuple):
     """One action of a system: a click at (x, y) in pixels and what is typed there.
 
-    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click.
+    `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click. `field` is the
+    path of the field that it is said to be for, where that is said; a click tells more.
     """
 
     x: float
     y: float
     value: str
     page: float = np.nan
+    field: str | None = None
 
     @property
     def clicks(self) -> bool:
         """Whether it has a point."""
         return not (math.isnan(self.x) or math.isnan(self.y))
+
+    @property
+    def named(self) -> bool:
+        """Whether its place is a field's name and no point."""
+        return self.field is not None and not self.clicks
 
 
 class Filled(NamedTuple):
@@ -84,7 +91,8 @@ class Wanted:
 class Verdict:
     """What became of one field.
 
-    `clicked` is None where no place is known; `found` is the value anywhere in the output,
+    `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether
+    something did that, where something is; `found` is the value anywhere in the output,
     `right` the value of the line that is meant, `placed` the same in the right place and
     `submitted` what the form was sent with (None where nothing was). `near` is the path of the
     element that a miss hits or is next to and `distance` how far it is off, in pixels: infinite
@@ -92,6 +100,7 @@ class Verdict:
     """
 
     clicked: bool | None = None
+    unwanted: bool | None = None
     found: bool = False
     right: bool = False
     placed: bool = False

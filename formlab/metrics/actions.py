@@ -2,7 +2,8 @@
 
 The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2). What they leave
 open is settled here: a line of output is meant for the value it types, else for the place it
-clicks; a box to leave alone is right where nothing clicks it.
+clicks; a box to leave alone is right where nothing clicks it. A click on it is counted in
+`unwanted_clicks`, so that what `click_accuracy` divides by follows from the gold alone.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def counts(fields: Sequence[Wanted], verdicts: Sequence[Verdict]) -> dict[str, n
     misses = [0.0 if np.isnan(v.distance) or np.isinf(v.distance) else 1.0 for v in verdicts]
     pairs = {
         "click_accuracy": [(v.clicked is True, v.clicked is not None) for v in verdicts],
+        "unwanted_clicks": [(v.unwanted is True, v.unwanted is not None) for v in verdicts],
         "value_found_accuracy": _of(said, [v.found for v in verdicts]),
         "value_placed_accuracy": _of(said, [v.placed for v in verdicts]),
         "value_submitted_accuracy": _of(said, [v.submitted for v in verdicts]),
@@ -159,7 +161,8 @@ EPISODE = ("episodic_click", "episodic_value", "form_completed")
 _PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
 _STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
 _ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
-    ("click_accuracy", "click accuracy", "up", "right clicks per field", _PAPER),
+    ("click_accuracy", "click accuracy", "up", "right clicks per field to click", _PAPER),
+    ("unwanted_clicks", "unwanted clicks", "down", "clicked per field to leave alone", "formlab"),
     ("value_found_accuracy", "value accuracy, anywhere", "up", "found per value", _PAPER),
     ("value_placed_accuracy", "value accuracy, in its field", "up", "placed per value", _STRICT),
     ("value_submitted_accuracy", "value accuracy, submitted", "up", "sent per value", "formlab"),

@@ -117,8 +117,53 @@ def test_nothing_done_loses_all_but_the_box_to_leave_alone():
 def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
     wrong, spare = filled([NEWS], [Line(110, 410, "")])
     right, _ = filled([NEWS], [Line(110, 410, "No")])
-    assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (False, False, 1, [0])
+    assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (None, False, 1, [0])
     assert (right[0].clicked, right[0].placed) == (None, True)
+    assert (wrong[0].unwanted, right[0].unwanted) == (True, False)
+
+
+def test_what_click_accuracy_divides_by_does_not_depend_on_what_was_done():
+    # One field to click and one box to leave alone, untouched and ticked.
+    fields = [NAME, NEWS]
+    for lines, unwanted in (([], 0), ([Line(110, 410, "")], 1)):
+        done = counts(fields, filled(fields, lines)[0])
+        assert done["click_accuracy"].tolist() == [[0, 1], [0, 0]]
+        assert done["unwanted_clicks"].tolist() == [[0, 0], [unwanted, 1]]
+    # Where the box stands nowhere, a click on it cannot be seen.
+    [verdict], _ = judge([NEWS], [Line(110, 410, "")], [])
+    assert verdict.unwanted is None
+
+
+def test_random_clicks_never_change_what_is_divided_by():
+    generator = np.random.default_rng(7)
+    fields = [NAME, CITY, TICK, NEWS]
+    totals = []
+    for _ in range(60):
+        points = generator.uniform(90, 430, (generator.integers(0, 7), 2))
+        lines = [Line(x, y, str(generator.choice(["Ada", "true", ""]))) for x, y in points]
+        verdicts, _ = filled(fields, lines)
+        parts = counts(fields, verdicts)
+        totals.append(
+            [parts[name][:, 1].tolist() for name in ("click_accuracy", "unwanted_clicks")]
+        )
+        # A box is clicked where a point that says nothing else lies in it, by plain comparison.
+        on = any(100 <= x <= 120 and 400 <= y <= 420 for x, y in points)
+        assert on or not verdicts[3].unwanted
+    assert all(total == [[1, 1, 1, 0], [0, 0, 0, 1]] for total in totals)
+
+
+def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
+    nan = float("nan")
+    lines = [
+        Line(nan, nan, "Oslo", field="/Name"),
+        Line(nan, nan, "Oslo", field=CITY.path),
+        Line(nan, nan, "yes", field=NEWS.path),
+    ]
+    verdicts, _ = filled([NAME, CITY, NEWS], lines)
+    assert [v.placed for v in verdicts] == [False, True, False]
+    assert [v.clicked for v in verdicts] == [False, False, None]
+    # Said to be ticked, though nothing clicked it.
+    assert verdicts[2].unwanted is False
 
 
 def test_official_finds_a_value_inside_a_word_and_fixed_does_not():

@@ -16,6 +16,7 @@ from formlab.metrics import actions as family
 from formlab.metrics.actions import Filled, Line, Target, Verdict, Wanted
 from formlab.tables import BOX, USABLE, Corpus, Predictions
 
+_SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
@@ -38,6 +39,8 @@ class _Done(NamedTuple):
     page: int | None
     x0: float | None
     y0: float | None
+    x1: float | None
+    y1: float | None
     number: int
 
 
@@ -69,8 +72,14 @@ class Form:
         # What became of the form as a whole, where that is said: it may have been left half done.
         self.ended = next((row.status for row in rows if row.path is None), self.status)
         whole = [row.value for row in usable if row.path is None and row.value]
-        self.given = [row for row in usable if row.path and row.task == "click"]
-        self.lines = [_line(row) for row in self.given]
+        wanted = {want.path: want for want in self.fields}
+        acts = [
+            (row, line)
+            for row in usable
+            if row.path and row.task == "click"
+            for line in _lines(row, wanted.get(row.path))
+        ]
+        self.given, self.lines = [row for row, _ in acts], [line for _, line in acts]
         output = "\n".join(whole) or "\n".join(line.value for line in self.lines)
         self.filled = Filled(self.fields, self.lines, document.elements, output)
         self.sent = self._sent(usable, notes) if sent else None
@@ -237,9 +246,37 @@ def _wanted(
     return Wanted(path, kind or "string", value, targets, tuple(accepted or ()))
 
 
-def _line(row: _Done) -> Line:
-    place = (math.nan, math.nan) if row.x0 is None or row.y0 is None else (row.x0, row.y0)
-    return Line(*place, row.value or "", math.nan if row.page is None else float(row.page))
+def _lines(row: _Done, want: Wanted | None) -> list[Line]:
+    """The actions that a row states: a line of output, or the values of the field it names."""
+    value, page = row.value or "", math.nan if row.page is None else float(row.page)
+    if row.x0 is None or row.y0 is None:
+        x, y = math.nan, math.nan
+    else:
+        x = (row.x0 + (row.x0 if row.x1 is None else row.x1)) / 2
+        y = (row.y0 + (row.y0 if row.y1 is None else row.y1)) / 2
+    first = Line(x, y, value, page, want.path if want else None)
+    if want is None:
+        return [first]
+    if want.alone and value.strip() in {"", want.value, *want.accepted}:
+        return []
+    if len(want.items) < 2:
+        return [first] if first.clicks or value.strip() else []
+    # One place for several values is that of the first.
+    later = first._replace(x=math.nan, y=math.nan)
+    return [
+        (later if number else first)._replace(value=part)
+        for number, part in enumerate(_listed(value))
+    ]
+
+
+def _listed(value: str) -> list[str]:
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        found = _SEPARATOR.split(value)
+    return [part if isinstance(part, str) else json.dumps(part) for part in found]
 
 
 def _key(path: str) -> str:

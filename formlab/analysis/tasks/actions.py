@@ -19,10 +19,16 @@ from formlab.analysis.tasks._spec import Scored
 from formlab.metrics import actions as family
 from formlab.tables import Corpus, Predictions
 
+# Metrics of clicks, as against values.
+POINTED = {
+    "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
+}  # fmt: skip
 # What a tally of a field rests on, said in the settings of the metric.
 _RULES = {
-    "click_accuracy": "place={place}", "value_found_accuracy": "place=anywhere",
-    "value_placed_accuracy": "place=its field", "value_submitted_accuracy": "place=submission",
+    "click_accuracy": "place={place}|of=fields to click",
+    "unwanted_clicks": "place={place}|of=fields to leave alone",
+    "value_found_accuracy": "place=anywhere", "value_placed_accuracy": "place=its field",
+    "value_submitted_accuracy": "place=submission",
 }  # fmt: skip
 
 
@@ -60,7 +66,13 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     cases = _cases(rows, system=predictions.system, threshold=threshold)
     tasks = set(predictions.records["task"].unique())
     acted = "click" in tasks or "value" not in tasks
-    scores = pl.concat(_scores(corpus, forms, cases, mode, acted=acted))
+    lines = [line for form in forms for line in form.lines]
+    # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
+    pointed = any(line.clicks for line in lines) or not any(line.named for line in lines)
+    notes["values given by the names of their fields: clicks not scored"] += not pointed
+    left = set() if pointed else POINTED
+    parts = [tables.table("scores", []), *_scores(corpus, forms, cases, mode, acted=acted)]
+    scores = pl.concat(parts).filter(~pl.col("metric").is_in(left))
     return Scored(cases, scores, {name: n for name, n in notes.items() if n})
 
 

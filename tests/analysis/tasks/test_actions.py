@@ -100,7 +100,8 @@ def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
     ticked = case(done, "/Subscribe to Newsletter")
     assert ticked["outcome"] == "mismatch"
     assert total(done, "form_completed", "A12-01") == (0, 1)
-    assert total(done, "click_accuracy", "A12-01") == (5, 6)
+    assert total(done, "click_accuracy", "A12-01") == (5, 5)
+    assert total(done, "unwanted_clicks", "A12-01") == (1, 1)
     assert total(done, "action_match_rate", "A12-01") == (20, 22)
 
 
@@ -170,7 +171,7 @@ def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(
                 )
                 for item in items
             )
-        assert total(done, "click_accuracy")[1] >= values
+        assert total(done, "click_accuracy")[1] == values
         assert total(done, "click_accuracy")[0] == hits
         if not shift:
             assert total(done, "form_completed") == (27, 27)

@@ -1,7 +1,10 @@
 """The plainest prediction file: JSON lines or Parquet with the columns of *records* that apply.
 
 ``{"doc_id": "1", "text": "…"}`` is the text of a whole page,
-``{"doc_id": "1", "path": "/total", "value": "9.00"}`` is one value.
+``{"doc_id": "1", "path": "/total", "value": "9.00"}`` is one value. A row that does not say its
+`task` has that of the gold at its path; at a path that the gold does not have, the commonest task
+of the benchmark's values, which is counted in `notes`. A value at the path of a form's field is
+entered there: it needs no click.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken
@@ -39,9 +44,11 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         known, and where two rows give the same value of the same document.
     """
     notes: Counter[str] = Counter()
+    tasks = _Tasks(corpus)
     rows, seen, names = [], {}, set()
     for origin, given in _rows(path):
         row = _row(given, origin, corpus, notes)
+        row |= tasks.of(row, notes) if row["task"] is None else {}
         names.add(str(given.get("system") or path.stem))
         key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
         if key in seen:
@@ -81,7 +88,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _row(given: dict[str, Any], origin: str, corpus: Corpus, notes: Counter[str]) -> dict[str, Any]:
     row: dict[str, Any] = {
         "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction",
-        "task": "text", "path": None, "kind": "page" if given.get("path") is None else None,
+        "task": None, "path": None, "kind": "page" if given.get("path") is None else None,
     }  # fmt: skip
     for name, value in given.items():
         if name in tables.RECORDS:
@@ -96,11 +103,39 @@ def _row(given: dict[str, Any], origin: str, corpus: Corpus, notes: Counter[str]
         raise DataBroken("neither value nor text", where=origin, remedy=f"a line such as {EXAMPLE}")
     row["status"] = row.get("status") or ("ok" if row.get("value") is not None else "missing")
     for name, allowed in (("status", tables.STATUSES), ("task", tables.TASKS)):
-        if row[name] not in allowed:
+        if row[name] not in (None, *allowed):
             remedy = f"one of: {', '.join(allowed)}"
             raise DataBroken(f"unknown {name} {row[name]!r}", where=origin, remedy=remedy)
     row["role"], row["origin"] = "prediction", Path(origin).name
     return row
+
+
+class _Tasks:
+    """The task of a row that does not say it: that of the gold's own record at its path."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        gold = corpus.records.select("doc_id", "path", "task", "kind")
+        self.known = {(doc, path): (task, kind) for doc, path, task, kind in gold.iter_rows()}
+        values = gold.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")["task"]
+        counts = values.value_counts().sort("count", "task", descending=[True, False])
+        asked = counts["task"].to_list()
+        self.usual = asked[0] if asked else "text"
+        # Questions are asked by number below a step of their own.
+        self.items = {f"/{task}/": task for task in ("vqa", "consistency") if task in asked}
+
+    def of(self, row: dict[str, Any], notes: Counter[str]) -> dict[str, Any]:
+        """`task`, and for what tells the structure of a form its `kind`."""
+        path = row["path"]
+        task, kind = self.known.get((row["doc_id"], path), (None, None))
+        if task == "layout":
+            return {"task": task, "kind": row["kind"] or kind}
+        if row["kind"] is None and kind is not None and (path or "").startswith("/entities/"):
+            notes["entities without a kind: the form's tree shows no roles"] += 1
+        if task is None and path is not None:
+            starts = (name for step, name in self.items.items() if path.startswith(step))
+            task = next(starts, self.usual)
+            notes[f"values at paths that the gold does not have, read as task {task}"] += 1
+        return {"task": task or "text"}
 
 
 def _typed(name: str, value: Any, origin: str) -> Any:

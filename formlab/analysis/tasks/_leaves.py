@@ -27,7 +27,11 @@ class Leaves(NamedTuple):
 
 
 def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
-    """The leaves of gold and predictions; of an unrepeated entity the first value wins."""
+    """The leaves of gold and predictions.
+
+    Of an unrepeated entity the most confident value wins, and the first where none says how
+    confident it is (VRDU, appendix A.1).
+    """
     gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
     given = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
@@ -36,12 +40,15 @@ def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
     unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
     gold = gold.filter(pl.col("status") != "unscored")
     once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()
-    later = pred.filter(once & ~pl.struct("doc", "name").is_first_distinct())["row"]
+    sure = pred_records.select("row", pl.col("confidence").fill_nan(None))
+    ranked = pred.filter(once).join(sure, on="row", maintain_order="left")
+    ranked = ranked.sort("confidence", descending=True, nulls_last=True, maintain_order=True)
+    later = ranked.filter(~pl.struct("doc", "name").is_first_distinct())["row"]
     no_gold = pred.filter(pl.col("name").is_in(list(schema.unlabelled)))["row"]
     blank = pred.join(unknown, on=["doc", "name"], how="semi")["row"]
     left_out = pl.concat([later, no_gold, blank]).unique().sort()
     notes = {
-        "predicted values after the first of an unrepeated entity": later.len(),
+        "further predicted values of an unrepeated entity": later.len(),
         "predicted values of entities that the gold does not label": no_gold.len(),
         "predicted values where the gold is blank, not scored": blank.len(),
     }

@@ -16,6 +16,7 @@ from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
 from formlab.tables import LADDER, USABLE, Corpus, Predictions
 
+RULES = "unrepeated=most-confident,else-first"
 PER_ENTITY = ("precision", "recall", "f1")
 OVERALL = (
     "micro_precision", "micro_recall", "micro_f1", "macro_precision", "macro_recall", "macro_f1",
@@ -37,7 +38,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         corpus, predictions, schema, found, matching, mode=mode, threshold=threshold,
         statuses=statuses,
     )  # fmt: skip
-    head = f"{corpus.benchmark}:{corpus.split}|{{metric}}|mode={mode}"
+    head = f"{corpus.benchmark}:{corpus.split}|{{metric}}|{RULES}|mode={mode}"
     rows = [
         *_rows(counts, schema, statuses, f"{head}|formlab={files.version()}", mode),
         *_rungs(cases, f"{head}|fuzzy>={threshold:g}|formlab={files.version()}"),

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -68,7 +69,31 @@ def test_official_counts_follow_the_hand_count(root, tmp_path):
     # who 1, day 0, tag 0 (in no gold), line items 0.5; officially all four count.
     assert values["all", "macro_f1"] == pytest.approx(1.5 / 4)
     assert values["group=unrepeated", "f1"] == 0.5
-    assert found.notes == {"predicted values after the first of an unrepeated entity": 1}
+    assert found.notes == {"further predicted values of an unrepeated entity": 1}
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+@pytest.mark.parametrize(
+    ("sure", "taken"),
+    [
+        ((None, None, None), "Bea"),  # no confidences: the first
+        ((0.2, 0.9, 0.4), "A. Lee"),
+        ((0.9, 0.2, 0.4), "Bea"),
+        ((None, 0.1, None), "A. Lee"),  # what says nothing is less sure than what does
+        ((0.5, 0.5, 0.5), "Bea"),
+    ],
+)
+def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken, mode):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    found = results(tmp_path, corpus, [["who", one(name)] for name in ("Bea", "A. Lee", "Cy")])
+    records = found.records.with_columns(confidence=pl.Series(sure, dtype=pl.Float64))
+    found = dataclasses.replace(found, records=records)
+    done = scored(corpus, found, mode)
+    who = done.cases.filter(pl.col("kind") == "who", pl.col("outcome") != "unscored")
+    assert who["pred"].to_list() == [taken]
+    assert done.cases.filter(outcome="unscored").height == 2
+    assert done.scores["settings"].str.contains("unrepeated=most-confident,else-first").all()
 
 
 def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(root, tmp_path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 import polars as pl
 
 from formlab import analysis, benchmarks, files, formats, metrics, systems
+from formlab.analysis import part
 from formlab.arena.commands import arena
 from formlab.arena.evaluation import read_run
 from formlab.cli_compare import compare
@@ -19,7 +21,7 @@ from formlab.cli_formcraft import formcraft
 from formlab.cli_report import report
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.errors import FormlabError
-from formlab.tables import USABLE, Evaluation
+from formlab.tables import USABLE, Corpus, Evaluation, Predictions
 
 
 class _Group(click.Group):
@@ -69,7 +71,9 @@ def list_benchmarks(as_json: bool) -> None:
 @click.option("--system", required=True, help="What reads the forms: ocr, rules, chat:MODEL.")
 @root
 @split
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first so many documents.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="Only the first so many documents that can be read."
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder of the run [runs/BENCH-SPLIT-SYSTEM]."
 )
@@ -89,6 +93,7 @@ def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
         limit=options["limit"], workers=options["workers"],
     )  # fmt: skip
     responses = predictions.responses
+    say(predictions.notes, only=(systems.SKIPPED,))
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
         click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)
@@ -100,6 +105,16 @@ def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
 
 
 _SCORING = (
+    click.option(
+        "--documents",
+        default=part.ALL,
+        show_default=True,
+        metavar="all|answered|FILE",
+        help="Which documents to score; FILE has one doc_id a line.",
+    ),
+    click.option(
+        "--limit", type=click.IntRange(min=1), help="Only the first so many of these documents."
+    ),
     click.option("--mode", help="How to score: official (as published) or fixed."),
     click.option(
         "--out", type=click.Path(path_type=Path), help="Folder to save the evaluation in."
@@ -127,15 +142,20 @@ def _scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
     wanted = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    load = partial(benchmarks.load, benchmark, root=options["root"])
+    documents = _documents(options["documents"], (load(split=name) for name in wanted))
     summaries = []
     for name in wanted:
-        corpus = benchmarks.load(benchmark, root=options["root"], split=name)
+        corpus = load(split=name)
+        chosen = _in_split(documents, corpus, alone=len(wanted) == 1)
+        if not chosen:
+            click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
+            continue
         found = formats.read_predictions(predictions, corpus)
-        evaluation = analysis.evaluate(corpus, found, mode=options["mode"])
+        evaluation = _scored(corpus, found, options | {"documents": chosen})
         if options["out"]:
             several = len(wanted) > 1
             evaluation.save(options["out"] / corpus.split if several else options["out"])
-        say(evaluation.notes)
         summaries.append(_summary(evaluation, options))
     summary = pl.concat(summaries)
     show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
@@ -148,12 +168,42 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
 def score_arena(folder: Path, as_json: bool, **options: Any) -> None:
     """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`."""
     corpus, found = read_run(folder)
-    evaluation = analysis.evaluate(corpus, found, mode=options["mode"])
+    documents = _documents(options["documents"], [corpus])
+    evaluation = _scored(corpus, found, options | {"documents": documents})
     if options["out"]:
         evaluation.save(options["out"])
-    say(evaluation.notes)
     summary = _summary(evaluation, options)
     show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+
+
+def _documents(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
+    """What `--documents` names: a word, or the documents of a list, all of which are there."""
+    if chosen in (part.ALL, part.ANSWERED):
+        return chosen
+    wanted = part.listed(chosen)
+    known = [name for corpus in corpora for name in corpus.documents["doc_id"]]
+    part.check_listed(wanted, known, file=chosen)
+    return list(wanted)
+
+
+def _in_split(documents: str | list[str], corpus: Corpus, *, alone: bool) -> str | list[str]:
+    """Of a list for several splits those that this one has; a list for one is taken whole."""
+    if alone or isinstance(documents, str):
+        return documents
+    return sorted(set(documents) & set(corpus.documents["doc_id"]))
+
+
+def _scored(corpus: Corpus, found: Predictions, options: dict[str, Any]) -> Evaluation:
+    """The evaluation, and on stderr what is to be known of it: the part of the corpus first."""
+    evaluation = analysis.evaluate(
+        corpus, found, mode=options["mode"], documents=options["documents"],
+        limit=options["limit"],
+    )  # fmt: skip
+    if sentence := part.part_run(evaluation):
+        where = f"{evaluation.benchmark}:{evaluation.split}"
+        click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
+    say({note: n for note, n in evaluation.notes.items() if note not in part.NOTES})
+    return evaluation
 
 
 def _summary(evaluation: Evaluation, options: dict[str, Any]) -> pl.DataFrame:

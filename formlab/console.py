@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +84,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def say(notes: Mapping[str, int]) -> None:
-    """Print counts of what was odd to stderr, a line each."""
+def say(notes: Mapping[str, int], *, only: Collection[str] | None = None) -> None:
+    """Print counts of what was odd to stderr, a line each; with `only`, those of these names."""
     for note, count in notes.items():
-        click.echo(f"note: {plain(note)}: {count}", err=True)
+        if only is None or note in only:
+            click.echo(f"note: {plain(note)}: {count}", err=True)
 
 
 def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:

@@ -3,6 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from formlab import benchmarks
 from formlab.cli import main
 
 from . import made_arena
@@ -139,3 +140,84 @@ def test_folder_that_is_no_arena_run_is_named(formlab, tmp_path):
     assert result.exit_code == 2
     assert "no run of the arena" in result.stderr
     assert "formlab arena fill" in result.stderr
+
+
+def test_run_of_a_part_is_told_once_and_can_be_scored_alone(formlab, funsd_root, tmp_path):
+    where = ("funsd", "--root", funsd_root, "--split", "test")
+    run = tmp_path / "run"
+    assert formlab("run", *where, "--system", "ocr", "--limit", 1, "--out", run).exit_code == 0
+    every = formlab("score", *where, "--predictions", run, "--json")
+    assert every.stderr.count("were answered") == 1
+    assert every.stderr.splitlines()[0] == (
+        "funsd:test: 1 of 2 documents were answered; the rest count as missing "
+        "(`--documents answered` scores the 1)"
+    )
+    alone = formlab(
+        "score", *where, "--predictions", run, "--json", "--documents", "answered",
+        "--out", tmp_path / "e",
+    )  # fmt: skip
+    assert alone.stderr.splitlines()[0] == (
+        "funsd:test: Scored on 1 of 2 documents (answered)"
+    )  # fmt: skip
+    # The same gold without the other form.
+    (funsd_root / "testing_data" / "annotations" / "b.json").unlink()
+    cut = formlab("score", *where, "--predictions", run, "--json")
+    assert "answered" not in cut.stderr
+    rows = [json.loads(result.stdout) for result in (alone, cut)]
+    said = [[row.pop("settings") for row in part] for part in rows]
+    assert all("documents=answered: 1 of 2" in settings for settings in said[0])
+    assert not any("documents=" in settings for settings in said[1])
+    assert rows[0] == rows[1]
+    # An engine was told nothing: it has followed no instructions.
+    assert not {row["metric"] for row in rows[0]} & {"refused_answers", "valid_answers"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such list of documents"),
+        ("\n\n", "the list of documents is empty"),
+        ("a\n\nbb\n", "unknown document 'bb'"),
+    ],
+)
+def test_list_of_documents_that_is_of_no_use_is_one_line(
+    formlab, funsd_root, pages, tmp_path, content, message
+):
+    file = tmp_path / "list.txt"
+    if content is not None:
+        file.write_text(content)
+    result = formlab(
+        "score", "funsd", "--root", funsd_root, "--predictions", pages, "--documents", file
+    )
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert message in result.stderr
+    assert "list.txt" in result.stderr
+    assert "Try: " in result.stderr
+
+
+def test_list_of_documents_is_scored_in_each_split_that_has_some(formlab, tmp_path):
+    file = tmp_path / "p.jsonl"
+    corpora = [benchmarks.load("funsd", split=split) for split in ("train", "test")]
+    given = [(corpus.split, corpus.documents["doc_id"][0]) for corpus in corpora]
+    file.write_text(
+        "".join(
+            json.dumps({"doc_id": name, "split": split, "text": "x"}) + "\n"
+            for split, name in given
+        )
+    )
+    chosen = tmp_path / "list.txt"
+    chosen.write_text(given[1][1] + "\n")
+    asked = ("score", "funsd", "--predictions", file, "--documents", chosen, "--json")
+    result = formlab(*asked)
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert {(row["split"], row["n_docs"]) for row in rows if row["slice"] == "all"} == {("test", 1)}
+
+
+def test_arena_run_is_scored_in_part(formlab, tmp_path):
+    folder = made_arena.run(tmp_path / "run", (made_arena.CLUMSY, {}), (made_arena.CLUMSY, {}))
+    result = formlab("arena", "score", folder, "--json", "--limit", 1)
+    assert result.exit_code == 0, result.output
+    assert "Scored on 1 of 2 documents (all, the first 1)" in result.stderr
+    assert {row["n_docs"] for row in json.loads(result.stdout)} == {1}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 
 import polars as pl
 
 from formlab import benchmarks
+from formlab.analysis import part
 from formlab.analysis.align import unscored
 from formlab.analysis.tasks import TASKS
 from formlab.errors import DataBroken, UnknownName
@@ -24,6 +26,8 @@ def evaluate(
     *,
     mode: str | None = None,
     threshold: float = THRESHOLD,
+    documents: str | Sequence[str] = part.ALL,
+    limit: int | None = None,
 ) -> Evaluation:
     """Score predictions against gold, on every task of the benchmark.
 
@@ -37,6 +41,11 @@ def evaluate(
         One of the benchmark's modes; its first if left out.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    documents
+        Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
+        a crash is an answer too); or their names.
+    limit
+        Only the first so many of them, in the corpus' order.
 
     Returns
     -------
@@ -45,18 +54,22 @@ def evaluate(
         A document without a usable prediction is there and counts as nothing found. Predictions
         for documents that the corpus does not have are cases with the outcome `unscored`. Of a
         model that was asked there are also the shares of its answers that follow instructions.
+        `settings` says which documents were chosen, and so does each score's where not all were;
+        `notes` counts documents without any answer.
 
     Raises
     ------
     UnknownName
-        If the benchmark has no such mode.
+        If the benchmark has no such mode, or the corpus no such document.
     DataBroken
-        If no prediction is for a document of the corpus.
+        If no prediction is for a document of the corpus, or no document is chosen.
     """
     benchmark = benchmarks.get(corpus.benchmark)
     mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:
         raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
+    chosen = part.choose(corpus, predictions, documents, limit=limit)
+    corpus, predictions = chosen.corpus, chosen.predictions
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
     here, strange = predictions.records.filter(known), predictions.records.filter(~known)
@@ -74,7 +87,7 @@ def evaluate(
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
     answered = _following(corpus, predictions)
     left = unscored(strange, system=predictions.system)
-    return Evaluation(
+    evaluation = Evaluation(
         documents=corpus.documents,
         cases=pl.concat([*(scored.cases for scored in found), left]),
         scores=pl.concat([*(scored.scores for scored in found), answered]),
@@ -88,7 +101,8 @@ def evaluate(
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=predictions,
-    ).check()
+    )
+    return part.marked(evaluation, chosen.said, chosen.notes).check()
 
 
 def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
@@ -96,8 +110,8 @@ def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
         pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list()),
         pl.col("split") == corpus.split,
     )
-    # A response without a request is a page that was read: nobody was told anything.
-    asked = responses["request"].is_not_null().any()
+    # An engine that reads pages was told nothing, so that it can follow or refuse nothing.
+    asked = following.told(responses)
     # As everywhere, a run may be called otherwise than its rows say.
     named = responses.with_columns(system=pl.lit(predictions.system))
     return following.scores(named if asked else named.clear())

@@ -100,8 +100,9 @@ def _check_alike(evaluations: Sequence[Evaluation]) -> None:
         raise _unlike("; ".join(wrong))
 
 
-def _unlike(what: str) -> DataBroken:
-    remedy = "formlab score with the same files, --split and --mode for each"
+def _unlike(
+    what: str, *, remedy: str = "formlab score with the same files, --split and --mode for each"
+) -> DataBroken:
     return DataBroken(f"these evaluations cannot be compared: {what}", remedy=remedy)
 
 
@@ -117,7 +118,8 @@ def _check_documents(evaluations: Sequence[Evaluation]) -> None:
                 for one, docs in zip((first, other), alone, strict=True)
                 if docs
             ]
-            raise _unlike(", ".join(said))
+            remedy = "formlab score with the same files and --documents for each"
+            raise _unlike(", ".join(said), remedy=remedy)
 
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
@@ -13,8 +14,10 @@ from typing import Any
 
 from formlab import arena, benchmarks, systems
 from formlab.analysis.evaluate import evaluate
+from formlab.analysis.part import part_run
 from formlab.arena import fill, play
 from formlab.arena.evaluation import read_run
+from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Corpus, Evaluation
 
@@ -47,7 +50,7 @@ def open_evaluation(
         If forms are to be filled in, and there is no Chromium.
     """
     if str(folder):
-        return Evaluation.load(folder)
+        return _loaded(folder)
     return _of_sample(benchmark, system, None)
 
 
@@ -74,8 +77,8 @@ def open_evaluations(
         return [_of_sample(benchmark, system, split) for split in splits]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
-        return [Evaluation.load(folder)]
-    found = [Evaluation.load(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
+        return [_loaded(folder)]
+    found = [_loaded(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
     if not found:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
@@ -111,7 +114,7 @@ def open_compared(
         If a folder holds no evaluation.
     """
     if folders:
-        return [Evaluation.load(folder) for folder in folders]
+        return [_loaded(folder) for folder in folders]
     return [_of_sample(benchmark, system, None, change) for change in changes]
 
 
@@ -126,8 +129,17 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
         If forms are to be filled in, and there is no Chromium.
     """
     if folders:
-        return [Evaluation.load(folder) for folder in folders]
+        return [_loaded(folder) for folder in folders]
     return [_of_sample(benchmark, system, None) for benchmark, system in BASELINES]
+
+
+def _loaded(folder: str | Path) -> Evaluation:
+    """A saved evaluation; if it is of a part of its corpus, stderr says so."""
+    evaluation = Evaluation.load(folder)
+    if sentence := part_run(evaluation):
+        where = plain(f"{evaluation.system} on {evaluation.benchmark}:{evaluation.split}")
+        print(f"{where}: {sentence}", file=sys.stderr)
+    return evaluation
 
 
 def _of_sample(

@@ -15,6 +15,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import text
+from formlab.analysis import part
 from formlab.analysis.evaluate import evaluate
 from formlab.errors import NotAvailable
 from formlab.tables import CASES, Corpus, Evaluation
@@ -221,6 +222,9 @@ def with_verdicts(
         corpus, evaluation.predictions,
         mode=evaluation.mode, threshold=evaluation.settings["threshold"],
     )  # fmt: skip
+    # The corpus was cut before: which documents it holds is to be said as before.
+    before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
+    again = part.marked(again, evaluation.settings.get("documents", part.ALL), before)
     gone = corpus.records.filter(
         pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"
     )

@@ -30,6 +30,24 @@ _TITLES = {
 _UP = ("usable_answers", "valid_answers")
 
 
+def told(responses: pl.DataFrame) -> bool:
+    """Whether a model was told what to do: it was sent a request, and answered or failed to.
+
+    Runs of engines that read pages made before version 0.2 keep a hash of the page as `request`;
+    neither a text nor a status of answers stands beside it.
+
+    Examples
+    --------
+    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text"}
+    >>> [told(tables.table("responses", [row | more])) for more in (
+    ...     {"status": "ok", "request": "1f"}, {"status": "refused", "request": "1f"},
+    ...     {"status": "ok", "request": "1f", "text": "{}"})]
+    [False, True, True]
+    """
+    answer = pl.col("text").is_not_null() | ~pl.col("status").is_in(["ok", "missing"])
+    return responses.filter(pl.col("request").is_not_null(), answer).height > 0
+
+
 def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
     """Whether each answer counts for the share `name`, out of one answer.
 

@@ -70,6 +70,7 @@ def run(job: Job) -> Result:
         summary = export(
             executed, out=html, name=job.notebook.stem, made=made, failure=failure,
             index=f"{INDEX}.html", frame=frame, figures=found, beside=folder if linked else None,
+            parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
         )  # fmt: skip
         if visit is not None:
             picture = f"{record.THUMBNAILS}{job.name}.webp"

@@ -75,6 +75,7 @@ def export(
     frame: layouts.Frame | None = None,
     figures: Sequence[Figure | None] = (),
     beside: str | None = None,
+    parts: Sequence[str] = (),
 ) -> Summary:
     """Write an executed notebook as one HTML page.
 
@@ -99,6 +100,8 @@ def export(
     beside
         Folder of the figures' files as seen from `out`, to be linked; by default the CSV stands
         inside the page.
+    parts
+        Shown on top: which evaluations are of a part of their corpus.
 
     Examples
     --------
@@ -124,6 +127,7 @@ def export(
         "contents": contents,
         "index": index,
         "error": failure,
+        "parts": [_draw.markdown(clean(sentence, limit=600)) for sentence in parts],
         "made": _readable([*made, *sources]),
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import benchmarks, files
+from formlab.analysis import part
 from formlab.errors import FormlabError
 
 MANIFEST = "manifest.json"
@@ -94,13 +95,29 @@ def sample() -> str:
 
 def named(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> dict[str, str]:
     """Each file or folder that a parameter names, seen from `home`, and what stands there."""
-    values = {name: ast.literal_eval(text) for name, text in defaults.items() if _literal(text)}
-    found = {}
-    for value in (values | dict(parameters)).values():
-        for text in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(text, str) and text.strip(". /") and _exists(home / text):
-                found[text] = of_path(home / text)
+    return {name: of_path(home / name) for name in _names(home, parameters, defaults)}
+
+
+def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
+    """What a reader must know of each evaluation named that is not of a whole corpus."""
+    found = []
+    for name in _names(home, parameters, defaults):
+        for manifest in evaluations_in(home / name) if (home / name).is_dir() else ():
+            said = files.read_json(manifest)
+            notes = said.get("notes") if isinstance(said, dict) else None
+            if isinstance(notes, dict) and set(notes) & set(part.NOTES):
+                rows = said["tables"]["documents"]["rows"]
+                sentence = part.told(rows, said["settings"], notes)
+                found.append(f"{said['system']} on {said['benchmark']}:{said['split']}: {sentence}")
     return found
+
+
+def _names(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
+    values = {name: ast.literal_eval(text) for name, text in defaults.items() if _literal(text)}
+    given = (values | dict(parameters)).values()
+    texts = [text for v in given for text in (v if isinstance(v, list | tuple) else [v])]
+    named = [t for t in texts if isinstance(t, str) and t.strip(". /") and _exists(home / t)]
+    return list(dict.fromkeys(named))
 
 
 def _literal(text: str) -> bool:

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.systems._journal import Journal, entries
+from formlab.systems._limit import SKIPPED, first
 from formlab.systems._spec import Reader, System
 from formlab.tables import Corpus, Predictions
 
@@ -53,7 +54,7 @@ def run(
     settings
         As from `System.settings`; the system's defaults if left out.
     limit
-        Read only the first so many documents.
+        Read only the first so many documents that have an image, where the system reads images.
     workers
         How many processes read at once.
     name
@@ -65,6 +66,8 @@ def run(
     ------
     DataBroken
         If `out` holds a run of another benchmark, split, system or of other settings.
+    DataMissing
+        If there is a `limit` and no document has an image to read.
     """
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
@@ -73,7 +76,8 @@ def run(
     head = _head(corpus, system, system.defaults if settings is None else settings)
     head["name"] = name or system.run_name(head["settings"])
     _same_run(out, head)
-    documents = corpus.documents.head(limit).to_dicts() if limit else corpus.documents.to_dicts()
+    chosen, skipped = first(corpus, limit, images=system.images)
+    documents = chosen.to_dicts()
     # Predictions of before would look complete while this run is under way.
     (out / "manifest.json").unlink(missing_ok=True)
     with Journal(out / JOURNAL, wait=wait) as journal:
@@ -91,6 +95,8 @@ def run(
                 progress.update(bar, advance=1, failed=failed)
         found = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
     predictions = _predictions(head, found.values())
+    if skipped:
+        predictions.notes[SKIPPED] = skipped
     predictions.save(out)
     return predictions
 
@@ -236,12 +242,14 @@ def _predictions(head: dict[str, Any], found: Any) -> Predictions:
         base = {key: head[key] for key in ("benchmark", "split")}
         base |= {"doc_id": entry["doc_id"], "system": name}
         status = "missing" if entry["error"] else "ok"
+        # Without an image there was nothing to attempt.
+        unread = entry["error"] and entry["key"] is None
         rows = entry["records"] or [{"task": "text", "kind": "page"}]
         origin = f"{JOURNAL}#{entry['doc_id']}"
         mark = base | {"role": "prediction", "status": status, "origin": origin}
         records += [mark | row for row in rows]
         responses.append(
-            base | {"task": "text", "status": status, "request": entry["key"], "attempts": 1}
+            base | {"task": "text", "status": status, "attempts": int(not unread)}
             | {"seconds": entry["seconds"], "error": entry["error"]}
         )  # fmt: skip
     return Predictions(

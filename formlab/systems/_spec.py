@@ -19,7 +19,8 @@ class System:
 
     `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
     called once a process. `defaults` are the settings a user may change, with their types;
-    `versions` are the libraries whose version shapes the result.
+    `versions` are the libraries whose version shapes the result; `images` says whether it reads the
+    documents' images.
     """
 
     name: str
@@ -27,6 +28,7 @@ class System:
     start: Callable[[dict[str, Any], int], Reader]
     defaults: dict[str, Any] = field(default_factory=dict)
     versions: tuple[str, ...] = ()
+    images: bool = True
 
     def settings(self, given: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes, each read as the type of its default.

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from formlab import reports
+from formlab.analysis import part
 from formlab.reports import index, inputs, record
 
 READS = """
@@ -95,6 +96,7 @@ def failing(work):
 
 KILLED = """
 from formlab import reports
+from formlab.analysis import part
 if __name__ == "__main__":
     reports.build(["reads.ipynb"], out="out", evaluations=["a", "b"], figures=False, workers=2)
 """
@@ -184,3 +186,21 @@ def test_facts_of_an_evaluation_tell_no_path_of_the_disk(work):
     assert facts["source files"].startswith("1, sha256 ")
     assert facts["setting system"] == "model=m.onnx"
     assert "/home" not in str(facts)
+
+
+def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
+    file = work / "a" / "manifest.json"
+    said = json.loads(file.read_text()) | {
+        "settings": {"documents": "all"}, "notes": {part.UNANSWERED: 42},
+        "tables": {"documents": {"rows": 50, "sha256": ""}},
+    }  # fmt: skip
+    file.write_text(json.dumps(said))
+    assert build(work) == ["built", "built"]
+    pages = [(work / "out" / f"reads--{name}.html").read_text() for name in ("a", "b")]
+    assert 'class="fl-part"' not in pages[1]
+    banner = pages[0].partition('<div class="fl-part" role="note">')[2].partition("</div>")[0]
+    assert "a on funsd:test: 8 of 50 documents were answered; the rest count as missing" in banner
+    assert "<code>--documents answered</code>" in banner
+    # The same where the evaluation is given as a parameter.
+    assert build(work, evaluations=(), parameters={"evaluation": "a"}, out=work / "p") == ["built"]
+    assert 'class="fl-part"' in (work / "p" / "reads.html").read_text()

@@ -10,6 +10,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.systems._limit import SKIPPED, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat._options import RUNNING, SHAPING, client_of
 from formlab.systems.chat.asker import Asker
@@ -171,7 +172,8 @@ class _Plan:
         if given["pages"] == "text":
             readings = Readings(out / READINGS, unit=given["boxes"])
         looks = Looks(given["image_limit"], given["max_pages"], given["boxes"], readings)
-        todo = list(questions(corpus, self.prompts, limit=limit))
+        documents, skipped = first(corpus, limit, images=looks.limit > 0)
+        todo = list(questions(corpus, self.prompts, documents=documents))
         with Store(given["store"] or out / STORE) as store:
             asker = Asker(self.client, store, form=given["form"], retry=given["retry"], may_ask=ask)
             found = results(
@@ -180,9 +182,12 @@ class _Plan:
         versions = {"openai": metadata.version("openai"), "formlab": files.version()}
         if readings:
             versions["rapidocr"] = metadata.version("rapidocr")
-        return predictions(
+        made = predictions(
             corpus, found, name=name, settings=self.said | versions, store=store.path.name
         )
+        if skipped:
+            made.notes[SKIPPED] = skipped
+        return made
 
 
 def _check_same(out: Path, head: dict[str, Any]) -> None:

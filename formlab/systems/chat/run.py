@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -77,15 +78,18 @@ def _image(url: Any) -> Row:
 
 
 def questions(
-    corpus: Corpus, prompts: dict[str, tuple[Task, str]], *, limit: int | None = None
+    corpus: Corpus,
+    prompts: dict[str, tuple[Task, str]],
+    *,
+    documents: pl.DataFrame | None = None,
 ) -> Iterator[Question]:
-    """Every question about the first `limit` documents, document by document."""
+    """Every question about `documents` (all of the corpus if left out), document by document."""
     gold: dict[str, list[Row]] = {}
     for row in corpus.records.select("doc_id", "task", "path", "kind", "meta").iter_rows(
         named=True
     ):
         gold.setdefault(row["doc_id"], []).append(row)
-    shown = corpus.documents.head(limit) if limit else corpus.documents
+    shown = corpus.documents if documents is None else documents
     for document in shown.iter_rows(named=True):
         for task, prompt in prompts.values():
             ask = task.make(document, gold.get(document["doc_id"], []))

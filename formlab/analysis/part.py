@@ -1,0 +1,194 @@
+"""Which documents are scored: all, those that were answered, or a list."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import polars as pl
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.tables import Corpus, Evaluation, Predictions
+
+ALL, ANSWERED, LISTED = "all", "answered", "listed"
+UNANSWERED = "documents without any answer, counted as missing"
+LEFT_OUT = "documents that were not chosen, left out"
+NOTES = (UNANSWERED, LEFT_OUT)
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The documents of a corpus that are scored, and the predictions for them.
+
+    `said` tells which they are, for the settings; `notes` counts those without an answer and
+    those that were left out.
+    """
+
+    corpus: Corpus
+    predictions: Predictions
+    said: str
+    notes: dict[str, int]
+
+
+def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
+    """The documents of the corpus that a system gave anything for, or failed on.
+
+    A system that was asked and refused, crashed or gave nonsense has answered: to leave such a
+    document out would hide the failure. A document has no answer if nothing is said of it, or only
+    that it is `missing` with no attempt behind it.
+    """
+    here = pl.col("split") == corpus.split
+    found = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"]
+    tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
+    asked = predictions.responses.filter(here, tried)["doc_id"]
+    return (set(found) | set(asked)) & set(corpus.documents["doc_id"])
+
+
+def choose(
+    corpus: Corpus,
+    predictions: Predictions,
+    documents: str | Sequence[str] = ALL,
+    *,
+    limit: int | None = None,
+) -> Part:
+    """Cut corpus and predictions to the chosen documents, in the corpus' order.
+
+    Parameters
+    ----------
+    documents
+        ``all``, ``answered`` (see `answered`), or the names of documents.
+    limit
+        Only the first so many of them.
+
+    Raises
+    ------
+    UnknownName
+        If a document is not in the corpus, or the word is neither ``all`` nor ``answered``.
+    DataBroken
+        If no document is left.
+    """
+    if isinstance(documents, str) and documents not in (ALL, ANSWERED):
+        raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
+    names = corpus.documents["doc_id"].to_list()
+    given = answered(corpus, predictions)
+    chosen, word = _chosen(names, given, documents, corpus)
+    if limit is not None and limit < len(chosen):
+        chosen, word = chosen[:limit], f"{word}, the first {limit}"
+    notes = {UNANSWERED: len(set(chosen) - given), LEFT_OUT: len(names) - len(chosen)}
+    notes = {note: count for note, count in notes.items() if count}
+    if len(chosen) == len(names):
+        return Part(corpus, predictions, ALL, notes)
+    digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    said = f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}"
+    gone = pl.col("doc_id").is_in(sorted(set(names) - set(chosen)))
+    kept = ~(gone & (pl.col("split") == corpus.split))
+    cut = dataclasses.replace(
+        corpus, documents=corpus.documents.filter(~gone), records=corpus.records.filter(~gone)
+    )
+    theirs = dataclasses.replace(
+        predictions, records=predictions.records.filter(kept),
+        responses=predictions.responses.filter(kept),
+    )  # fmt: skip
+    return Part(cut, theirs, said, notes)
+
+
+def _chosen(
+    names: list[str], given: set[str], documents: str | Sequence[str], corpus: Corpus
+) -> tuple[list[str], str]:
+    where = f"{corpus.benchmark}:{corpus.split}"
+    if documents == ALL:
+        return names, ALL
+    if documents == ANSWERED:
+        chosen = [name for name in names if name in given]
+        if not chosen:
+            what = f"none of the {len(names)} documents of {where} was answered"
+            raise DataBroken(what, remedy="predictions for this split, or --documents all")
+        return chosen, ANSWERED
+    wanted = set(documents)
+    if not wanted:
+        raise DataBroken("an empty list of documents", remedy="name one document at least")
+    if strange := sorted(wanted - set(names)):
+        raise _unknown(strange, names, where=where)
+    return [name for name in names if name in wanted], LISTED
+
+
+def listed(file: str | Path) -> dict[str, int]:
+    """The documents that a file names, one a line, each with its line; blank lines are skipped.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it names nothing.
+    """
+    if not Path(file).is_file():
+        remedy = "--documents all, answered, or a file with one doc_id a line"
+        raise DataMissing("no such list of documents", where=file, remedy=remedy)
+    lines = enumerate(files.read_text(file).splitlines(), start=1)
+    found = {line.strip(): number for number, line in lines if line.strip()}
+    if not found:
+        remedy = "one doc_id a line, as the benchmark spells it"
+        raise DataBroken("the list of documents is empty", where=file, remedy=remedy)
+    return found
+
+
+def check_listed(wanted: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
+    """`UnknownName` with file and line if a list, as from `listed`, names what is not there."""
+    strange = [name for name in wanted if name not in set(known)]
+    if strange:
+        raise _unknown(strange, known, where=f"{file}:{wanted[strange[0]]}")
+
+
+def _unknown(strange: list[str], known: Sequence[str], *, where: str) -> UnknownName:
+    near = get_close_matches(strange[0], known, n=1) or list(known[:3])
+    more = f", and {len(strange) - 1} more that are not there" if len(strange) > 1 else ""
+    remedy = f"a doc_id as the benchmark spells it, such as {', '.join(map(repr, near))}"
+    return UnknownName(f"unknown document {strange[0]!r}{more}", where=where, remedy=remedy)
+
+
+def part_run(evaluation: Evaluation) -> str:
+    """What a reader must know of an evaluation that is not of a whole corpus; empty otherwise.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> rows = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(50)]
+    >>> none = {name: tables.table(name, []) for name in ("cases", "scores")}
+    >>> documents = tables.table("documents", rows)
+    >>> part_run(Evaluation(documents, **none, benchmark="b", split="s", system="x",
+    ...                     notes={UNANSWERED: 42}))
+    '8 of 50 documents were answered; the rest count as missing (`--documents answered` scores \
+the 8)'
+    """
+    return told(evaluation.documents.height, evaluation.settings, evaluation.notes)
+
+
+def told(height: int, settings: dict, notes: dict[str, int]) -> str:
+    """`part_run` from what a manifest holds: the number of documents, settings and notes."""
+    sentences = []
+    if left := notes.get(LEFT_OUT):
+        which = str(settings.get("documents", "")).partition(":")[0]
+        sentences.append(f"Scored on {height} of {height + left} documents ({which})")
+    if gone := notes.get(UNANSWERED):
+        some = height - gone
+        rest = (
+            f"the rest count as missing (`--documents answered` scores the {some})"
+            if some
+            else "all of them count as missing"
+        )
+        sentences.append(f"{some} of {height} documents were answered; {rest}")
+    return ". ".join(sentences)
+
+
+def marked(evaluation: Evaluation, said: str, notes: dict[str, int]) -> Evaluation:
+    """The evaluation with the choice of documents in its settings, notes and scores."""
+    scores = evaluation.scores
+    if said != ALL:
+        scores = scores.with_columns(pl.col("settings") + f"|documents={said}")
+    return dataclasses.replace(
+        evaluation, scores=scores, settings=evaluation.settings | {"documents": said},
+        notes=evaluation.notes | notes,
+    )  # fmt: skip

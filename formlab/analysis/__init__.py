@@ -1,7 +1,7 @@
 """From gold and predictions to findings: evaluate, summarise, causes."""
 
 from formlab.analysis.both_modes import both_modes, changed_entities
-from formlab.analysis.causes import CAUSES
+from formlab.analysis.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.analysis.clicks import click_and_value, misses
 from formlab.analysis.compare import compare, evaluation_pairs
 from formlab.analysis.cross import (
@@ -39,9 +39,10 @@ from formlab.analysis.verdicts import proposals, with_verdicts
 from formlab.analysis.worst import worst
 
 __all__ = [
-    "BASELINES", "CAUSES", "agreement", "agreement_of_systems", "both_modes", "by_difficulty",
-    "by_entity", "by_screen", "chains", "changed_entities", "click_and_value", "common",
-    "compare", "curve", "difficulty", "disagreements", "evaluate", "evaluation_pairs",
+    "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "agreement", "agreement_of_systems",
+    "both_modes", "by_difficulty", "by_entity", "by_screen", "chains", "changed_entities",
+    "click_and_value", "common", "compare", "curve", "difficulty", "disagreements", "evaluate",
+    "evaluation_pairs",
     "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "findings",
     "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth", "headlines",
     "heaviest", "losses", "misses", "open_all", "open_audit", "open_compared",

@@ -1,194 +1,208 @@
-"""Why a case is wrong: one deterministic cause each, the first that holds."""
+"""Why a value differs from the gold: one deterministic cause each, in stages.
+
+The two texts tell most (`cause`). What else a document and its corpus say is used where it is
+there (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words
+of the corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
+"""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
-
 import polars as pl
 
-from formlab import text
+from formlab.analysis._evidence import Document, Words
+from formlab.analysis._pairs import cause_of
+from formlab.tables import BOX, USABLE
 
 BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
-# In the order in which they are tried.
-CAUSES = (
-    *BAD_OUTPUT, "missing", "spurious", "format_only", "sign_or_bracket", "scale_or_decimal",
-    "digit", "date_shift", "incomplete", "extra_text", "wrong_field", "wrong_row",
-    "ocr_confusion", "misclick_near", "misclick_other_field", "substitution",
-)  # fmt: skip
-# Groups of characters that look alike on a scan; each stands for its first.
-_ALIKE = (
-    "0oq",
-    "1li|!j/\\[]tf",
-    "5s$",
-    "8b&",
-    "2z",
-    "6g",
-    "9y",
-    "uv",
-    "ce",
-    ".,;:'`´’-_~",
-    "nh",
-    "kx",
-)
-_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("ii", "u"), ("li", "u"), ("lo", "b"))
-_LOOKS = str.maketrans({char: group[0] for group in _ALIKE for char in group})
-_NOT_WORD = re.compile(r"[\W_]+")
-_DIGIT = re.compile(r"\d")
-_STEP = re.compile(r"/\d+(?=/|$)")
+# From the answer as a whole to its characters, then what is not the answer's fault.
+STAGES: dict[str, tuple[str, ...]] = {
+    "answer": (*BAD_OUTPUT, "missing_document"),
+    "find": ("missed",),
+    "place": ("wrong_field", "wrong_row", "wrong_order", "misclick_near", "misclick_other_field"),
+    "extent": ("clipped", "merged"),
+    "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
+    "form": (
+        "case", "punctuation", "date_format", "number_format", "unit", "sign", "scale", "notation",
+        "date_order",
+    ),
+    "extra": ("spurious", "hallucinated"),
+    "gold": ("label_error",),
+    "reader": ("reader",),
+}  # fmt: skip
+CAUSES = tuple(cause for names in STAGES.values() for cause in names)
+STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
+WHAT_TO_TRY = {
+    "bad_json": "Use the model's JSON mode or a schema, or ask again with --retry bad.",
+    "refused": "Read the answers; reword the question, or leave the page out and say so.",
+    "truncated": "Allow longer answers, or ask for fewer fields at a time.",
+    "api_error": "Run the same command again: it asks only for what is missing.",
+    "missing_document": "Check that the document was run and that its image can be read.",
+    "missed": "Look whether the text is shaded, faint or a single character; try a larger image"
+    " scale or a lower detection threshold.",
+    "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
+    " closely.",
+    "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
+    " labels.",
+    "wrong_order": "Check the reading order of columns and tables on the page.",
+    "misclick_near": "Check the scale of the coordinates: the click is just outside the control.",
+    "misclick_other_field": "Look whether labels stand closer to the neighbouring control.",
+    "clipped": "Look at the boxes: a line break, a narrow box or a token joined with its neighbour"
+    " cuts text off.",
+    "merged": "Split tokens at the gap between label and value, or narrow the boxes.",
+    "lookalike": "Try a larger image scale, or check values against a dictionary or the field's"
+    " type.",
+    "space": "Compare without spaces, or split and join words by the gaps between their boxes.",
+    "lost_separator": "Try a larger image scale: points, slashes and hyphens are lost when strokes"
+    " are faint.",
+    "digit": "Check figures by sums, check digits or ranges; try a larger image scale.",
+    "diacritic": "Use a model for the language of the page.",
+    "characters": "Look at the crop: blurred, handwritten, crossed-out or upside-down text; switch"
+    " a text-direction classifier off to see whether it turns lines.",
+    "case": "Fold case before comparing, unless case carries meaning here.",
+    "punctuation": "Ignore punctuation in comparing, or check whether the gold keeps it"
+    " consistently.",
+    "date_format": "State the date format in the instruction, or compare parsed dates.",
+    "number_format": "State the number format in the instruction, or compare parsed numbers.",
+    "unit": "Say whether the value includes its unit or currency.",
+    "sign": "Check brackets, trailing minus signs and labels such as 'loss'.",
+    "scale": "Check headings such as 'in thousands' and the place of the decimal point.",
+    "notation": "Map marks, abbreviations and option names to one notation before comparing.",
+    "date_order": "State the order of day and month, or take it from other dates of the document.",
+    "spurious": "Say in the instruction that a blank field is to stay blank.",
+    "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
+    "label_error": "Look at the page and correct the gold: formlab review has a desk for it.",
+    "reader": "Read these fields by another rule, or have the system name its fields.",
+}  # fmt: skip
+# What is only written otherwise stays so even where the page supports the answer.
+_WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
+_PAIR_CACHE = 100_000
 
 
-@dataclass(frozen=True)
-class Fields:
-    """The gold values of one document, to see where a misplaced value belongs.
-
-    `places` maps a normalised value to the paths that hold it.
-    """
-
-    places: dict[str, tuple[str, ...]]
-
-    @classmethod
-    def of(cls, items: Iterable[tuple[str, str]]) -> Fields:
-        """From pairs of path and gold value; values without a letter or digit are left out."""
-        places: dict[str, tuple[str, ...]] = {}
-        for path, value in items:
-            key = text.normalise(value)
-            if _NOT_WORD.sub("", key):
-                places[key] = (*places.get(key, ()), path)
-        return cls(places)
-
-
-def cause(
-    gold: str,
-    pred: str,
-    *,
-    typed: bool,
-    path: str = "",
-    fields: Fields | None = None,
-) -> str:
-    """The cause of a pair of values that are not the same code points.
+def cause(gold: str, pred: str, *, right: bool = False) -> str:
+    """The cause of a difference, from the two texts alone.
 
     Parameters
     ----------
     gold, pred
-        As annotated and as emitted; neither empty.
-    typed
-        Whether the pair holds on the rung `typed` of the ladder.
-    path
-        Of the gold value, to tell another row of the same field from another field.
-    fields
-        The document's other values.
+        As annotated and as emitted; not the same.
+    right
+        Whether the pair counts as right all the same: then only how it is written can differ.
 
     Returns
     -------
     str
-        One of `CAUSES`.
+        One of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
+        goes before what its characters say, and the narrower cause before the wider.
 
     Examples
     --------
-    >>> cause("(1,200)", "1,200", typed=False)
-    'sign_or_bracket'
-    >>> cause("Total due", "Total", typed=False)
-    'incomplete'
-    >>> cause("Illinois", "lllin0is", typed=False)
-    'ocr_confusion'
+    >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
+    ('sign', 'lost_separator')
+    >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")
+    ('clipped', 'lookalike')
+    >>> cause("2022-07-01", "Jul 1, 2022", right=True)
+    'date_format'
     """
-    numbers = text.number(gold), text.number(pred)
-    numeric = None not in numbers
-    if typed or (_letters(gold) and _letters(gold) == _letters(pred) and not numeric):
-        return "format_only"
-    if numeric and (found := _number_cause(*numbers)):
-        return found
-    dates = bool(text.date(gold)) and bool(text.date(pred))
-    if not dates and _DIGIT.search(gold) and _mask(gold) == _mask(pred):
-        return "digit"
-    if dates:
-        return "date_shift"
-    return _text_cause(text.normalise(gold), text.normalise(pred), path, fields)
+    if not pred.strip():
+        return "missed"
+    if not gold.strip():
+        return "spurious"
+    return cause_of(gold, pred, right)
 
 
-def _number_cause(gold: Any, pred: Any) -> str | None:
-    if abs(gold) == abs(pred):
-        return "sign_or_bracket"
-    if gold and pred and _figures(gold) == _figures(pred):
-        return "scale_or_decimal"
-    return None
-
-
-def _text_cause(gold: str, pred: str, path: str, fields: Fields | None) -> str:
-    if pred in gold:
-        return "incomplete"
-    if gold in pred:
-        return "extra_text"
-    elsewhere = fields.places.get(pred, ()) if fields else ()
-    field = _STEP.sub("/*", path)
-    if any(_STEP.sub("/*", place) != field or field == path for place in elsewhere):
-        return "wrong_field"
-    if elsewhere:
-        return "wrong_row"
-    return "ocr_confusion" if looks(gold) == looks(pred) else "substitution"
-
-
-def looks(value: str) -> str:
-    """`value` with look-alike characters made one, white space and accents dropped.
-
-    Examples
-    --------
-    >>> looks("Modern B0OK") == looks("Modem 80Ok")
-    True
-    """
-    # `normalise` first: it orders long runs of accents, over which unicodedata takes hours.
-    plain = unicodedata.normalize("NFKD", text.normalise(value).casefold())
-    plain = "".join(
-        char for char in plain if not unicodedata.combining(char) and not char.isspace()
-    )
-    for pair, one in _PAIRS:
-        plain = plain.replace(pair, one)
-    return plain.translate(_LOOKS)
-
-
-def _letters(value: str) -> str:
-    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text.normalise(value)).casefold())
-
-
-def _mask(value: str) -> str:
-    return _DIGIT.sub("0", text.normalise(value))
-
-
-def _figures(value: Any) -> str:
-    return "".join(map(str, value.normalize().as_tuple().digits)).strip("0")
-
-
-def causes(cases: pl.DataFrame) -> list[str | None]:
+def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
     Parameters
     ----------
     cases
-        Rows of the schema CASES with outcome, status and the ladder filled in.
+        Rows of the schema CASES with outcome, status and the ladder filled in; all of a corpus,
+        since its other values are evidence. A Boolean column `has_answer` says whether a document
+        has a usable answer at all; without it, one usable row does.
+    others
+        Predictions of other systems for the same fields: doc_id, path, pred. An answer that one of
+        them gives too, against the gold, supports `label_error`. They should be independent: two
+        settings of one engine err alike.
+
+    Returns
+    -------
+    list of str or None
+        One of `CAUSES` for each row.
     """
-    golds: dict[str, list[tuple[str, str]]] = {}
-    held = cases.filter(pl.col("path").is_not_null(), pl.col("gold").is_not_null())
-    for doc_id, path, gold in held.select("doc_id", "path", "gold").iter_rows():
-        golds.setdefault(doc_id, []).append((path, gold))
-    # Of a document that is right all through they are never asked for.
-    fields = cache(lambda doc_id: Fields.of(golds.get(doc_id, ())))
-    columns = ("doc_id", "path", "gold", "pred", "status", "outcome", "exact", "typed")
+    rows = _rows(cases)
+    documents: dict[str, Document] = {}
+    for row in rows:
+        documents.setdefault(row["doc_id"], Document()).add(row)
+    words = Words(row["gold"] for row in rows if row["path"] is not None)
+    agreed = _answers(others)
+    seen: dict[tuple[str, str, bool], str] = {}
     found: list[str | None] = []
-    for doc_id, path, gold, pred, status, outcome, exact, typed in cases.select(columns).rows():
-        if exact or outcome == "unscored":
+    for row in rows:
+        if row["exact"] or row["outcome"] == "unscored":
             found.append(None)
-        elif status in BAD_OUTPUT:
-            found.append(status)
-        elif outcome in ("missing", "spurious"):
-            found.append(outcome)
-        elif path is None:
-            # Of a whole page no single cause can be named.
-            found.append("format_only" if typed else None)
+        elif row["status"] in BAD_OUTPUT:
+            found.append(row["status"])
         else:
-            found.append(cause(gold, pred, typed=bool(typed), path=path, fields=fields(doc_id)))
+            found.append(_cause(row, documents[row["doc_id"]], words, agreed, seen))
     return found
+
+
+_COLUMNS = (
+    "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed", "accepted",
+    "ambiguous", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+)  # fmt: skip
+
+
+def _rows(cases: pl.DataFrame) -> list[dict]:
+    present = [name for name in _COLUMNS if name in cases.columns]
+    lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
+    return cases.select(*present, *lacking).to_dicts()
+
+
+def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
+    if others is None:
+        return frozenset()
+    rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
+    return frozenset((doc, path, " ".join(pred.split()).casefold()) for doc, path, pred in rows)
+
+
+def _cause(
+    row: dict, document: Document, words: Words, agreed: frozenset, seen: dict
+) -> str | None:
+    right = bool(row["typed"]) or row["outcome"] == "match"
+    gold, pred = row["gold"] or "", row["pred"] or ""
+    if row["path"] is None and not right:
+        # Of a whole page no single cause can be named.
+        if row["outcome"] == "missing":
+            return "missed" if document.answered else "missing_document"
+        return "spurious" if row["outcome"] == "spurious" else None
+    if row["ambiguous"]:
+        return "date_order"
+    if right:
+        return _written(gold, pred, row["accepted"] or (), seen)
+    if not pred.strip() or row["status"] not in USABLE:
+        return document.missed(row) if document.answered else "missing_document"
+    if not gold.strip() or row["outcome"] == "spurious":
+        return document.unasked(row, words)
+    first = _pair(gold, pred, False, seen)
+    if first in _WRITTEN and first not in ("scale", "sign"):
+        return first
+    supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
+    return document.weigh(row, first, words, supported=supported)
+
+
+def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:
+    """How a right value is written otherwise, than the accepted value that is closest."""
+    found = [_pair(one, pred, True, seen) for one in (gold, *accepted) if one.strip()]
+    return next((name for name in found if name != "notation"), "notation")
+
+
+def _pair(gold: str, pred: str, right: bool, seen: dict) -> str:
+    if not pred.strip() or not gold.strip() or gold == pred:
+        return "notation"
+    key = (gold, pred, right)
+    if key not in seen:
+        if len(seen) >= _PAIR_CACHE:
+            seen.clear()
+        seen[key] = cause_of(*key)
+    return seen[key]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from formlab.analysis.causes import STAGES
 from formlab.analysis.pairing import fields
 from formlab.analysis.slices import find_slices
 from formlab.analysis.summarise import draws
@@ -142,7 +143,7 @@ def _found(
     base = {key: getattr(evaluation, key) for key in ("benchmark", "split", "system")}
     wrong = pl.col("outcome") != "match"
     # What could not be used is told by its status.
-    caused = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(STATUSES)
+    caused = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(STAGES["answer"])
     causes = asked.filter(wrong, caused)["cause"].value_counts()
     first = causes.sort("count", "cause", descending=[True, False])["cause"].first()
     looked = {

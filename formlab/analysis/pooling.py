@@ -18,7 +18,7 @@ from formlab.metrics import METRICS
 from formlab.tables import Evaluation
 
 # What was read wrongly shows more than what stands alone.
-_ALONE = ("spurious", "missing")
+_ALONE = ("spurious", "hallucinated", "missed", "missing_document")
 _ORDER = (*(name for name in CAUSES if name not in _ALONE), *_ALONE)
 
 
@@ -128,7 +128,7 @@ def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
 def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
     """The cases that cost a score, sorted by cause and within it the most alike first.
 
-    Spurious and missing values come last. Near misses tell more than values that have nothing in
+    Spurious and missed values come last. Near misses tell more than values that have nothing in
     common. A value of a document that stands in several splits comes once.
 
     Parameters
@@ -142,9 +142,9 @@ def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
     --------
     >>> case = {"benchmark": "b", "split": "s", "system": "x", "task": "entity", "path": "/a"}
     >>> rows = [case | {"doc_id": str(i), "cause": cause, "outcome": "missing"}
-    ...     for i, cause in enumerate(["missing", "digit", "missing"])]
+    ...     for i, cause in enumerate(["missed", "digit", "missed"])]
     >>> losses(tables.table("cases", rows), each=1)["cause"].to_list()
-    ['digit', 'missing']
+    ['digit', 'missed']
     """
     wrong = cases.filter(
         pl.col("path").is_not_null(),

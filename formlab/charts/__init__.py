@@ -76,7 +76,7 @@ from formlab.charts.relations import (
     relation_pairs,
 )
 from formlab.charts.ruler import difficulty_caption, difficulty_dots, ruler_note
-from formlab.charts.scores import cause_bars, ladder_lines, slice_dots
+from formlab.charts.scores import cause_bars, cause_table, ladder_lines, slice_dots
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.slices import slice_caption, slice_figures, slice_ranks, slice_table
 from formlab.charts.surface import surface_2d, surface_3d, surface_caption
@@ -102,7 +102,8 @@ from formlab.charts.words import (
 __all__ = [
     "Caption", "Card", "Cards", "Sources", "Table", "accuracy_caption", "accuracy_dots",
     "accuracy_table", "agreement_caption", "agreement_dots", "agreement_figures", "answer_bars",
-    "answer_counts", "answer_table", "can_say_table", "caption", "cause_bars", "change_bars",
+    "answer_counts", "answer_table", "can_say_table", "caption", "cause_bars", "cause_table",
+    "change_bars",
     "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
     "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
     "difference_dots", "difficulty_caption", "difficulty_dots", "each_with_and_without",

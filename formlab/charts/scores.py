@@ -6,9 +6,10 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
 from formlab.charts import theme
 from formlab.charts._output import known
-from formlab.charts.show import Caption
+from formlab.charts.show import Caption, Table
 from formlab.tables import LADDER
 
 
@@ -103,30 +104,71 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> alt.LayerChart | Caption:
 
 
 def cause_bars(cases: pl.DataFrame, *, by: str = "kind") -> alt.Chart | Caption:
-    """How many cases each cause has, most frequent on top, split by `by`."""
+    """How many cases each cause has, stage after stage and in each the most frequent on top.
+
+    A bar has the colour of its stage and a piece for each value of `by`, named with what to try
+    where the pointer rests.
+    """
+    counts = _counted(cases, "cause", by)
+    if not counts.height:
+        return _nothing("causes", by)
+    order = _counted(cases, "cause")["cause"].to_list()
+    stages = [stage for stage in STAGES if stage in set(counts["stage"])]
+    return (
+        alt.Chart(counts)
+        .mark_bar(stroke="white", strokeWidth=0.7)
+        .encode(
+            alt.X("cases:Q", title="fields"),
+            alt.Y("cause:N", title=None, sort=order),
+            alt.Color("stage:N", title="stage", sort=stages).scale(
+                theme.scale({stage: theme.STAGE_COLOURS[stage] for stage in stages})
+            ),
+            alt.Detail(f"{by}:N"),
+            tooltip=[
+                alt.Tooltip("cause:N"), alt.Tooltip("stage:N"), alt.Tooltip(f"{by}:N"),
+                alt.Tooltip("cases:Q", title="fields"), alt.Tooltip("try:N", title="what to try"),
+            ],
+        )
+        .properties(height=alt.Step(22), description=f"Fields by cause of error and {by}")
+    )  # fmt: skip
+
+
+def cause_table(cases: pl.DataFrame) -> Table | Caption:
+    """Each cause with its stage, its fields, their share of all that have one, and what to try.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> rows = [{"cause": "digit", "path": f"/{n}", "task": "text"} for n in range(3)]
+    >>> cases = tables.table("cases", [*rows, rows[0] | {"cause": "case"}])
+    >>> cause_table(cases).frame.select("stage", "cause", "cases", "share").rows()
+    [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
+    """
+    counts = _counted(cases, "cause")
+    if not counts.height:
+        return _nothing("causes", "stage")
+    shares = counts.with_columns((pl.col("cases") / pl.col("cases").sum()).alias("share"))
+    columns = ("stage", "cause", "cases", "share", "try")
+    titles = {"cases": "fields", "try": "what to try"}
+    return Table(shares.select(columns), titles=titles, digits=2)
+
+
+def _counted(cases: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Cases by cause and the like, in the order of the stages, with `stage` and `try`."""
     wrong = cases.filter(
         pl.col("cause").is_not_null(), pl.col("path").is_not_null(), pl.col("task") != "layout"
     )
-    if not wrong.height:
-        return _nothing("causes", by)
-    counts = wrong.group_by("cause", by).len("cases").sort("cause", by)
-    order = (
-        counts.group_by("cause")
-        .agg(pl.col("cases").sum())
-        .sort("cases", "cause", descending=[True, False])
-    )
-    kinds = counts[by].unique().sort().to_list()
-    return (
-        alt.Chart(counts)
-        .mark_bar()
-        .encode(
-            alt.X("cases:Q", title="fields"),
-            alt.Y("cause:N", title=None, sort=order["cause"].to_list()),
-            alt.Color(f"{by}:N", title=by).scale(theme.scale(theme.system_colours(kinds))),
-            tooltip=[alt.Tooltip("cause:N"), alt.Tooltip(f"{by}:N"), alt.Tooltip("cases:Q")],
-        )
-        .properties(height=alt.Step(22), description=f"Fields by cause of error and {by}")
-    )
+    place, stage = ({name: n for n, name in enumerate(names)} for names in (CAUSES, STAGES))
+    # A table made elsewhere may have causes of its own.
+    cause = pl.col("cause")
+    counts = wrong.group_by(by).agg(pl.len().cast(pl.Int64).alias("cases")).with_columns(
+        cause.replace_strict(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
+        cause.replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String).alias("try"),
+        cause.replace_strict(place, default=len(place), return_dtype=pl.Int64).alias("place"),
+    )  # fmt: skip
+    first = pl.col("stage").replace_strict(stage, default=len(stage), return_dtype=pl.Int64)
+    counts = counts.sort(first, -pl.col("cases"), "place", cause, *by[1:])
+    return counts.drop("place").with_columns(cause.str.replace_all("_", " "))
 
 
 def _nothing(what: str, by: str) -> Caption:

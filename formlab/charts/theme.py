@@ -14,6 +14,8 @@ import altair as alt
 import plotly.io as pio
 from plotly.io._base_renderers import MimetypeRenderer
 
+from formlab.analysis.causes import STAGE_OF
+
 MIME = "application/vnd.formlab.{}+json"
 REPORT_VARIABLE = "FORMLAB_REPORT"
 
@@ -40,15 +42,13 @@ STATUS_COLOURS = {
     "ok": "#009E73", "repaired": "#56B4E9", "bad_json": "#D55E00", "refused": "#7A4FA3",
     "truncated": "#E69F00", "api_error": "#555B66", "missing": "#CC79A7", "unscored": NEUTRAL,
 }  # fmt: skip
-# Causes of one family share a colour: output that could not be used, form, digits, place, sight.
-CAUSE_COLOURS = {
-    "bad_json": "#555B66", "refused": "#555B66", "truncated": "#555B66", "api_error": "#555B66",
-    "missing": "#CC79A7", "spurious": "#E69F00", "format_only": "#56B4E9",
-    "sign_or_bracket": "#B8860B", "scale_or_decimal": "#B8860B", "digit": "#B8860B",
-    "date_shift": "#B8860B", "incomplete": "#0072B2", "extra_text": "#0072B2",
-    "wrong_field": "#7A4FA3", "wrong_row": "#7A4FA3", "misclick_near": "#7A4FA3",
-    "misclick_other_field": "#7A4FA3", "ocr_confusion": "#009E73", "substitution": "#D55E00",
+# Causes of one stage share its colour.
+STAGE_COLOURS = {
+    "answer": "#555B66", "find": "#CC79A7", "place": "#7A4FA3", "extent": "#0072B2",
+    "characters": "#009E73", "form": "#56B4E9", "extra": "#E69F00", "gold": "#D55E00",
+    "reader": NEUTRAL,
 }  # fmt: skip
+CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 WIDTH, HEIGHT = 620, 190

@@ -43,9 +43,9 @@ def test_fields_are_judged_on_the_ladder_with_cause(evaluate):
     assert rows == {
         ("a", "/entities/0"): ("match", True, None),
         # One of eight characters differs: similarity 0.875.
-        ("a", "/entities/1"): ("mismatch", True, "substitution"),
+        ("a", "/entities/1"): ("mismatch", True, "lookalike"),
         ("a", "/entities/2"): ("match", True, None),
-        ("b", "/entities/0"): ("missing", False, "missing"),
+        ("b", "/entities/0"): ("missing", False, "missing_document"),
     }
 
 
@@ -53,7 +53,7 @@ def test_value_that_no_gold_asks_for_is_spurious(evaluate):
     case = only(
         evaluate(*FIELDS, {"doc_id": "a", "path": "/new", "value": "x"}).cases, pred_path="/new"
     )
-    assert case.select("outcome", "cause", "gold").row(0) == ("spurious", "spurious", None)
+    assert case.select("outcome", "cause", "gold").row(0) == ("spurious", "hallucinated", None)
 
 
 def test_unusable_answer_counts_as_nothing_found_and_keeps_its_text(evaluate):

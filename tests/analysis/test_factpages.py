@@ -53,7 +53,7 @@ def test_general_score_is_one_for_the_very_text_and_zero_for_none(evaluation):
 def test_wrong_facts_come_page_by_page(evaluation):
     wrong = wrong_facts(evaluation)
     assert wrong["doc_id"].to_list() == ["2", "2", "1"]
-    assert set(wrong["cause"]) == {"missing"}
+    assert set(wrong["cause"]) == {"missed"}
     assert wrong_facts(evaluation, pages=1).height == 2
     assert whole_pages(evaluation, pages=2)["doc_id"].to_list() == ["2", "1"]
     assert whole_pages(evaluation)["path"].null_count() == 2

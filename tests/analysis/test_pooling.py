@@ -49,12 +49,12 @@ def test_types_add_up_the_entities_that_have_them(splits):
 def test_losses_come_by_cause_read_ones_first_and_once_a_document(splits):
     lost = analysis.losses(analysis.pooled([*splits, *splits]).cases)
     assert lost.select("cause", "pred", "gold").rows() == [
-        ("incomplete", "Ann", "Ann Lee"),
+        ("clipped", "Ann", "Ann Lee"),
         ("spurious", "x", None),
-        ("missing", None, "6"),
-        ("missing", None, "jam"),
+        ("missed", None, "6"),
+        ("missed", None, "jam"),
     ]
-    assert analysis.losses(lost, each=1)["cause"].to_list() == ["incomplete", "spurious", "missing"]
+    assert analysis.losses(lost, each=1)["cause"].to_list() == ["clipped", "spurious", "missed"]
 
 
 def test_evaluation_of_another_benchmark_has_no_entities(evaluate):

@@ -53,12 +53,7 @@ def entity_cases(
         system=predictions.system,
         threshold=threshold,
     )
-    # What the entity's match function lets pass differs in form alone.
-    passed = (pl.col("outcome") == "match") & pl.col("cause").is_not_null()
-    return table.with_columns(
-        kinds.alias("kind"),
-        pl.when(passed).then(pl.lit("format_only")).otherwise("cause").alias("cause"),
-    )
+    return table.with_columns(kinds.alias("kind"))
 
 
 def _aligned(found: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
@@ -176,17 +171,22 @@ def _filled(
     joined = joined.join(statuses.rename({"status": "doc_status"}), on="doc_id", how="left")
     failed = pl.when(pl.col("doc_status") != "ok").then("doc_status")
     last = pl.col("pred_path").str.split("/").list.last()
-    return joined.sort("case").with_columns(
-        pl.lit(corpus.benchmark).alias("benchmark"),
-        pl.lit(corpus.split).alias("split"),
-        pl.lit("entity").alias("task"),
-        pl.coalesce("path", "pred_path").alias("path"),
-        pl.coalesce("gold_kind", "pred_kind", last).alias("kind"),
-        pl.coalesce("pred_status", failed, pl.lit("missing")).alias("status"),
-        pl.lit(None, pl.String).alias("cause"),
-    ).select(
-        pl.col(name) for name in tables.CASES if name in joined.columns or name in _ADDED
-    )  # fmt: skip
+    return (
+        joined.sort("case")
+        .with_columns(
+            pl.lit(corpus.benchmark).alias("benchmark"),
+            pl.lit(corpus.split).alias("split"),
+            pl.lit("entity").alias("task"),
+            pl.coalesce("path", "pred_path").alias("path"),
+            pl.coalesce("gold_kind", "pred_kind", last).alias("kind"),
+            pl.coalesce("pred_status", failed, pl.lit("missing")).alias("status"),
+            (pl.col("doc_status") == "ok").alias("has_answer"),
+        )
+        .select(
+            "has_answer",
+            *(name for name in tables.CASES if name in joined.columns or name in _ADDED),
+        )
+    )
 
 
-_ADDED = ("benchmark", "split", "task", "path", "kind", "status", "cause")
+_ADDED = ("benchmark", "split", "task", "path", "kind", "status")

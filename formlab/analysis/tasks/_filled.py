@@ -290,10 +290,10 @@ def _outcome(verdict: Verdict, held: str | None, *, sent: bool) -> str:
 
 
 def _missed(want: Wanted, verdict: Verdict, lines: list[Line]) -> str | None:
-    """How a click went wrong that typed the right value; `missing` where there is none."""
+    """How a click went wrong that typed the right value; `missed` where there is none."""
     if not verdict.right or verdict.clicked is not False:
         return None
     if all(math.isnan(lines[number].x) for number in verdict.lines):
-        return "missing"
+        return "missed"
     near = verdict.near == want.path or (verdict.near is None and math.isfinite(verdict.distance))
     return "misclick_near" if near else "misclick_other_field"

@@ -80,18 +80,7 @@ def _cases(rows: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFrame
     missed = rows["missed"]
     frame = judged(rows.drop("missed"), system=system, threshold=threshold)
     held = (frame["outcome"] == "mismatch") & missed.is_not_null()
-    # A value that is right as the rules have it may be written otherwise; it is not wrong.
-    unasked = (frame["outcome"] == "mismatch") & (frame["gold"] == "")
-    cause = (
-        pl.when(held)
-        .then(missed)
-        .when(unasked)
-        .then(pl.lit("spurious"))
-        .when(pl.col("outcome") == "match", pl.col("cause").is_not_null())
-        .then(pl.lit("format_only"))
-        .otherwise("cause")
-    )
-    return frame.with_columns(cause.alias("cause"))
+    return frame.with_columns(pl.when(held).then(missed).otherwise("cause").alias("cause"))
 
 
 def _scores(

@@ -146,7 +146,7 @@ def _why(value: str, written: str | None, verdict: Verdict) -> str | None:
     if None in numbers:
         return None
     same = numbers[0] == numbers[1]
-    return "format_only" if same else cause(written or "", verdict.text, typed=False)
+    return cause(written or "", verdict.text, right=same)
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -163,15 +163,8 @@ def _cases(rows: list[Row], *, system: str, threshold: float) -> pl.DataFrame:
     frame = frame.with_columns(pl.col(texts).cast(pl.String)) if texts else frame
     kinds = pl.col("kind").replace_strict(_TYPED, default="string")
     done = judged(frame.with_columns(kinds), system=system, threshold=threshold)
-    # A value that stands in its place may be written or cut otherwise; it is not wrong.
-    cause = (
-        pl.when(frame["why"].is_not_null())
-        .then(frame["why"])
-        .when(pl.col("outcome") == "match", pl.col("cause").is_not_null())
-        .then(pl.lit("format_only"))
-        .otherwise("cause")
-    )
-    return done.with_columns(frame["kind"], cause.alias("cause"))
+    cause = pl.coalesce(frame["why"], "cause").alias("cause")
+    return done.with_columns(frame["kind"], cause)
 
 
 def _scores(

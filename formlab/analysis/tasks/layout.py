@@ -20,6 +20,7 @@ from formlab.trees import Node, from_records
 RULES = "costs=depth|tree=groups,fields"
 # Of task `layout`, these say how a form is structured; words and lines say only what stands where.
 STRUCTURE = ("group", "link")
+_CAUSES = {"missing": "missed", "spurious": "spurious"}
 _OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
 _ENTITY = r"^/entities/-?\d+$"
 
@@ -86,7 +87,7 @@ def _case(edit: Edit) -> dict[str, Any]:
         "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth, "cost": edit.cost,
         "gold": edit.label if edit.gold_path is not None else None,
         "pred": edit.pred_label,
-        "cause": outcome if outcome in ("missing", "spurious") else None,
+        "cause": _CAUSES.get(outcome),
     }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
         actions.score(corpus, found, mode=mode, threshold=0.8) for mode in ("fixed", "official")
     )
     assert case(fixed, "/Date of Birth")["outcome"] == "match"
-    assert case(fixed, "/Date of Birth")["cause"] == "format_only"
+    assert case(fixed, "/Date of Birth")["cause"] == "date_format"
     assert case(official, "/Date of Birth")["outcome"] != "match"
 
 

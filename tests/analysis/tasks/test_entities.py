@@ -155,7 +155,7 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
         ("/tag/0", "/tag/0", None, "x", "spurious"),
         ("/who/1", "/who/1", None, "Bea", "unscored"),
     ]
-    assert dict(cases.select("path", "cause").rows())["/line_item/0/sum"] == "format_only"
+    assert dict(cases.select("path", "cause").rows())["/line_item/0/sum"] == "sign"
     assert dict(cases.select("path", "kind").rows())["/line_item/0/sum"] == "sum"
 
 

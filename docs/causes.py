@@ -1,0 +1,118 @@
+"""Write `docs/causes.md`: causes by stage from the code, and how far people agree, as measured.
+
+Run from the project's folder, with the real data in `../shared`: `python docs/causes.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
+
+import test_causes as measured  # noqa: E402
+
+from formlab.analysis.causes import STAGES, WHAT_TO_TRY  # noqa: E402
+
+STAGE = {
+    "answer": "The answer as a whole cannot be used.",
+    "find": "The value was not read at all.",
+    "place": "The value was read, but given to another field.",
+    "extent": "Too little or too much of the text was taken.",
+    "characters": "The right text was read, with errors in its characters.",
+    "form": "The text is the same but for how it is written.",
+    "extra": "A value was given that the gold does not ask for.",
+    "gold": "The gold is at fault.",
+    "reader": "The error may be formlab's own.",
+}
+MEANS = {
+    "bad_json": "The answer is not the JSON that was asked for.",
+    "refused": "The model declined to answer.",
+    "truncated": "The answer was cut off, or the form was left unfinished.",
+    "api_error": "The call failed.",
+    "missing_document": "There is no answer for the document.",
+    "missed": "The value stands nowhere in the output.",
+    "wrong_field": "The value belongs to another field, or stands in the output outside its field.",
+    "wrong_row": "The value belongs to the same field of another row.",
+    "wrong_order": "The text was read in another order than it stands on the page.",
+    "misclick_near": "The right value was typed just outside of its control.",
+    "misclick_other_field": "The right value was typed into another field's control.",
+    "clipped": "Part of the text is missing, or stuck to a neighbour's.",
+    "merged": "A neighbour's text was read into the field.",
+    "lookalike": "Characters were taken for others of like shape.",
+    "space": "Only white space differs, if not case as well.",
+    "lost_separator": "A separator between digits is lost: point, slash, hyphen, colon.",
+    "digit": "Only digits differ.",
+    "diacritic": "Only accents differ.",
+    "characters": "Characters differ in another way.",
+    "case": "Only upper and lower case differ.",
+    "punctuation": "Only punctuation differs, if not space and case as well.",
+    "date_format": "The same date, written otherwise.",
+    "number_format": "The same number, written otherwise.",
+    "unit": "The same number with another unit or currency, or without.",
+    "sign": "The same number with the other sign; brackets negate.",
+    "scale": "The same figures at another power of ten.",
+    "notation": "The same mark, option, abbreviation or symbol, written otherwise.",
+    "date_order": "The same date if day and month are read in the other order.",
+    "spurious": "The gold is blank or has no such field, but the text stands on the page.",
+    "hallucinated": "The value stands nowhere in the page's gold text.",
+    "label_error": "The page, other systems or the corpus's words support the answer.",
+    "reader": "Whether the field is right depends on the rule by which words belong to boxes.",
+}
+
+HEAD = """# Causes of error
+
+Every value that differs from the gold has one cause; the stage follows from it. The two texts are
+compared first. What fills the whole text (a number, an amount, a date) goes before its characters,
+and the narrower cause before the wider. Then the document and its corpus are asked, where they can
+tell: other fields' gold, boxes, the page's text, other systems' answers, words of the gold.
+`formlab.analysis.causes` is the code. This page is written by `docs/causes.py`; a test checks it.
+"""
+RULES = """
+## Where two causes fit
+
+- Differences in space, punctuation or case alone keep that cause, even where the page supports the
+  answer. Case is folded first: the cause is what remains.
+- `12.50` read as `1250` has lost its separator; that the number grew is what follows from it.
+  `1,279` read as `12.79` has as many separators as before: the scale is another.
+- `1,200` and `1200` are one number (`number_format`), `27/03/2018` and `2703/2018` are not one date
+  (`lost_separator`).
+- Of a code such as `8622042`, one digit more or less at the end is `merged` or `clipped`, not a
+  change of scale; one changed or lost inside is `digit`.
+- Day and month exchanged is `date_order`, though only digits differ.
+- A mark that is missing beside text read rightly is `notation`.
+- Where nothing is left because the text is stuck to a neighbour's, the field is `clipped`; the
+  neighbour is `merged`.
+- Words too many that lie in the field's own box are `label_error`, if no field beside it has them
+  and no other field lacks them; else `merged`.
+- A word of the gold that stands nowhere else in the corpus, read as one that does, is
+  `label_error`.
+- Of a blank gold, a word of the corpus or a figure read in its own box is `label_error`; a scribble
+  read as something is `spurious`.
+- A right value differs in form alone: what no narrower cause tells is `notation`.
+"""
+AGREEMENT = """
+## Agreement with people
+
+75 real errors of an OCR engine on FUNSD and SROIE were judged page by page by one person, who was
+sure of 62. The first column knows the two texts only; the second has the gold of the whole corpus
+and takes what was read to lie in the field's box, as it does when read by the centres of words.
+The rules were written with these errors in view, so the figures say how well they are kept, not how
+they will do elsewhere.
+
+"""
+
+
+def page(judgements: list[dict]) -> str:
+    """The whole page, from errors as `judged_by_eye` gives them."""
+    parts = [HEAD, "\n## Stages and causes\n"]
+    for stage, names in STAGES.items():
+        parts.append(f"\n### {stage}\n\n{STAGE[stage]}\n\n| cause | meaning | what to try |\n")
+        parts.append("|---|---|---|\n")
+        parts += [f"| `{name}` | {MEANS[name]} | {WHAT_TO_TRY[name]} |\n" for name in names]
+    return "".join([*parts, RULES, AGREEMENT, measured.figures(judgements), "\n"])
+
+
+if __name__ == "__main__":
+    (ROOT / "docs" / "causes.md").write_text(page(measured.judged_by_eye()), encoding="utf-8")

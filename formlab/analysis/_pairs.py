@@ -1,0 +1,363 @@
+"""The cause of a pair of values that differ, told from the two texts alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import combinations
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
+
+from formlab import text
+
+# Longer texts are compared by what they contain, not letter by letter.
+LONGEST = 2_000
+# A part of a text is taken for read there from this likeness on, of 100.
+_PART = 85
+_DIGIT = re.compile(r"[0-9]")
+_DIGITS = re.compile(r"[0-9]+")
+_NOT_WORD = re.compile(r"[\W_]+")
+_PROSE = re.compile(r"[,;:]\s")
+_BOX = "☐☑☒✓✔✗✘□■▢▣○●◯◉◻◼⬜⬛▪•"
+_MARK = re.compile(rf"[{_BOX}]|\[[ xX✓]?\]")
+# What a mark, or the empty box of one, is read as.
+_MARK_AS = frozenset("xv/√+*0oqdc口ロd✓□l|il1j[]")
+# Characters that look alike in print or on a scan, upper and lower case taken together.
+_ALIKE = (
+    "0oqdc", "ceog", "aoe", "1li|!j/\\[]t7", "tf+", "ij", "5s$8", "83b&", "b6h", "3e", "ef",
+    "2z", "6g", "9gqy", "uvy", "vw", "nhmur", "hbk", "kx", "pfr", "br", "4a", "bp",
+)  # fmt: skip
+_PAIRS = frozenset(pair for group in _ALIKE for pair in map(frozenset, combinations(group, 2)))
+_WIDE = frozenset(
+    frozenset(pair)
+    for pair in (("rn", "m"), ("vv", "w"), ("cl", "d"), ("ii", "u"), ("li", "u"), ("lo", "b"))
+)
+_UNITS = frozenset({
+    "%", "‰", "°", "°c", "°f", "pct", "percent", "kg", "g", "mg", "µg", "lb", "lbs", "oz", "km",
+    "m", "cm", "mm", "in", "inch", "inches", "ft", "yd", "mi", "l", "ml", "gal", "sec", "min",
+    "mins", "hr", "hrs", "hours", "day", "days", "week", "weeks", "month", "months", "year",
+    "years",
+})  # fmt: skip
+_AMOUNT = re.compile(r"(?P<before>[^\d(+.,-]*)(?P<number>[(+-]?[\d.,' ]*\d\)?-?)(?P<after>\D*)")
+
+
+def cause_of(gold: str, pred: str, right: bool) -> str:
+    """The cause of a difference; of a pair that counts as `right`, how it is written otherwise.
+
+    Neither text may be blank, and they differ.
+    """
+    gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
+    found = _spelling(gold, pred) or _marks(gold, pred)
+    if found:
+        return found
+    if len(gold) + len(pred) > 2 * LONGEST:
+        return "notation" if right else _contained(gold, pred) or "characters"
+    # What a mark adds is told above; here it would only hide what else differs.
+    gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
+    found = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
+    if found:
+        return found
+    return "notation" if right else _misread(gold, pred)
+
+
+def _spelling(gold: str, pred: str) -> str | None:
+    if gold.split() == pred.split():
+        # Equal but for composed characters, if not for white space.
+        return "notation" if gold == pred else "space"
+    ours, theirs = gold.casefold().split(), pred.casefold().split()
+    if ours == theirs:
+        return "case"
+    return "space" if "".join(ours) == "".join(theirs) else None
+
+
+def _marks(gold: str, pred: str) -> str | None:
+    """`notation` where only a check box, a tick or a bullet is written otherwise."""
+    ours, theirs = _unmarked(gold), _unmarked(pred)
+    if ours == gold.strip() and theirs == pred.strip():
+        return None
+    if not letters(ours) and not letters(theirs):
+        ticked = text.checked(gold), text.checked(pred)
+        return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
+    for one, other, plain in ((ours, theirs, pred), (theirs, ours, gold)):
+        if not letters(one):
+            return "notation" if plain.strip().casefold() in _MARK_AS else None
+        words = other.split()
+        for rest in (words, words[1:], words[:-1]):
+            dropped = [word for word in words if word not in rest]
+            if all(word.casefold() in _MARK_AS for word in dropped) and (
+                letters(" ".join(rest)) == letters(one)
+            ):
+                return "notation"
+    return None
+
+
+def _unmarked(value: str) -> str:
+    return " ".join(_MARK.sub(" ", value).split())
+
+
+def _values(gold: str, pred: str) -> str | None:
+    """What numbers, amounts and dates that fill the whole text say."""
+    if not _DIGIT.search(gold) or not _DIGIT.search(pred):
+        return None
+    if found := _units(gold, pred):
+        return found
+    ours, theirs = _number(gold), _number(pred)
+    if ours is not None and theirs is not None:
+        if ours == theirs:
+            return "sign" if ("+" in gold) != ("+" in pred) else "number_format"
+        if ours == -theirs:
+            return "sign"
+    dates = text.date(gold), text.date(pred)
+    if None not in dates:
+        return _dates(gold, pred)
+    return None
+
+
+def _number(value: str) -> Decimal | None:
+    found = text.number(value)
+    if found is None and (amount := text.money(value)):
+        found = amount.amount
+    return found
+
+
+def _units(gold: str, pred: str) -> str | None:
+    """`unit` where one number stands with another unit or with none."""
+    ours, theirs = _AMOUNT.fullmatch(gold.strip()), _AMOUNT.fullmatch(pred.strip())
+    if ours is None or theirs is None:
+        return None
+    if text.number(ours["number"]) != text.number(theirs["number"]):
+        return None
+    sides = [(one["before"], one["after"]) for one in (ours, theirs)]
+    changed = {
+        part.strip(" .,:").casefold()
+        for one, other in zip(*sides, strict=True)
+        for part in (one, other)
+        if letters(one) != letters(other) or _symbols(one) != _symbols(other)
+    } - {""}
+    return "unit" if changed and all(map(_is_unit, changed)) else None
+
+
+def _is_unit(word: str) -> bool:
+    if word in _UNITS or (len(word) == 1 and unicodedata.category(word) == "Sc"):
+        return True
+    amount = text.money(f"1 {word}")
+    return amount is not None and amount.currency is not None
+
+
+def _symbols(value: str) -> str:
+    return "".join(char for char in value if char in "%‰°" or unicodedata.category(char) == "Sc")
+
+
+def _dates(gold: str, pred: str) -> str | None:
+    readings = text.typed.date_readings(gold), text.typed.date_readings(pred)
+    ours, theirs = readings
+    crossed = ours == theirs[::-1] and ours[0] != ours[1]
+    if crossed and None not in ours:
+        return "date_order"
+    if not (set(ours) & set(theirs)) - {None}:
+        return None
+    same = letters(gold) == letters(pred) and separators(gold) == separators(pred)
+    return "punctuation" if same else "date_format"
+
+
+def _same_letters(gold: str, pred: str) -> str | None:
+    """What differs where letters and digits are the same."""
+    if letters(gold) != letters(pred) or not letters(gold):
+        return None if letters(gold) or letters(pred) or not _plain(gold + pred) else "punctuation"
+    ours, theirs = separators(gold), separators(pred)
+    lost, added = ours.keys() - theirs.keys(), theirs.keys() - ours.keys()
+    if lost and not added:
+        return "number_format" if _grouping(gold, lost) else "lost_separator"
+    if added and not lost:
+        if text.date(pred) and not text.date(gold):
+            # Of the two only the answer is a date: a separator is lost in the gold.
+            return "label_error"
+        if _grouping(pred, added):
+            return "number_format"
+    if ours != theirs and _scaled(gold, pred):
+        return "scale"
+    signs = _symbols(gold), _symbols(pred)
+    unit = signs[0] != signs[1] and "" in signs and _DIGIT.search(gold)
+    return "unit" if unit else "punctuation"
+
+
+def _plain(value: str) -> bool:
+    """Whether all of it is punctuation, no picture of a box or tick."""
+    return not any(unicodedata.category(char) == "So" for char in value)
+
+
+def separators(value: str) -> dict[int, str]:
+    """What stands between two digits, by the count of letters and digits before it.
+
+    A comma with a space behind it is of the sentence and separates no digits.
+
+    >>> separators("27/03 a-1"), separators("1 200")
+    ({2: '/'}, {})
+    """
+    found: dict[int, str] = {}
+    count, last, gap = 0, "", ""
+    for char in value:
+        if char.isalnum():
+            mark = "".join(_PROSE.sub("", gap).split())
+            if mark and char.isdigit() and last.isdigit():
+                found[count] = mark
+            count, last, gap = count + len(letters(char)), char, ""
+        else:
+            gap += char
+    return found
+
+
+def _grouping(value: str, places: Iterable[int]) -> bool:
+    """Whether what stands at `places` groups the thousands of a number."""
+    marks, plain = separators(value), letters(value)
+    bounds = sorted({*marks, *(m.start() for m in re.finditer(r"(?<=\d)\D", plain)), len(plain)})
+    for place in places:
+        after = next((bound for bound in bounds if bound > place), len(plain))
+        if marks[place] not in (",", "'", ".") or after - place != 3:
+            return False
+        # A dot with three digits behind it is decimal, unless more follow.
+        if marks[place] == "." and list(marks.values()).count(".") < 2:
+            return False
+    return True
+
+
+def _other_writing(gold: str, pred: str) -> str | None:
+    if letters(_bare(gold)) == letters(_bare(pred)):
+        return "diacritic"
+    ours, theirs = (unicodedata.normalize("NFKC", value) for value in (gold, pred))
+    ours, theirs = (value.replace("⁄", "/").replace("&", " and ") for value in (ours, theirs))
+    return "notation" if letters(ours) == letters(theirs) != "" else None
+
+
+def _bare(value: str) -> str:
+    parts = unicodedata.normalize("NFD", value.casefold())
+    return "".join(char for char in parts if not unicodedata.combining(char))
+
+
+def _misread(gold: str, pred: str) -> str:
+    if _scaled(gold, pred):
+        return "scale"
+    ours, theirs = squashed(gold), squashed(pred)
+    if _DIGIT.search(ours) and _DIGIT.sub("0", ours) == _DIGIT.sub("0", theirs):
+        return "digit"
+    figures = _DIGIT.search(ours) and _skeleton(ours) == _skeleton(theirs)
+    if not (figures and ours not in theirs and theirs not in ours) and (
+        found := _contained(gold, pred)
+    ):
+        return found
+    dates = None not in (text.date(gold), text.date(pred))
+    if dates or figures:
+        return "digit"
+    if all(_alike(one, other) for one, other in _changes(ours, theirs)):
+        return "lookalike"
+    return _roughly_contained(ours, theirs) or "characters"
+
+
+def _skeleton(value: str) -> str:
+    return _DIGITS.sub("0", value)
+
+
+def _scaled(gold: str, pred: str) -> bool:
+    """Whether the numbers differ by a power of ten; one digit at the end of a code is none."""
+    if not _DIGIT.search(gold) or not _DIGIT.search(pred):
+        return False
+    ours, theirs = _number(gold), _number(pred)
+    if not ours or not theirs or ours == theirs or _figures(ours) != _figures(theirs):
+        return False
+    factor = abs(ours / theirs)
+    codes = squashed(gold).isdigit() and squashed(pred).isdigit()
+    return not (codes and factor in (10, Decimal("0.1")))
+
+
+def _figures(value: Decimal | None) -> str:
+    return "".join(map(str, value.as_tuple().digits)).strip("0") if value is not None else ""
+
+
+def _contained(gold: str, pred: str) -> str | None:
+    """Whether one text holds the other: whole words in their order, or one run of characters."""
+    sizes = len(squashed(gold)), len(squashed(pred))
+    if sizes[0] == sizes[1]:
+        return None
+    words = tokens(gold), tokens(pred)
+    plain = letters(gold), letters(pred)
+    if sizes[0] > sizes[1]:
+        (whole, part), (long, short), name = words, plain, "clipped"
+    else:
+        (part, whole), (short, long), name = words, plain, "merged"
+    if part and len(part) < len(whole) and _in_order(part, whole):
+        return name
+    # One letter stands in most texts by chance.
+    telling = len(short) > 1 or (len(short) == 1 and len(long) <= 3)
+    return name if telling and len(short) < len(long) and short in long else None
+
+
+def _roughly_contained(gold: str, pred: str) -> str | None:
+    long, short = max(gold, pred, key=len), min(gold, pred, key=len)
+    name = "clipped" if long is gold else "merged"
+    if len(short) <= 2:
+        # A sign alone, read into the text beside it.
+        found = len(long) >= len(short) + 3 and _seen_in(short, long) and not letters(gold)
+        return name if found else None
+    if len(long) - len(short) < max(3, len(long) // 8):
+        return None
+    window = fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART)
+    return name if window is not None and len(short) >= 4 else None
+
+
+def _seen_in(short: str, long: str) -> bool:
+    return all(any(_alike(one, other) for other in long) for one in short)
+
+
+def _in_order(part: list[str], whole: list[str]) -> bool:
+    left = iter(whole)
+    return all(word in left for word in part)
+
+
+def _changes(gold: str, pred: str) -> list[tuple[str, str]]:
+    """The runs of characters that differ, gold beside prediction."""
+    found: list[tuple[str, str]] = []
+    joined = False
+    for tag, a, b, c, d in Levenshtein.opcodes(gold, pred):
+        if tag != "equal":
+            before = found.pop() if joined else ("", "")
+            found.append((before[0] + gold[a:b], before[1] + pred[c:d]))
+        joined = tag != "equal"
+    return found
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether a run of characters may be read as another; punctuation does not count."""
+    one, other = (_NOT_WORD.sub("", side) or side for side in (one, other))
+    if not letters(one) and not letters(other):
+        return one == other or not (set(one + other) & set("$&|"))
+    if frozenset((one, other)) in _WIDE:
+        return True
+    return len(one) == len(other) and all(
+        a == b or frozenset((a, b)) in _PAIRS for a, b in zip(one, other, strict=True)
+    )
+
+
+def letters(value: str) -> str:
+    """The letters and digits of `value`, case folded.
+
+    >>> letters("No. 7-B")
+    'no7b'
+    """
+    return _NOT_WORD.sub("", value.casefold())
+
+
+def squashed(value: str) -> str:
+    """`value` without white space, case folded."""
+    return "".join(value.casefold().split())
+
+
+def tokens(value: str) -> list[str]:
+    """The words of `value`, case folded and without punctuation.
+
+    >>> tokens("(D). Dep't")
+    ['d', 'dept']
+    """
+    return [word for word in map(letters, value.split()) if word]

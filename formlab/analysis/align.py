@@ -7,6 +7,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.analysis.causes import causes
 from formlab.analysis.fields import read_fields
+from formlab.analysis.page_text import inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
 
 # Columns of *records* under the names that *cases* has for the side they come from.
@@ -31,22 +32,69 @@ def cases(
     -------
     polars.DataFrame
         The schema CASES. Whole pages are the rows without a path. Every document of the corpus
-        is there; so are predicted values that no gold asks for (`spurious`).
+        is there; so are predicted values that no gold asks for (`spurious`). Where the predictions
+        give page text only, the fields are looked for in it (`page_text`), and what it has beyond
+        the gold text is there too, as stretches at ``/inserted/<at>``.
     dict of str to int
         Counts of what could not be compared.
     """
-    notes = {}
     claims = predictions.records.filter(pl.col("task") == "text")
     seen = predictions.records.filter(
         pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
     )
     gold = corpus.records.filter(pl.col("task") == "text")
-    if claims["path"].null_count() == claims.height and not seen.height:
-        fields = gold.filter(pl.col("path").is_not_null()).height
-        gold = gold.filter(pl.col("path").is_null())
-        notes["gold fields not scored: the predictions give page text only"] = fields
-    joined = _with_status(_join(gold, claims, seen), predictions.records)
-    return judged(joined, system=predictions.system, threshold=threshold), notes
+    notes: dict[str, int] = {}
+    joined = _join(gold, claims, seen)
+    if not seen.height and texts_only(claims):
+        joined, notes = in_page_text(joined, gold, claims)
+    elif claims["path"].null_count() == claims.height and not seen.height:
+        fields = pl.col("path").is_not_null() & pl.col("gold").is_not_null()
+        notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
+        joined = joined.filter(~fields)
+    joined = _with_status(joined, predictions.records)
+    return in_order(judged(joined, system=predictions.system, threshold=threshold), joined), notes
+
+
+def in_page_text(
+    joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Fill in what stands for each field in the text of its page, and add what is inserted there.
+
+    Parameters
+    ----------
+    joined
+        Gold records under the names of *cases*, without predictions of fields.
+    gold, claims
+        Records of both sides, those of pages among them.
+    """
+    whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
+    pages, golds = claims.filter(whole), gold.filter(whole)
+    fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
+    read, notes = read_page_text(fields, golds, pages)
+    source = pages.select("doc_id", read_status="status", read_origin="origin")
+    both = joined.join(
+        read.join(source, on="doc_id"), on=["doc_id", "path"], how="left", suffix="_read",
+        maintain_order="left",
+    )  # fmt: skip
+    blind = pl.when(~pl.col("judged")).then(pl.lit("unscored"))
+    filled = both.with_columns(
+        pl.coalesce("pred", "pred_read").alias("pred"),
+        pl.coalesce("pred_status", "read_status").alias("pred_status"),
+        pl.coalesce("pred_origin", "read_origin").alias("pred_origin"),
+        blind.alias("outcome"),
+    )
+    extra = _from_predictions(inserted(golds, pages), "spurious")
+    left = filled.drop("pred_read", "read_status", "read_origin", "judged")
+    return pl.concat([left, extra], how="diagonal_relaxed"), notes
+
+
+def in_order(cases: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the cause ``wrong_order`` where a field read right stands out of order."""
+    if "displaced" not in joined.columns:
+        return cases
+    displaced = joined["displaced"].fill_null(False)
+    cause = pl.when(displaced & pl.col("cause").is_null()).then(pl.lit("wrong_order"))
+    return cases.with_columns(cause.otherwise("cause").alias("cause"))
 
 
 def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:

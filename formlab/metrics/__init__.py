@@ -25,6 +25,7 @@ from formlab.metrics.ladder import (
     typed_accuracy,
 )
 from formlab.metrics.marking import MARKING_METRICS
+from formlab.metrics.page import PAGE_METRICS
 from formlab.metrics.relations import RELATION_METRICS
 from formlab.metrics.structure import METRICS as STRUCTURE_METRICS
 from formlab.metrics.text import (
@@ -54,6 +55,7 @@ METRICS: dict[str, Metric] = {
     "rougeL": rougeL,
     "rouge1_stem": rouge1_stem,
     "rougeL_stem": rougeL_stem,
+    **PAGE_METRICS,
     "exact_accuracy": exact_accuracy,
     "normalised_accuracy": normalised_accuracy,
     "typed_accuracy": typed_accuracy,

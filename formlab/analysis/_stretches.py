@@ -1,0 +1,315 @@
+"""Where in a text each of many values stands: one stretch each, no two of them the same.
+
+Values and text are compared without white space, in lower case, dashes and quotes made one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
+from scipy.optimize import linear_sum_assignment
+
+from formlab import text
+from formlab.text.marks import unmarked
+
+# A value of fewer characters must stand there as it is, between the ends of words.
+SHORT = 4
+# From this similarity on (1 less the edits per character of the longer), a stretch is the value;
+# shorter values resemble other words by chance, so that more is asked of them.
+LEAST, LEAST_SHORT = 0.6, 0.75
+_FEW = 8
+# Characters of a text, without white space, that are looked at; the rest is counted as cut.
+MOST = 100_000
+_TAKEN = "\0"
+
+Near = Callable[[int, int, dict[int, int]], float]
+
+
+def least(length: int) -> float:
+    """The similarity that a value of so many characters must have with its stretch."""
+    if length < SHORT:
+        return 1.0
+    return LEAST_SHORT if length < _FEW else LEAST
+
+
+def squash(value: str) -> str:
+    """`value` as it is compared.
+
+    Examples
+    --------
+    >>> squash("Dr. O’Neill – 7")
+    "dr.o'neill-7"
+    """
+    return "".join(_alike(value).split())
+
+
+def _alike(value: str) -> str:
+    plain = text.normalise(value.replace(_TAKEN, " "), ("dashes", "quotes"))
+    # A few letters become two in lower case, which would shift all that follow.
+    lower = plain.lower()
+    if len(lower) == len(plain):
+        return lower
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
+
+
+class Text:
+    """A page's text as values are looked for in it: marks and white space left out.
+
+    `squashed` is what is searched; `first` and `last` tell which of its characters begin or end a
+    word; `marks` counts the marks left out and `cut` the characters beyond `MOST`. The kinds of
+    marks in `keep` are the page's own.
+    """
+
+    def __init__(self, raw: str, *, keep: Collection[str] = ()) -> None:
+        clean = unmarked(raw, keep=keep)
+        self.marks = clean.counts
+        self._clean, self._places = clean.text, clean.places
+        alike = _alike(clean.text)
+        kept = np.flatnonzero(np.fromiter((not c.isspace() for c in alike), bool, len(alike)))
+        self.cut = max(0, len(kept) - MOST)
+        self._kept = kept[:MOST]
+        self.squashed = "".join(alike[place] for place in self._kept)
+        gap = np.diff(self._kept, prepend=-2) > 1
+        self.first, self.last = gap, np.roll(gap, -1)
+
+    def at(self, place: int) -> int:
+        """Where a character of `squashed` stands in the text as it was given."""
+        return int(self._places[self._kept[place]])
+
+    def shown(self, places: np.ndarray) -> str:
+        """The text of some characters of `squashed`: runs of it, joined by one space."""
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        cuts = [self._clean[self._kept[run[0]] : self._kept[run[-1]] + 1] for run in runs]
+        return " ".join(" ".join(cuts).split())
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The characters of `Text.squashed` that are a value; the rest of its first and last word."""
+
+    places: np.ndarray
+    before: str
+    after: str
+
+
+class _View:
+    """The part of a text that is still free: the taken characters hidden, or left out."""
+
+    def __init__(self, page: Text, free: np.ndarray, *, closed: bool) -> None:
+        self.index = np.flatnonzero(free) if closed else np.arange(len(free))
+        self.chars = [page.squashed[place] for place in self.index]
+        self.free = free[self.index].copy()
+        for place in np.flatnonzero(~self.free):
+            self.chars[place] = _TAKEN
+        self.text = "".join(self.chars)
+        taken = np.concatenate([[True], ~self.free, [True]])
+        steps = np.concatenate([[2], np.diff(self.index), [2]]) > 1
+        self.starts = page.first[self.index] | taken[:-2] | steps[:-1]
+        self.ends = page.last[self.index] | taken[2:] | steps[1:]
+
+    def take(self, start: int, end: int) -> None:
+        self.free[start:end] = False
+        self.text = self.text[:start] + _TAKEN * (end - start) + self.text[end:]
+        if start:
+            self.ends[start - 1] = True
+        if end < len(self.starts):
+            self.starts[end] = True
+
+    def exact(self, value: str, *, inside: bool) -> list[tuple[int, int]]:
+        """Where `value` stands, between ends of words unless `inside`."""
+        found, at = [], self.text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            strict = len(value) < SHORT
+            if inside or (self._edge(at, strict) and self._edge(end, strict)):
+                found.append((at, end))
+                at = self.text.find(value, end)
+            else:
+                at = self.text.find(value, at + 1)
+        return found
+
+    def _edge(self, place: int, strict: bool) -> bool:
+        if place in (0, len(self.text)) or self.starts[place] or self.ends[place - 1]:
+            return True
+        pair = self.text[place - 1 : place + 1]
+        return not (pair.isalnum() if strict else _one_word(pair))
+
+    def like(self, value: str, bar: float) -> tuple[tuple[int, int], float] | None:
+        """The stretch of whole words that is most like `value`, and its similarity."""
+        # The alignment ignores that lengths differ, so it is asked for somewhat less.
+        found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
+        if found is None or found.dest_end <= found.dest_start:
+            return None
+        begins = self._round(self.starts, found.dest_start, 0)
+        finishes = self._round(self.ends, found.dest_end - 1, 1)
+        best, score = None, bar
+        for start in {*begins, found.dest_start}:
+            for end in {*finishes, found.dest_end}:
+                piece = self.text[start:end]
+                if not piece or _TAKEN in piece:
+                    continue
+                similarity = Levenshtein.normalized_similarity(value, piece, score_cutoff=score)
+                if similarity > score or (best is None and similarity >= score):
+                    best, score = (start, end), similarity
+        return None if best is None else (best, score)
+
+    @staticmethod
+    def _round(edges: np.ndarray, place: int, add: int) -> list[int]:
+        """The nearest edges of words before and after a place, two each way."""
+        low = max(0, place - 60)
+        near = low + np.flatnonzero(edges[low : place + 60])
+        middle = int(np.searchsorted(near, place))
+        return [int(edge) + add for edge in near[max(0, middle - 2) : middle + 2]]
+
+
+def place(
+    values: Sequence[str],
+    page: Text,
+    near: Near,
+    *,
+    gold: Sequence[Stretch] | None = None,
+    bar: float = 0.0,
+) -> list[Stretch | None]:
+    """One stretch of the page's text for each value, where it has one.
+
+    The values that are most certain, by length and similarity, choose first. Equal values share
+    their places by `near`. What is not found is looked for once more in what then is free, and
+    at last as if the taken stretches were not there: lines of a field that stand apart.
+
+    Parameters
+    ----------
+    values
+        As from `squash`, not empty.
+    page
+        The text.
+    near
+        The distance of value i from a place, given the places of others; see `_shared_out`.
+    gold
+        Where each value stands in the gold text, if there is one.
+    bar
+        The least similarity, where it is higher than `least`.
+    """
+    free = np.ones(len(page.squashed), dtype=bool)
+    found: dict[int, np.ndarray] = {}
+    for inside, closed in ((False, False), (True, False), (True, True)):
+        view = _View(page, free, closed=closed)
+        left = [number for number in range(len(values)) if number not in found]
+        if not left:
+            break
+        # Pieces from all over a page resemble a value more easily.
+        asked = max(bar, LEAST_SHORT if closed else 0.0)
+        held = _sweep({n: values[n] for n in left}, view, bar=asked, inside=inside)
+        anchors = {n: int(span[0]) for n, span in found.items()}
+        for number, (start, end) in _shared_out(held, view, near, anchors).items():
+            found[number] = view.index[start:end]
+            free[found[number]] = False
+    stretches: list[Stretch | None] = [None] * len(values)
+    for number, core in found.items():
+        asked = max(bar, least(len(values[number])))
+        said = gold[number] if gold else None
+        stretches[number] = _whole(values[number], core, page, free, said, asked)
+    return stretches
+
+
+def _sweep(
+    values: dict[int, str], view: _View, *, bar: float, inside: bool
+) -> dict[tuple[int, ...], list[tuple[int, int]]]:
+    """The places that the fields of each value have together, the most certain first."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, value in values.items():
+        groups[value].append(number)
+    heap: list[tuple[float, str, list[tuple[int, int]]]] = []
+    held: dict[str, list[tuple[int, int]]] = defaultdict(list)
+
+    def offer(value: str) -> None:
+        asked = max(bar, least(len(value)))
+        if spans := view.exact(value, inside=inside and len(value) >= SHORT):
+            heapq.heappush(heap, (-float(len(value)), value, spans))
+        elif asked < 1 and (like := view.like(value, asked)):
+            heapq.heappush(heap, (-len(value) * (2 * like[1] - 1), value, [like[0]]))
+
+    for value in groups:
+        offer(value)
+    while heap:
+        _, value, spans = heapq.heappop(heap)
+        still = [span for span in spans if view.free[slice(*span)].all()]
+        if len(still) < len(spans) and not still:
+            offer(value)
+            continue
+        for span in still:
+            view.take(*span)
+        held[value] += still
+        if len(held[value]) < len(groups[value]):
+            offer(value)
+    return {tuple(groups[value]): spans for value, spans in held.items()}
+
+
+def _shared_out(
+    held: dict[tuple[int, ...], list[tuple[int, int]]],
+    view: _View,
+    near: Near,
+    anchors: dict[int, int],
+) -> dict[int, tuple[int, int]]:
+    """Which field has which of the places its value has: those nearest to the field's neighbours.
+
+    `near` is given the number of the field, a place, and the places of the fields that are known.
+    """
+    found = {}
+    open_ = []
+    for numbers, spans in held.items():
+        if len(numbers) == len(spans) == 1:
+            found[numbers[0]] = spans[0]
+        else:
+            open_.append((numbers, spans))
+    known = anchors | {n: int(view.index[span[0]]) for n, span in found.items()}
+    for numbers, spans in open_:
+        places = [int(view.index[span[0]]) for span in spans]
+        cost = np.array([[near(n, at, known) for at in places] for n in numbers])
+        for row, column in zip(*linear_sum_assignment(cost), strict=True):
+            found[numbers[row]] = spans[column]
+            known[numbers[row]] = places[column]
+    return found
+
+
+def _whole(
+    value: str, core: np.ndarray, page: Text, free: np.ndarray, gold: Stretch | None, bar: float
+) -> Stretch | None:
+    """A stretch with the rest of the words it begins and ends in, where no other has that.
+
+    Left out is what stands beside the value in the gold text too, as `RM` in `RM9.00`. None if a
+    letter or figure cut off makes it another value.
+    """
+    first, last = int(core[0]), int(core[-1])
+    start, end = first, last + 1
+    while not page.first[start]:
+        start -= 1
+    while not page.last[end - 1]:
+        end += 1
+    before, after = page.squashed[start:first], page.squashed[last + 1 : end]
+    if gold is not None and gold.before == before:
+        start = first
+    if gold is not None and gold.after == after:
+        end = last + 1
+    taken = np.flatnonzero(~free[start:first])
+    start += int(taken[-1]) + 1 if taken.size else 0
+    taken = np.flatnonzero(~free[last + 1 : end])
+    end = last + 1 + int(taken[0]) if taken.size else end
+    for low, high in ((start, end), (first, last + 1)):
+        places = np.concatenate([np.arange(low, first), core, np.arange(last + 1, high)])
+        said = "".join(page.squashed[place] for place in places)
+        if Levenshtein.normalized_similarity(value, said) >= bar:
+            cut = page.squashed[start:low][-1:] + said[:1], said[-1:] + page.squashed[high:end][:1]
+            if not any(_one_word(pair) for pair in cut):
+                return Stretch(places, before, after)
+    return None
+
+
+def _one_word(pair: str) -> bool:
+    """Whether two characters that follow each other belong to one word or one number."""
+    return len(pair) == 2 and (pair.isalpha() or pair.isdigit())

@@ -1,0 +1,112 @@
+"""A page's text without its HTML and Markdown marks, each character with its place in the text."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+# Only what cannot be the page's own: a lone `*`, `_`, `-` or `#` may be printed there. Each part
+# reads a bounded stretch or stops at the next mark, so that hostile text takes linear time.
+_MARKS = re.compile(
+    r"(?P<tag></?[a-zA-Z][^<>]*>|<!--[^<>]*-->)"
+    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});)"
+    r"|(?P<rule>^[ \t]{0,8}\|?[ \t]{0,8}:?-{3,}:?[ \t]{0,99}(?:\|[ \t|:-]*)?$)"
+    r"|(?P<heading>^[ \t]{0,3}\#{1,6}(?=[ \t]))"
+    r"|(?P<fence>^[ \t]{0,3}(?:```|~~~)[ \t]?\w{0,20}$)"
+    r"|(?P<emphasis>\*\*|(?<!_)__(?!_))"
+    r"|(?P<image>!\[(?=[^\[\]\n]{0,300}\]\())|(?P<link>\]\([^()\s]{0,2000}\))"
+    r"|(?P<escape>\\(?=[!-/:-@\[-`{-~]))"
+    r"|(?P<bar>\|)",
+    re.MULTILINE,
+)
+TITLES = {
+    "tag": "HTML tags", "entity": "HTML entities", "rule": "rules of tables",
+    "heading": "marks of headings", "fence": "code fences", "emphasis": "marks of emphasis",
+    "image": "image marks", "link": "link targets", "escape": "escapes", "bar": "table bars",
+}  # fmt: skip
+# What a text must not hold for a kind of mark to be no character of it.
+_SIGNS = {
+    "rule": ("---",), "heading": ("#",), "fence": ("```", "~~~"), "emphasis": ("**", "__"),
+    "escape": ("\\",), "bar": ("|",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unmarked:
+    """A text without marks; `places[i]` is where its character i stood; `counts` of marks."""
+
+    text: str
+    places: np.ndarray
+    counts: Counter[str]
+
+
+def own_marks(text: str) -> set[str]:
+    """The kinds of marks that a text has among its own characters.
+
+    Examples
+    --------
+    >>> sorted(own_marks("Box #1: **"))
+    ['emphasis', 'heading']
+    """
+    found = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
+    signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
+    return (found - _SIGNS.keys()) | signs
+
+
+def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
+    """`text` without tags, bars of tables, headings' and emphasis' marks; entities are read.
+
+    A tag, a bar or a rule parts words; other marks do not. Bars count as marks only in a line
+    with at least two. Kinds of marks in `keep` (of `TITLES`) stay.
+
+    Examples
+    --------
+    >>> unmarked("| **Name:** | R&amp;D |").text.split()
+    ['Name:', 'R&D']
+    >>> unmarked("# A<br>b_c * 2").counts == {"heading": 1, "tag": 1}
+    True
+    """
+    pieces: list[str] = []
+    places: list[np.ndarray] = []
+    counts: Counter[str] = Counter()
+    start = 0
+    rows = _table_rows(text)
+    for mark in _MARKS.finditer(text):
+        kind = mark.lastgroup or ""
+        if kind in keep or (kind == "bar" and not _within(rows, mark.start())):
+            continue
+        said = _said(kind, mark.group())
+        pieces += [text[start : mark.start()], said]
+        places.append(np.arange(start, mark.start()))
+        places.append(np.full(len(said), mark.start()))
+        start = mark.end()
+        counts[kind] += 1
+    pieces.append(text[start:])
+    places.append(np.arange(start, len(text)))
+    return Unmarked("".join(pieces), np.concatenate(places), counts)
+
+
+def _said(kind: str, mark: str) -> str:
+    if kind == "entity":
+        return html.unescape(mark)
+    return " " if kind in ("tag", "bar", "rule") else ""
+
+
+def _table_rows(text: str) -> np.ndarray:
+    """Start and end of the lines with at least two bars, shape (n, 2)."""
+    found, start = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.count("|") > 1:
+            found.append((start, start + len(line)))
+        start += len(line)
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _within(rows: np.ndarray, place: int) -> bool:
+    row = int(np.searchsorted(rows[:, 0], place, side="right")) - 1
+    return row >= 0 and place < rows[row, 1]

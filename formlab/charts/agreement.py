@@ -64,7 +64,7 @@ def agreement_dots(table: pl.DataFrame) -> alt.LayerChart:
     pair = pl.format("{} ~ {}", *titles)
     # Not `table["tau"].round(2)`: 0.6 is said as 0.60.
     said = table["tau"].map_elements(lambda tau: f"{tau:.2f}", return_dtype=pl.String)
-    shown = table.with_columns(pair=pair, said=pl.format("{}: τ {}", pair, said))
+    shown = table.with_columns(pair=pair, said=pl.format("τ {}: {}", said, pair))
     shown = shown.sort("tau", descending=True)
     x = alt.X("tau:Q", title="Kendall's τ").scale(domain=[-1, 1]).axis(tickCount=5)
     y = alt.Y("pair:N", sort=shown["pair"].to_list()).axis(None)

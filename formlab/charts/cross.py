@@ -303,7 +303,7 @@ def rung_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:
     if not table.height:
         return Caption("No evaluation has values on the ladder.", label="Note")
     shown = table.with_columns(
-        name=pl.format("{} on {}:{} ({})", "system", "benchmark", "split", "tasks")
+        name=pl.format("{}: {} on {}:{}", "tasks", "system", "benchmark", "split")
     )
     names = shown["name"].unique(maintain_order=True).to_list()
     key = alt.Legend(title=None, orient="top", columns=1, labelLimit=theme.PHONE)
@@ -321,7 +321,7 @@ def rung_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:
     dots = base.mark_point(opacity=1, filled=True, size=60).encode(x, y, colour, shape, tooltip=tip)
     said = "; ".join(f"{r['name']} {r['rung']} {r['value']:.3f}" for r in shown.to_dicts())
     return alt.layer(lines, dots).properties(
-        width=theme.PHONE, height=240, description=f"Ladder: {said}"
+        width=theme.PHONE - 50, height=240, description=f"Ladder: {said}"
     )
 
 

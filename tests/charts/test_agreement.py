@@ -20,7 +20,7 @@ def test_each_pair_is_stated_with_its_tau_and_can_be_of_chosen_metrics():
     caption, chart = charts.metric_agreement(table, about=["cer"])
     said = [row["said"] for rows in chart.to_dict()["datasets"].values() for row in rows
             if "said" in row]  # fmt: skip
-    assert said == ["character error rate (CER) ~ word error rate (WER): τ 0.90"]
+    assert said == ["τ 0.90: character error rate (CER) ~ word error rate (WER)"]
     assert "over the documents of x on b:s, n = 9, with 95 % intervals" in caption.text
     assert "1 more are undefined" in caption.text
     _, chart = charts.metric_agreement(table)

@@ -132,7 +132,7 @@ def test_ladder_is_a_line_for_each_evaluation(summary_of):
         rung=pl.col("metric").str.strip_suffix("_accuracy"), tasks=pl.lit("text")
     )
     chart = charts.rung_lines(shown).to_dict()
-    assert "x on b:s (text) exact 0.500; x on b:s (text) fuzzy 0.750" in chart["description"]
+    assert "text: x on b:s exact 0.500; text: x on b:s fuzzy 0.750" in chart["description"]
     assert charts.rung_lines(shown.clear()).label == "Note"
 
 

@@ -8,8 +8,6 @@ from formlab.analysis.cross import (
     agreement,
     agreement_of_systems,
     gold_facts,
-    headlines,
-    rungs,
     summaries,
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
@@ -17,6 +15,7 @@ from formlab.analysis.evaluate import evaluate
 from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
+from formlab.analysis.levels import headlines, rungs
 from formlab.analysis.overview import findings, runs, statuses
 from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings

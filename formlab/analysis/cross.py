@@ -1,4 +1,4 @@
-"""Over all benchmarks: what is reached on each level, and whether metrics agree on what is bad."""
+"""Over all benchmarks: whether metrics agree on what is bad, and on what the scores rest."""
 
 from __future__ import annotations
 
@@ -12,17 +12,8 @@ from scipy import stats
 
 from formlab import benchmarks, metrics
 from formlab.analysis.summarise import draws, summarise, tallied
-from formlab.tables import LADDER, SUMMARY, Evaluation
+from formlab.tables import SUMMARY, Evaluation
 
-# What stands for a level: the first of these that was scored, and over which slice. All of them
-# are shares of what was asked, in [0, 1], so that levels can stand beside each other.
-HEADLINES: dict[str, tuple[tuple[str, str], ...]] = {
-    "reading": (("fact_accuracy", "fields"), ("normalised_accuracy", "fields")),
-    "locating": (("click_accuracy", "fields"), ("micro_f1", "all")),
-    "structuring": (("tree_similarity", "all"), ("json_accuracy", "all")),
-    "relating": (("vqa_accuracy", "all"), ("consistency_accuracy", "all")),
-    "acting": (("value_submitted_accuracy", "fields"), ("form_completed", "all")),
-}
 AGREEMENT: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
     "other": pl.String, "unit": pl.String, "tau": pl.Float64, "ci_low": pl.Float64,
@@ -42,48 +33,6 @@ def summaries(
     """
     found = [summarise(one, resamples=resamples, seed=seed) for one in evaluations]
     return pl.concat([pl.DataFrame(schema=SUMMARY), *found])
-
-
-def headlines(summary: pl.DataFrame) -> pl.DataFrame:
-    """One score for each evaluation and level: the first of `HEADLINES` that is defined.
-
-    Parameters
-    ----------
-    summary
-        As from `summaries`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The rows of `summary` with the column `level`; a level nothing was scored for has no row.
-    """
-    order = {level: place for place, level in enumerate(HEADLINES)}
-    wanted = pl.DataFrame(
-        [
-            {"level": level, "metric": metric, "slice": part, "turn": turn}
-            for level, names in HEADLINES.items()
-            for turn, (metric, part) in enumerate(names)
-        ]
-    )
-    key = ["benchmark", "split", "system", "level"]
-    return (
-        summary.join(wanted, on=["metric", "slice"])
-        .filter(pl.col("value").is_not_nan())
-        .sort(pl.col("level").replace_strict(order, return_dtype=pl.Int64), *key[:3], "turn")
-        .unique(key, keep="first", maintain_order=True)
-        .select("level", *SUMMARY)
-    )
-
-
-def rungs(summary: pl.DataFrame) -> pl.DataFrame:
-    """Accuracy on each rung of the strictness ladder, over all fields of each evaluation."""
-    names = {f"{rung}_accuracy": rung for rung in LADDER}
-    return (
-        summary.filter(pl.col("slice") == "fields", pl.col("metric").is_in(list(names)))
-        .filter(pl.col("value").is_not_nan())
-        .with_columns(rung=pl.col("metric").replace(names))
-        .select("rung", *SUMMARY)
-    )
 
 
 def agreement(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formlab.charts import theme
+from formlab.charts.agreement import metric_agreement
 from formlab.charts.compare import (
     comparison_table,
     difference_caption,
@@ -12,13 +13,11 @@ from formlab.charts.compare import (
     systems_table,
 )
 from formlab.charts.cross import (
-    agreement_caption,
-    agreement_dots,
     can_say_table,
     headline_table,
     leaderboard,
     level_cards,
-    level_dots,
+    level_figures,
     level_points,
     published_levels,
     rung_lines,
@@ -101,29 +100,27 @@ from formlab.charts.words import (
 
 __all__ = [
     "Caption", "Card", "Cards", "Sources", "Table", "accuracy_caption", "accuracy_dots",
-    "accuracy_table", "agreement_caption", "agreement_dots", "agreement_figures", "answer_bars",
-    "answer_counts", "answer_table", "can_say_table", "caption", "cause_bars", "cause_table",
-    "change_bars",
-    "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
-    "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
-    "difference_dots", "difficulty_caption", "difficulty_dots", "each_with_and_without",
-    "edit_bars", "edit_table", "edit_trees", "entity_caption", "entity_cards", "entity_dots",
-    "fact_cards", "fault_figures", "few_shot_caption", "few_shot_chart", "filling_caption",
-    "filling_cards", "filling_dots", "filling_table", "findings_table", "flip_bars",
-    "flip_caption", "flip_table", "gap_caption", "gap_dots", "general_and_facts",
-    "headline_table", "judge_figures", "judge_tables", "ladder_lines", "leaderboard",
-    "left_out_table", "level_cards", "level_dots", "level_points", "levels_table",
-    "miss_figures", "modality_panels", "modes_table", "notes_table", "overview_cards",
-    "page_dots", "pages_table", "pairing_table", "power_dots", "proposals_caption",
-    "proposals_table", "published", "published_caption", "published_curves",
-    "published_curves_caption", "published_dots", "published_levels", "published_scores_table",
-    "rank_slopes",
-    "reading_cards", "relation_caption", "relation_cards", "relation_dots", "relation_heatmap",
-    "relation_pairs", "review_cards", "ruler_note", "rung_lines", "runs_table", "scores_by",
-    "scores_table", "size_caption", "size_dots", "slice_caption", "slice_cards", "slice_dots",
-    "slice_figures", "slice_ranks", "slice_table", "status_bars", "status_table",
-    "structure_bars", "structure_cards", "surface_2d", "surface_3d", "surface_caption",
-    "systems_table", "table_2", "text_and_facts", "theme", "with_and_without",
+    "accuracy_table", "agreement_figures", "answer_bars", "answer_counts", "answer_table",
+    "can_say_table", "caption", "cause_bars", "cause_table", "change_bars", "changes_caption",
+    "changes_table", "cited", "click_value_figures", "compare_cards", "compared_table",
+    "comparison_table", "curve_caption", "curve_lines", "difference_caption", "difference_dots",
+    "difficulty_caption", "difficulty_dots", "each_with_and_without", "edit_bars", "edit_table",
+    "edit_trees", "entity_caption", "entity_cards", "entity_dots", "fact_cards", "fault_figures",
+    "few_shot_caption", "few_shot_chart", "filling_caption", "filling_cards", "filling_dots",
+    "filling_table", "findings_table", "flip_bars", "flip_caption", "flip_table", "gap_caption",
+    "gap_dots", "general_and_facts", "headline_table", "judge_figures", "judge_tables",
+    "ladder_lines", "leaderboard", "left_out_table", "level_cards", "level_figures",
+    "level_points", "levels_table", "metric_agreement", "miss_figures", "modality_panels",
+    "modes_table", "notes_table", "overview_cards", "page_dots", "pages_table", "pairing_table",
+    "power_dots", "proposals_caption", "proposals_table", "published", "published_caption",
+    "published_curves", "published_curves_caption", "published_dots", "published_levels",
+    "published_scores_table", "rank_slopes", "reading_cards", "relation_caption",
+    "relation_cards", "relation_dots", "relation_heatmap", "relation_pairs", "review_cards",
+    "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table", "size_caption",
+    "size_dots", "slice_caption", "slice_cards", "slice_dots", "slice_figures", "slice_ranks",
+    "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
+    "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
+    "theme", "with_and_without",
 ]  # fmt: skip
 
 theme.enable()

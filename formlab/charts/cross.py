@@ -2,109 +2,246 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.cross import HEADLINES
-from formlab.benchmarks import BENCHMARKS
+from formlab.analysis.levels import LEVELS
 from formlab.charts import theme
-from formlab.charts.levels import LEVELS
-from formlab.charts.published import OWN, PUBLISHED, marked, published
+from formlab.charts._output import known
+from formlab.charts.published import ELSEWHERE, OWN, citation, marked, published, told_apart
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.charts.words import span
 from formlab.tables import LADDER
 
-# Published figures that can stand on a level's axis: shares of what was asked. Percent is divided.
-_PRINTED: tuple[tuple[str, str, dict[str, str], str, float], ...] = (
-    ("reading", "fincriticaled_table4", {}, "fact_accuracy", 1),
-    ("locating", "vrdu_table3", {"task": "mixed", "train_size": "200"}, "micro_f1", 1),
-    ("locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value", 100),
-    ("relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", 1),
-    ("acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value", 100),
+
+class _Printed(NamedTuple):
+    """Published figures of one metric: where they stand, and what of ours they equal."""
+
+    level: str
+    file: str
+    where: dict[str, str]
+    column: str
+    metric: str
+    scale: float = 1
+    # The mode in which formlab's metric is the paper's; why there is none, if there is none.
+    mode: str = "official"
+    why: str = ""
+
+
+_PRINTED = (
+    _Printed(
+        "reading", "fincriticaled_table4", {}, "fact_accuracy", "fact_accuracy",
+        why="a language model judged the facts",
+    ),
+    _Printed(
+        "locating", "vrdu_table3", {"task": "mixed", "train_size": "200"}, "micro_f1", "micro_f1"
+    ),
+    _Printed(
+        "locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value",
+        "episodic_click", 100,
+    ),
+    _Printed(
+        "structuring", "formcraft_table4", {"metric": "tree_edit_distance"}, "value",
+        "tree_edit_distance", why="a distance grows with the form, and the forms are others",
+    ),
+    _Printed(
+        "relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy",
+        mode="fixed",
+    ),
+    _Printed(
+        "relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
+        "consistency_accuracy",
+        why="the paper checks every field of a relation, formlab the dependent value alone",
+    ),
+    _Printed(
+        "acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
+        "episodic_value", 100,
+    ),
+)  # fmt: skip
+_PUBLISHED = dict.fromkeys(
+    ("level", "benchmark", "metric", "mode", "why", "name", "source"), pl.String
 )
-_POINT = dict.fromkeys(("level", "name", "metric", "kind", "source"), pl.String)
+_PUBLISHED |= {"value": pl.Float64}
+_POINT = dict.fromkeys(
+    ("level", "panel", "over", "tasks", "metric", "benchmark", "name", "kind", "source"), pl.String
+)
 _POINT |= dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64)
+_POINT |= {"n_docs": pl.Int64, "n_cases": pl.Int64, "settings": pl.String}
 
 
 def published_levels() -> pl.DataFrame:
-    """Published figures by level: `level name metric kind source value`, no intervals.
+    """Published figures by level, no intervals; `why` says why one stands beside no own value.
 
-    A level whose published figures are no shares, such as tree edit distances, has none.
+    Returns
+    -------
+    polars.DataFrame
+        `level benchmark metric mode why name source value`: `metric` is formlab's, which is the
+        paper's in that `mode`.
 
     Examples
     --------
-    >>> sorted(published_levels()["level"].unique())
-    ['acting', 'locating', 'reading', 'relating']
+    >>> sorted(published_levels().filter(why="")["metric"].unique())
+    ['episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
     """
     rows: list[dict[str, Any]] = []
-    for level, file, where, column, scale in _PRINTED:
-        named = file.partition("_")[0]
-        table = published(file)
-        if column not in table.columns:
-            table = table.filter(pl.col("metric") == column).with_columns(value=pl.col("value"))
-        for row in table.filter(*(pl.col(k) == v for k, v in where.items())).to_dicts():
-            value = row[column] if column in row else row["value"]
+    for one in _PRINTED:
+        benchmark = one.file.partition("_")[0]
+        table = published(one.file)
+        if one.column not in table.columns:
+            table = table.filter(pl.col("metric") == one.column)
+        for row in table.filter(*(pl.col(k) == v for k, v in one.where.items())).to_dicts():
+            value = row[one.column] if one.column in row else row["value"]
             part = f", {row['corpus']}" if row.get("corpus") else ""
             rows.append({
-                "level": level, "name": f"{row['system']} on {named}{part}", "kind": PUBLISHED,
-                "metric": row.get("metric") or column, "source": row["source"],
-                "value": float(value) / scale,
+                "level": one.level, "benchmark": benchmark, "metric": one.metric,
+                "mode": one.mode, "why": one.why, "name": f"{row['system']} on {benchmark}{part}",
+                "source": row["source"], "value": float(value) / one.scale,
             })  # fmt: skip
-    return pl.DataFrame(rows, schema=_POINT)
+    return pl.DataFrame(rows, schema=_PUBLISHED)
 
 
 def level_points(heads: pl.DataFrame, printed: pl.DataFrame | None = None) -> pl.DataFrame:
-    """What was measured here and what was published, on one axis for each level.
+    """What was measured here, in panels, and what was published beside what it equals.
 
     Parameters
     ----------
     heads
         As from `analysis.headlines`.
     printed
-        As from `published_levels`.
+        As from `published_levels`. A figure joins a panel of the same benchmark, metric and mode,
+        so that metric and denominator agree; `left_out` tells of the others.
     """
-    own = heads.select(
-        "level", "metric", "value", "ci_low", "ci_high",
+    own = heads.with_columns(
         name=pl.format("{} on {}:{}", "system", "benchmark", "split"),
         kind=pl.lit(OWN), source=pl.lit(None, pl.String),
     ).select(*_POINT)  # fmt: skip
-    return pl.concat([own, pl.DataFrame(schema=_POINT) if printed is None else printed])
+    if printed is None:
+        return own
+    key = ["level", "benchmark", "metric", "mode"]
+    panels = heads.select(*key, "panel", "over", "tasks").unique(maintain_order=True)
+    theirs = printed.filter(pl.col("why") == "").join(panels, on=key, maintain_order="left")
+    return pl.concat([own, theirs.with_columns(kind=pl.lit(ELSEWHERE))], how="diagonal").select(
+        pl.col(name).cast(kind) for name, kind in _POINT.items()
+    )
 
 
-def level_dots(points: pl.DataFrame, *, level: str) -> alt.LayerChart | Caption:
-    """A dot for each system on one level: filled with an interval if measured here, else open.
+def left_out(points: pl.DataFrame, printed: pl.DataFrame, *, level: str) -> Caption | None:
+    """Which published figures of a level are not drawn, and why; None if all of them are."""
+    drawn = points.filter(pl.col("kind") == ELSEWHERE)
+    rest = printed.filter(pl.col("level") == level)
+    rest = rest.join(drawn, on=["level", "benchmark", "metric"], how="anti", maintain_order="left")
+    if not rest.height:
+        return None
+    own = set(points.filter(pl.col("kind") == OWN).select("benchmark", "metric").rows())
+    said = []
+    for (name, metric, mode, why), rows in rest.group_by(
+        "benchmark", "metric", "mode", "why", maintain_order=True
+    ):
+        if not why and (name, metric) in own:
+            why = f"they equal formlab's in mode {mode}, which was not used here"
+        why = why or f"nothing here was scored by this metric on {name}"
+        said.append(f"{_said(str(metric))} of {name} ({citation(rows)}): {why}")
+    return Caption(f"Published figures left out: {'; '.join(said)}.", label="Note")
+
+
+def level_figures(
+    points: pl.DataFrame, printed: pl.DataFrame, *, level: str
+) -> list[alt.LayerChart | Caption]:
+    """A caption and a chart for each panel of a level, then what published figures are not there.
 
     Parameters
     ----------
     points
         As from `level_points`.
+    printed
+        As from `published_levels`.
     """
-    shown = points.filter(pl.col("level") == level).sort("value", "name", descending=[True, False])
-    if not shown.height:
-        return Caption(f"Nothing was scored or published for {level}.", label="Note")
-    shown = shown.with_columns(said=pl.col("metric").map_elements(_said, return_dtype=pl.String))
-    y = alt.Y("name:N", title=None, sort=shown["name"].to_list()).axis(labelLimit=260)
-    x = alt.X("value:Q", title=f"{level}: share right").scale(domain=[0, 1])
+    shown: list[alt.LayerChart | Caption] = []
+    for panel in _panels(points, level):
+        shown += [_panel_caption(panel), level_dots(panel)]
+    if not shown:
+        shown.append(Caption(f"Nothing was scored for {level} in these evaluations.", label="Note"))
+    rest = left_out(points, printed, level=level)
+    return [*shown, rest] if rest else shown
+
+
+def _panels(points: pl.DataFrame, level: str) -> list[pl.DataFrame]:
+    here = points.filter(pl.col("level") == level)
+    return here.sort("panel", maintain_order=True).partition_by("panel", maintain_order=True)
+
+
+def _panel_caption(panel: pl.DataFrame) -> Caption:
+    own = panel.filter(pl.col("kind") == OWN)
+    first = own.row(0, named=True)
+    tasks = f" of tasks {first['tasks']}" if first["tasks"] else ""
+    said = "; ".join(
+        f"{row['name']} {row['value']:.3f} ({span(row)})" for row in own.iter_rows(named=True)
+    )
+    title = _said(first["metric"])
+    text = f"{title[:1].upper()}{title[1:]}, over {first['over']}{tasks}: {said}."
+    theirs = panel.filter(pl.col("kind") == ELSEWHERE)
+    if theirs.height:
+        text += f" {told_apart(theirs)}"
+    return Caption(text, settings="; ".join(own["settings"].unique(maintain_order=True)))
+
+
+def level_dots(panel: pl.DataFrame) -> alt.LayerChart:
+    """A dot for each system of one panel: filled with its interval if measured here, else open.
+
+    Parameters
+    ----------
+    panel
+        Rows of `level_points` of one `panel`: one metric over one denominator, named on the axis.
+    """
+    first = panel.row(0, named=True)
+    entry = metrics.get(first["metric"])
+    up = entry.direction == "up"
+    shown = panel.sort("value", "name", descending=[up, False])
+    y = alt.Y("name:N", sort=shown["name"].to_list()).axis(None)
+    axis = f"{entry.title}, over {first['over']}"
+    domain = [0, 1] if entry.high == 1 else [0, max(1.0, shown["value"].max(), _top(shown))]
+    # Of two lines, or it would push the marks off a phone.
+    title = [entry.title, f"over {first['over']}"]
+    x = alt.X("value:Q", title=title).scale(domain=domain).axis(tickCount=6)
     tip = [
-        alt.Tooltip("name:N", title="system"), alt.Tooltip("said:N", title="metric"),
-        alt.Tooltip("value:Q", format=".3f"), alt.Tooltip("kind:N"),
-        alt.Tooltip("ci_low:Q", format=".3f"), alt.Tooltip("ci_high:Q", format=".3f"),
+        alt.Tooltip("name:N", title="system"), alt.Tooltip("value:Q", format=".3f"),
+        alt.Tooltip("kind:N"), alt.Tooltip("ci_low:Q", format=".3f"),
+        alt.Tooltip("ci_high:Q", format=".3f"), alt.Tooltip("n_cases:Q", title="cases"),
     ]  # fmt: skip
-    base = alt.Chart(shown)
+    base = alt.Chart(known(shown))
     spans = base.transform_filter("isValid(datum.ci_low)").mark_rule(
         strokeWidth=2, color=theme.GOLD
     )
-    dots = base.mark_point(opacity=1, strokeWidth=2).encode(x, y, *marked(), tooltip=tip)
+    spans = spans.encode(alt.X("ci_low:Q", title=title), alt.X2("ci_high:Q"), y)
+    fill, edge = marked(ELSEWHERE)
+    if ELSEWHERE not in set(shown["kind"]):
+        fill, edge = fill.legend(None), edge.legend(None)
+    else:
+        key = alt.Legend(orient="top")
+        fill, edge = fill.legend(key), edge.legend(key)
+    dots = base.mark_point(opacity=1, strokeWidth=2).encode(x, y, fill, edge, tooltip=tip)
     said = "; ".join(
         f"{row['name']} {row['value']:.3f} ({row['kind']})" for row in shown.to_dicts()
     )
-    return alt.layer(spans.encode(alt.X("ci_low:Q"), alt.X2("ci_high:Q"), y), dots).properties(
-        height=alt.Step(20), description=f"{level}: {said}"
+    return alt.layer(spans, dots, row_names(base, y, "name:N")).properties(
+        width=theme.PHONE, height=alt.Step(36),
+        description=f"{first['level']}, {axis}: {said}",
+    )  # fmt: skip
+
+
+def row_names(base: alt.Chart, y: alt.Y, name: str) -> alt.Chart:
+    """The name of each row above its mark: beside it, it would leave a phone no room for marks."""
+    words = base.mark_text(
+        align="left", baseline="bottom", dy=-7, fontSize=12, limit=theme.PHONE, color=theme.SOFT
     )
+    return words.encode(y=y, text=alt.Text(name), x=alt.value(0))
+
+
+def _top(shown: pl.DataFrame) -> float:
+    return shown["ci_high"].fill_nan(None).max() or 0.0
 
 
 def _said(name: str) -> str:
@@ -112,36 +249,35 @@ def _said(name: str) -> str:
 
 
 def leaderboard(points: pl.DataFrame) -> alt.VConcatChart | Caption:
-    """The dots of every level that has any, below each other on one axis from 0 to 1."""
-    found = [level for level in HEADLINES if points["level"].is_in([level]).any()]
-    if not found:
+    """The panels of every level below each other, each with an axis of its own metric."""
+    parts = [level_dots(panel) for level in LEVELS for panel in _panels(points, level)]
+    if not parts:
         return Caption("Nothing was scored.", label="Note")
-    # Of one width, so that the same share stands at the same place on each.
-    parts = [level_dots(points, level=level).properties(width=theme.WIDTH - 200) for level in found]
     said = "; ".join(str(part.description) for part in parts)
-    return alt.vconcat(*parts, description=said).resolve_scale(fill="shared", stroke="shared")
+    return alt.vconcat(*parts, description=said).resolve_scale(x="independent")
 
 
 def level_cards(heads: pl.DataFrame) -> Cards:
-    """The best score measured on each level, and the level that was weakest in a sentence."""
-    best = heads.sort("value", descending=True).unique("level", keep="first", maintain_order=True)
-    by_level = {row["level"]: row for row in best.to_dicts()}
+    """A score for each level and evaluation, the first of `MEASURES`; no level is set over another.
+
+    Parameters
+    ----------
+    heads
+        As from `analysis.headlines`.
+    """
+    key = ["level", "benchmark", "split", "system"]
+    firsts = heads.unique(key, keep="first", maintain_order=True)
     cards = [
-        Card(f"{level}: {_said(row['metric'])}", row["value"], _who(row))
-        for level in HEADLINES
-        if (row := by_level.get(level))
+        Card(f"{row['level']}: {_said(row['metric'])}", row["value"], _who(row))
+        for row in firsts.to_dicts()
     ]
-    if not by_level:
+    scored = [level for level in LEVELS if level in set(heads["level"])]
+    left = [level for level in LEVELS if level not in scored]
+    if not scored:
         return Cards([], finding="Nothing was scored.")
-    worst = min(by_level.values(), key=lambda row: row["value"])
-    left = [level for level in HEADLINES if level not in by_level]
-    say = (
-        f"{worst['level'].capitalize()} is the weakest level measured here: {worst['system']} "
-        f"reaches {worst['value']:.2f} of 1 on {worst['benchmark']}"
-    )
-    return Cards(
-        cards, finding=f"{say}; nothing measures {' or '.join(left)}." if left else f"{say}."
-    )
+    say = f"Scored here: {', '.join(scored)}"
+    say += f"; not scored: {', '.join(left)}. " if left else ". "
+    return Cards(cards, finding=f"{say}Levels have metrics of their own and are not ranked.")
 
 
 def _who(row: dict[str, Any]) -> str:
@@ -149,83 +285,11 @@ def _who(row: dict[str, Any]) -> str:
 
 
 def headline_table(heads: pl.DataFrame) -> Table:
-    """The score of each level and evaluation in figures."""
+    """The scores of each level and evaluation in figures, with what each is taken over."""
     titles = {"ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "cases"}
-    columns = ("level", "benchmark", "split", "system", "metric", "value", "ci_low", "ci_high")
-    return Table(heads.select(*columns, "n_docs", "n_cases"), titles=titles)
-
-
-def agreement_dots(
-    table: pl.DataFrame, *, about: Sequence[str] = (), against: Sequence[str] = ()
-) -> alt.LayerChart | Caption:
-    """Kendall's τ of pairs of metrics with its interval: 1 the same ranking, 0 none, −1 reversed.
-
-    Parameters
-    ----------
-    table
-        As from `analysis.agreement` or `analysis.agreement_of_systems`.
-    about, against
-        Only pairs of one metric of each; of any where a list is empty.
-    """
-    shown = chosen_pairs(table, about, against)
-    if not shown.height:
-        return Caption("No two metrics can be compared on these documents.", label="Note")
-    titles = [pl.col(c).map_elements(_said, return_dtype=pl.String) for c in ("metric", "other")]
-    pair = pl.format("{} ~ {}", *titles)
-    where = pl.format("{}, {}s", "benchmark", "unit")
-    shown = shown.with_columns(pair=pair, where=where).sort(
-        "where", "tau", descending=[False, True]
-    )
-    order = shown["pair"].unique(maintain_order=True).to_list()
-    names = shown["where"].unique(maintain_order=True).to_list()
-    key = alt.Legend(title=None, orient="top", columns=2)
-    colour = alt.Color("where:N", legend=key).scale(theme.scale(theme.system_colours(names)))
-    shape = alt.Shape("where:N", legend=key).scale(theme.scale(theme.system_shapes(names)))
-    x = alt.X("tau:Q", title="Kendall's τ").scale(domain=[-1, 1])
-    y = alt.Y("pair:N", title=None, sort=order).axis(labelLimit=320)
-    tip = [
-        alt.Tooltip("pair:N"), alt.Tooltip("where:N"), alt.Tooltip("tau:Q", format=".2f"),
-        alt.Tooltip("ci_low:Q", format=".2f"), alt.Tooltip("ci_high:Q", format=".2f"),
-        alt.Tooltip("p:Q", format=".3g"), alt.Tooltip("n:Q"),
-    ]  # fmt: skip
-    base = alt.Chart(shown)
-    offset = alt.YOffset("where:N") if len(names) > 1 else alt.Undefined
-    zero = alt.Chart(pl.DataFrame({"tau": [0.0]})).mark_rule(color=theme.NEUTRAL).encode(x)
-    spans = base.mark_rule(strokeWidth=2).encode(
-        alt.X("ci_low:Q"), alt.X2("ci_high:Q"), y, colour, yOffset=offset
-    )
-    dots = base.mark_point(opacity=1).encode(x, y, colour, shape, yOffset=offset, tooltip=tip)
-    said = "; ".join(f"{r['pair']} on {r['where']} {r['tau']:.2f}" for r in shown.to_dicts())
-    return alt.layer(zero, spans, dots).properties(
-        height=alt.Step(18 if len(names) > 1 else 22), description=f"Kendall's τ: {said}"
-    )
-
-
-def chosen_pairs(table: pl.DataFrame, about: Sequence[str], against: Sequence[str]) -> pl.DataFrame:
-    """The pairs of one metric of each list whose τ is defined."""
-
-    def one_of(column: str, names: Sequence[str]) -> pl.Expr:
-        return pl.col(column).is_in(list(names)) if names else pl.lit(True)
-
-    here = one_of("metric", about) & one_of("other", against)
-    there = one_of("metric", against) & one_of("other", about)
-    return table.filter(pl.col("tau").is_not_nan(), here | there)
-
-
-def agreement_caption(
-    table: pl.DataFrame, *, say: str, about: Sequence[str] = (), against: Sequence[str] = ()
-) -> Caption:
-    """A caption that names the pair that agrees least, with its τ, interval and n."""
-    shown = chosen_pairs(table, about, against).sort("tau")
-    if not shown.height:
-        return Caption(f"{say} No pair of metrics is defined on enough documents.")
-    row = shown.row(0, named=True)
-    least = (
-        f"Least alike: {_said(row['metric'])} and {_said(row['other'])} on {row['benchmark']}, "
-        f"τ {row['tau']:.2f} (95 % interval {row['ci_low']:.2f} to {row['ci_high']:.2f}, "
-        f"n = {row['n']} {row['unit']}s)."
-    )
-    return Caption(f"{say} {least}", settings="kendall_tau_b|better is higher for every metric")
+    columns = ("level", "benchmark", "split", "system", "metric", "over", "tasks", "value")
+    shown = heads.select(*columns, "ci_low", "ci_high", "n_docs", "n_cases")
+    return Table(shown, titles=titles, note="Values of different metrics do not compare.")
 
 
 def rung_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:
@@ -238,13 +302,15 @@ def rung_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:
     """
     if not table.height:
         return Caption("No evaluation has values on the ladder.", label="Note")
-    shown = table.with_columns(name=pl.format("{} on {}:{}", "system", "benchmark", "split"))
+    shown = table.with_columns(
+        name=pl.format("{}: {} on {}:{}", "tasks", "system", "benchmark", "split")
+    )
     names = shown["name"].unique(maintain_order=True).to_list()
-    key = alt.Legend(title=None, orient="top", columns=2)
+    key = alt.Legend(title=None, orient="top", columns=1, labelLimit=theme.PHONE)
     colour = alt.Color("name:N", legend=key).scale(theme.scale(theme.system_colours(names)))
     shape = alt.Shape("name:N", legend=key).scale(theme.scale(theme.system_shapes(names)))
     x = alt.X("rung:N", title="rung, strictest first", sort=list(LADDER)).axis(labelAngle=0)
-    y = alt.Y("value:Q", title="share of fields right").scale(domain=[0, 1])
+    y = alt.Y("value:Q", title="share right of the fields named").scale(domain=[0, 1])
     tip = [
         alt.Tooltip("name:N"), alt.Tooltip("rung:N"), alt.Tooltip("value:Q", format=".3f"),
         alt.Tooltip("ci_low:Q", format=".3f"), alt.Tooltip("ci_high:Q", format=".3f"),
@@ -255,25 +321,31 @@ def rung_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:
     dots = base.mark_point(opacity=1, filled=True, size=60).encode(x, y, colour, shape, tooltip=tip)
     said = "; ".join(f"{r['name']} {r['rung']} {r['value']:.3f}" for r in shown.to_dicts())
     return alt.layer(lines, dots).properties(
-        width=theme.WIDTH - 140, height=240, description=f"Ladder: {said}"
+        width=theme.PHONE - 50, height=240, description=f"Ladder: {said}"
     )
 
 
-def can_say_table(facts: pl.DataFrame) -> Table:
-    """What each benchmark can speak of and what it cannot, and on how much its scores rest.
+def can_say_table(facts: pl.DataFrame, heads: pl.DataFrame) -> Table:
+    """Which levels the evaluations at hand were scored on, and on how much their scores rest.
 
     Parameters
     ----------
     facts
         As from `analysis.gold_facts`.
+    heads
+        As from `analysis.headlines`.
     """
+    key = ["benchmark", "split"]
+    levels: dict[tuple[str, ...], set[str]] = {}
+    for benchmark, split, level in heads.select(*key, "level").rows():
+        levels.setdefault((benchmark, split), set()).add(level)
     rows = []
     for row in facts.to_dicts():
-        entry = BENCHMARKS[row["benchmark"]]
-        can = [level for level, tasks in LEVELS.items() if set(tasks) & set(entry.tasks)]
-        cannot = [level for level in LEVELS if level not in can]
-        words = {"can say": ", ".join(can), "cannot say": ", ".join(cannot) or "–"}
-        named = {key: row.pop(key) for key in ("benchmark", "split")}
+        named = {name: row.pop(name) for name in key}
+        found = levels.get(tuple(named.values()), set())
+        can = [level for level in LEVELS if level in found]
+        cannot = [level for level in LEVELS if level not in found]
+        words = {"scored here": ", ".join(can) or "–", "not scored": ", ".join(cannot) or "–"}
         del row["kinds"], row["odd"]
         rows.append(named | words | row)
     titles = {"values_a_document": "median a document", "published": "documents as published"}

@@ -12,7 +12,8 @@ from formlab.tables import Evaluation
 # What a system must be able to do for a task, from seeing a form to filling it in.
 LEVELS: dict[str, tuple[str, ...]] = {
     "reading": ("text", "marking", "visual", "cross", "fact"),
-    "locating": ("entity", "value"),
+    # A form is filled in by finding its fields, and by what is entered there.
+    "locating": ("entity", "value", "click"),
     "structuring": ("layout",),
     "relating": ("vqa", "consistency"),
     "acting": ("click",),

@@ -17,6 +17,8 @@ from formlab.errors import UnknownName
 FOLDER = Path(__file__).parents[2] / "data" / "published"
 # A published figure is an open marker; what was measured here is a filled one.
 OWN, PUBLISHED = "measured here", "published"
+# Where the forms measured here are not those of the paper, the legend says so.
+ELSEWHERE = "published, on other forms"
 
 
 def published(*names: str) -> pl.DataFrame:
@@ -93,7 +95,7 @@ def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str)
     """
     theirs = printed.filter(pl.col("metric") == metric)
     rows = [
-        {"system": row["system"], "value": row["value"], "kind": PUBLISHED}
+        {"system": row["system"], "value": row["value"], "kind": ELSEWHERE}
         for row in theirs.to_dicts()
     ]
     rows += [
@@ -114,7 +116,9 @@ def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str)
     spans = spans.encode(alt.X("ci_low:Q", title=title), alt.X2("ci_high:Q"), y)
     tip = [alt.Tooltip("system:N"), alt.Tooltip("kind:N"), alt.Tooltip("value:Q", format=".3f")]
     dots = (
-        alt.Chart(shown).mark_point(opacity=1, strokeWidth=2).encode(x, y, *marked(), tooltip=tip)
+        alt.Chart(shown)
+        .mark_point(opacity=1, strokeWidth=2)
+        .encode(x, y, *marked(ELSEWHERE), tooltip=tip)
     )
     text = f"{entry.title}: " + "; ".join(
         f"{name} ({kind}) {value:.3f}"
@@ -123,9 +127,9 @@ def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str)
     return alt.layer(spans, dots).properties(height=alt.Step(26), description=text)
 
 
-def marked() -> tuple[alt.Fill, alt.Stroke]:
-    """Channels that fill what was measured here and leave published figures open."""
-    domain = [OWN, PUBLISHED]
+def marked(theirs: str = PUBLISHED) -> tuple[alt.Fill, alt.Stroke]:
+    """Channels that fill what was measured here and leave published figures, `theirs`, open."""
+    domain = [OWN, theirs]
     fill = alt.Scale(domain=domain, range=[theme.GOLD, "transparent"])
     edge = alt.Scale(domain=domain, range=[theme.GOLD, theme.PREDICTED])
     return (

@@ -52,10 +52,12 @@ CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items(
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 WIDTH, HEIGHT = 620, 190
+# What a phone shows without scrolling.
+PHONE = 330
 HEATMAP = (420, 190)
 SURFACE_HEIGHT = 460
 CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
-_INK, _SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"
+_INK, SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"
 
 
 def in_report() -> bool:
@@ -96,7 +98,7 @@ def scale(colours: Mapping[str, str]) -> alt.Scale:
 
 
 def _config() -> alt.theme.ThemeConfig:
-    text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": _SOFT, "titleColor": _INK}
+    text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": SOFT, "titleColor": _INK}
     return {
         "config": {
             "font": FONT,
@@ -125,7 +127,7 @@ def _config() -> alt.theme.ThemeConfig:
             "point": {"size": 70, "filled": True},
             "bar": {"color": SYSTEM_COLOURS[0]},
             "line": {"strokeWidth": 2, "color": SYSTEM_COLOURS[0]},
-            "rule": {"color": _SOFT},
+            "rule": {"color": SOFT},
         }
     }
 

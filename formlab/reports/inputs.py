@@ -108,7 +108,9 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
             if isinstance(notes, dict) and set(notes) & set(part.NOTES):
                 rows = said["tables"]["documents"]["rows"]
                 sentence = part.told(rows, said["settings"], notes)
-                found.append(f"{said['system']} on {said['benchmark']}:{said['split']}: {sentence}")
+                found.append(
+                    f"{said['system']} on {said['benchmark']}:{said['split']}: {sentence}."
+                )
     return found
 
 

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import polars as pl
 import pytest
@@ -28,12 +26,6 @@ def scored(values, names=("cer", "exact_accuracy")):
         tables.table("documents", documents), tables.table("cases", cases),
         tables.table("scores", scores), "funsd", "test", "x",
     )  # fmt: skip
-
-
-def row(metric, part, value, **more):
-    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": metric}
-    bounds = {"ci_low": value, "ci_high": value}
-    return KEY | counts | bounds | {"metric": metric, "slice": part, "value": value} | more
 
 
 def test_metrics_that_rank_documents_alike_agree_though_one_falls_where_the_other_rises():
@@ -81,27 +73,6 @@ def test_published_systems_are_ranked_with_low_distances_best():
     )
     assert found["tau"][0] == pytest.approx(1 / 3)
     assert found["unit"].to_list() == ["system"]
-
-
-def test_headline_of_a_level_is_the_first_that_is_defined():
-    summary = tables.table("summary", [
-        row("normalised_accuracy", "fields", 0.5), row("normalised_accuracy", "all", 0.9),
-        row("fact_accuracy", "fields", math.nan), row("tree_similarity", "all", 0.7),
-        row("cer", "all", 0.1),
-    ])  # fmt: skip
-    heads = analysis.headlines(summary)
-    assert heads.select("level", "metric", "value").rows() == [
-        ("reading", "normalised_accuracy", 0.5), ("structuring", "tree_similarity", 0.7),
-    ]  # fmt: skip
-
-
-def test_rungs_are_those_of_all_fields():
-    summary = tables.table("summary", [
-        row("exact_accuracy", "fields", 0.5), row("exact_accuracy", "kind=a", 0.1),
-        row("fuzzy_accuracy", "fields", 0.8), row("cer", "fields", 0.1),
-    ])  # fmt: skip
-    found = analysis.rungs(summary).select("rung", "value").rows()
-    assert found == [("exact", 0.5), ("fuzzy", 0.8)]
 
 
 def test_gold_is_counted_once_a_value():

@@ -5,9 +5,10 @@ from formlab.charts.levels import LEVELS
 from formlab.tables import Evaluation
 
 
-def test_every_task_is_on_one_level():
+def test_every_task_is_on_one_level_and_a_click_on_two():
     placed = [task for members in LEVELS.values() for task in members]
-    assert sorted(placed) == sorted(tables.TASKS)
+    # A click is right where it hits its field (locating), and by what is entered there (acting).
+    assert sorted(placed) == sorted([*tables.TASKS, "click"])
 
 
 def test_every_benchmark_answers_for_some_level():

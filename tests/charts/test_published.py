@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from formlab.charts import published, published_caption, published_dots
-from formlab.charts.published import FOLDER, citation
+from formlab.charts.published import ELSEWHERE, FOLDER, citation
 from formlab.errors import UnknownName
 
 
@@ -47,7 +47,7 @@ def test_own_dot_stands_among_published_ones_best_on_top(summary_of):
     chart = published_dots(summary, printed, metric="tree_edit_distance")
     kinds = {row["system"]: row["kind"] for row in datasets(chart)}
     assert kinds.pop("x on b:s") == "measured here"
-    assert set(kinds.values()) == {"published"}
+    assert set(kinds.values()) == {ELSEWHERE}
     order = chart.to_dict()["layer"][1]["encoding"]["y"]["sort"]
     # Smaller is better: 30.20, 40, 45.15, 60.15, 76.06.
     assert order == ["Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B"]
@@ -56,7 +56,7 @@ def test_own_dot_stands_among_published_ones_best_on_top(summary_of):
 def test_published_figures_stand_alone_where_nothing_was_measured(summary_of):
     printed = published("formcraft_table4")
     rows = datasets(published_dots(summary_of(), printed, metric="tree_edit_distance"))
-    assert {row["kind"] for row in rows} == {"published"}
+    assert {row["kind"] for row in rows} == {ELSEWHERE}
     said = published_caption(summary_of(), printed, metric="tree_edit_distance", say="Trees.")
     assert said.text.startswith("Trees. Nothing was scored for it. Open markers are published")
 

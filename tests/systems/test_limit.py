@@ -2,8 +2,9 @@ import pytest
 
 from formlab import benchmarks, systems
 from formlab.errors import DataMissing
-from formlab.systems import SKIPPED, System
+from formlab.systems import SKIPPED, System, chat
 from formlab.systems._limit import first
+from tests.systems.scripted_server import serving
 
 
 def test_limit_takes_documents_that_have_an_image(shared):
@@ -36,3 +37,18 @@ def test_corpus_without_any_image_is_an_error(funsd_root, tmp_path):
         (corpus.root / image).unlink()
     with pytest.raises(DataMissing, match="no document of funsd:test has an image"):
         first(corpus, 1)
+
+
+@pytest.mark.parametrize(("shown", "asked"), [(2048, "b"), (0, "a")])
+def test_model_that_is_shown_pages_is_asked_about_those_there_are(
+    funsd_root, tmp_path, monkeypatch, shown, asked
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    corpus = benchmarks.load("funsd", root=funsd_root, split="test")
+    (corpus.root / corpus.documents["image"][0]).unlink()
+    with serving('{"entities": []}') as server:
+        settings = {"base_url": server.url, "image_limit": shown, "attempts": 1}
+        made = chat.system("chat:m").run(corpus, out=tmp_path, settings=settings, limit=1)
+    assert made.responses["doc_id"].to_list() == [asked]
+    assert made.notes.get(SKIPPED, 0) == (asked == "b")

@@ -17,6 +17,7 @@ from formlab.tables import BOX, Corpus, Evaluation, Predictions
 PAIRINGS = ("default", "label", "box", "value", "oracle")
 # The measure of each modality; see `formlab.analysis.tasks.content`.
 MEASURES = {"cer": ("textual", "visual"), "mark_f1": ("marking",), "cross_accuracy": ("cross",)}
+_SEEN = (pl.col("task") == "layout") & pl.col("kind").is_in(["word", "line"]).fill_null(False)
 SCHEMA = {
     "metric": pl.String, "pairing": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "n_docs": pl.Int64, "n_cases": pl.Int64, "n_paired": pl.Int64,
@@ -37,14 +38,16 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     Returns
     -------
     polars.DataFrame
-        A row per metric and pairing: ``default`` as in the evaluation's own scores, ``label``,
+        A row per metric and pairing: ``default`` as for the evaluation's own scores, ``label``,
         ``box``, ``value`` and ``oracle``, the least error that any pairing gives (of marks, the
-        least that was found). `n_cases` counts the values scored, `n_paired` the gold fields that
-        have a partner. `only_naming` is the share of the row's error, in [0, 1], that vanishes
-        under the oracle: the value stands in the answer under another name; NaN where there is no
-        error. An error is the CER, or 1 less the score. `lowest` and `highest` span the metric's
-        values over all pairings. ``box`` is NaN where one side has no boxes. No rows for
-        evaluations without FORMCRAFT's fields, and where the system named none.
+        least that was found). Only fields that the system named count: one that no name is paired
+        with is missed here, even where the page's words can be read under its box. `n_cases`
+        counts the values scored, `n_paired` the gold fields that have a partner. `only_naming` is
+        the share of the row's error, in [0, 1], that vanishes under the oracle: the value stands
+        in the answer under another name; NaN where there is no error. An error is the CER, or 1
+        less the score. `lowest` and `highest` span the metric's values over all pairings. ``box``
+        is NaN where one side has no boxes. No rows for evaluations without FORMCRAFT's fields,
+        and where the system named none.
 
     Examples
     --------
@@ -64,6 +67,9 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     [1.0, 0.0]
     """
     corpus, given = evaluation.corpus, evaluation.predictions
+    if given is not None:
+        # What is read under a field's box needs no name.
+        given = dataclasses.replace(given, records=given.records.filter(~_SEEN))
     if corpus is None or given is None or not _named(evaluation, given):
         return pl.DataFrame(schema=SCHEMA)
     rows = [

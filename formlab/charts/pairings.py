@@ -8,7 +8,7 @@ from formlab import metrics
 from formlab.charts._table import Table
 
 _NAMES = {
-    "default": "labels and boxes, then equal values (as in the other scores)",
+    "default": "labels and boxes, then equal values",
     "label": "labels",
     "box": "boxes",
     "value": "values",
@@ -45,5 +45,8 @@ def pairing_table(rows: pl.DataFrame) -> Table | None:
         "pairing": "fields paired by", "ci_low": "from", "ci_high": "to",
         "n_paired": "paired", "n_cases": "n", "only_naming": "share of the error only naming",
     }  # fmt: skip
-    note = "Only naming is the error that vanishes where the oracle, who knows the values, pairs."
+    note = (
+        "Of the fields that the system named. Only naming is the error that vanishes where the "
+        "oracle, who knows the values, pairs."
+    )
     return Table(shown, titles=titles, note=" ".join([note, *spans]))

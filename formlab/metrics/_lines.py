@@ -24,7 +24,7 @@ def parse_lines(output: str) -> list[Line]:
     Examples
     --------
     >>> parse_lines("[640,585] Ada Berg\\n[640, 760] First line\\nsecond line")[1]
-    Line(x=640.0, y=760.0, value='First line\\nsecond line', page=nan)
+    Line(x=640.0, y=760.0, value='First line\\nsecond line', page=nan, field=None)
     >>> parse_lines("I cannot help with that.")
     []
     """

@@ -194,3 +194,17 @@ def test_a_pairing_that_is_not_known_is_one_clear_error():
     with pytest.raises(UnknownName, match="pairing"):
         match(pl.DataFrame(), pl.DataFrame(), by="guess")
     assert set(PAIRINGS) == {"default", "label", "box", "value", "oracle"}
+
+
+def test_words_under_the_boxes_of_fields_do_not_hide_what_names_cost():
+    found = evaluated({"a": GOLD}, {"a": RENAMED})
+    place = dict(zip(tables.BOX, (0.0, 0.0, 90.0, 10.0), strict=True)) | {"page": 1}
+    word = BASE | {"doc_id": "a", "role": "prediction", "system": "m", "status": "ok"} | place
+    word |= {"task": "layout", "kind": "word", "path": "/words/0", "value": "Ada Berg"}
+    records = pl.concat([found.predictions.records, tables.table("records", [word])])
+    boxes = [pl.lit(value, tables.RECORDS[name]).alias(name) for name, value in place.items()]
+    corpus = dataclasses.replace(found.corpus, records=found.corpus.records.with_columns(boxes))
+    given = dataclasses.replace(found.predictions, records=records)
+    frame = pairings(evaluate(corpus, given), resamples=0)
+    assert of(frame, "cer")["label"] == 1
+    assert of(frame, "cer", "only_naming")["label"] == 1

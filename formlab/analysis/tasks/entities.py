@@ -38,7 +38,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         corpus, predictions, schema, found, matching, mode=mode, threshold=threshold,
         statuses=statuses,
     )  # fmt: skip
-    head = f"{corpus.benchmark}:{corpus.split}|{{metric}}|{RULES}|mode={mode}"
+    head = f"{corpus.benchmark}:{corpus.split}|{{metric}}|mode={mode}|{RULES}"
     rows = [
         *_rows(counts, schema, statuses, f"{head}|formlab={files.version()}", mode),
         *_rungs(cases, f"{head}|fuzzy>={threshold:g}|formlab={files.version()}"),

@@ -108,7 +108,7 @@ def level_dots(points: pl.DataFrame, *, level: str) -> alt.LayerChart | Caption:
 
 
 def _said(name: str) -> str:
-    return metrics.title(name) if name.removeprefix("macro_") in metrics.METRICS else name
+    return metrics.title(name) if metrics.plain(name) in metrics.METRICS else name
 
 
 def leaderboard(points: pl.DataFrame) -> alt.VConcatChart | Caption:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -98,8 +99,13 @@ def _scores(
         if name == "description_bleu":
             part, used = asked.filter(long), tallies[long]
         rules = [_RULES[name].format(place=forms[0].place)] if name in _RULES else []
+        metric = family.METRICS[name]
+        if mode == "official":
+            metric = replace(metric, need=None)
+        elif need := metric.needs("field"):
+            rules.append(need.said)
         said = settings(corpus, name, *rules, mode=mode)
-        yield score_rows(part, family.METRICS[name], used, unit="field", settings=said)
+        yield score_rows(part, metric, used, unit="field", settings=said)
         if name == "action_match_rate":
             yield _spurious(cases, forms, said)
     sizes = [len(form.fields) for form in forms]

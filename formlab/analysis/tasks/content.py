@@ -92,8 +92,10 @@ def _scores(
     corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
     def rows(cases: pl.DataFrame, name: str, tallies: np.ndarray, how: str) -> pl.DataFrame:
-        said = settings(corpus, name, "unit=field", how, *rules, mode=mode)
         metric = MARKING_METRICS.get(name) or metrics.get(name)
+        need = metric.needs("field")
+        needed = [need.said] if need else []
+        said = settings(corpus, name, "unit=field", how, *needed, *rules, mode=mode)
         return score_rows(cases, metric, tallies, unit="field", settings=said)
 
     written = part.filter(pl.col("modality").is_in(["textual", "visual"]))
@@ -112,8 +114,11 @@ def _scores(
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
         yield rows(crossed, "cross_accuracy", tallies, "constituents=typed")
+    if not part.height:
+        return
     for rung in LADDER:
         name = f"{rung}_accuracy"
         tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
-        if part.height:
-            yield rows(part, name, tallies, f"fuzzy>={threshold:g}")
+        yield rows(part, name, tallies, f"fuzzy>={threshold:g}")
+    tallies = metrics.spurious_rate.tallies(part["gold"].fill_null("").to_list(), used(part))
+    yield rows(part, "spurious_rate", tallies, "claims=not empty")

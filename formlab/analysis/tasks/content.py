@@ -46,7 +46,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
     joined = _under_boxes(_joined(gold, given), seen)
     joined = with_status(joined, predictions.records)
-    cases = judged(joined, system=predictions.system, threshold=threshold)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     part = cases.filter(pl.col("outcome") != "unscored")
     rules = [RULES, reading.RULES] if seen.height else [RULES]
     scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
@@ -119,6 +120,6 @@ def _scores(
     for rung in LADDER:
         name = f"{rung}_accuracy"
         tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
-        yield rows(part, name, tallies, f"fuzzy>={threshold:g}")
+        yield rows(part, name, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
     tallies = metrics.spurious_rate.tallies(part["gold"].fill_null("").to_list(), used(part))
     yield rows(part, "spurious_rate", tallies, "claims=not empty")

@@ -259,6 +259,11 @@ def test_a_document_shows_its_order_by_dates_that_leave_no_choice():
     )  # fmt: skip
     # b shows both; the number of d is a code; dots are day first whatever the document.
     assert text.date_orders(docs, values) == {"a": "day", "c": "month"}
+    # One that is otherwise, or shows both, is kept as it is, and outvotes nobody among twenty.
+    many = ["31/12/2020"] * 39 + ["12/31/2020", "5/6/2020"]
+    orders = text.date_orders(pl.Series(map(str, range(41))), pl.Series(many))
+    assert (orders["39"], orders["40"], len(orders)) == ("month", "day", 41)
+    assert "40" not in text.date_orders(pl.Series(map(str, range(32, 41))), pl.Series(many[32:]))
     # Three documents that agree speak for those that show none.
     agreed = ["31/12/2020", "31-1-20", "20/1/1999", "5/6/2020", None]
     assert text.date_orders(pl.Series(list("abcde")), pl.Series(agreed)) == dict.fromkeys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
@@ -12,8 +13,9 @@ from formlab.text.typed import date_readings
 Order = Literal["day", "month"]
 # Said in the settings of what is compared as dates.
 RULE = "dates=document,else corpus"
-# A corpus speaks for a document that shows no order if so many others show the same.
-_ENOUGH = 3
+# A corpus speaks for a document that shows no order if so many others show one, and such a share
+# of them the same: one date in hundreds may be misprinted.
+_ENOUGH, _SHARE = 3, 0.95
 # Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
 _NUMERIC = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
 
@@ -35,8 +37,8 @@ def date_order(texts: Iterable[str]) -> Order | None:
 def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
     """The order of day and month by document, from the dates in its values and texts.
 
-    A document that shows none has that of the corpus where at least three others show one and
-    all that do agree; else it is not in the answer, as one that shows both is not.
+    A document that shows none has that of the corpus where at least three others show one and 95 %
+    of them the same; else it is not in the answer, as one that shows both is not.
 
     Parameters
     ----------
@@ -57,10 +59,12 @@ def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
     for doc, value in dates.iter_rows():
         if shown := _shown(value.strip("./-")):
             found.setdefault(doc, set()).add(shown)
-    everywhere = set().union(*found.values())
-    if len(found) >= _ENOUGH and len(everywhere) == 1:
-        return dict.fromkeys(docs.unique().to_list(), everywhere.pop())
-    return {doc: next(iter(orders)) for doc, orders in found.items() if len(orders) == 1}
+    own = {doc: next(iter(orders)) for doc, orders in found.items() if len(orders) == 1}
+    usual = Counter(own.values()).most_common(1)
+    if len(found) < _ENOUGH or not usual or usual[0][1] < _SHARE * len(found):
+        return own
+    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in found)
+    return own | dict.fromkeys(silent, usual[0][0])
 
 
 def _shown(text: str) -> Order | None:

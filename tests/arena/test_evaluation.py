@@ -181,7 +181,7 @@ def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
 ):
     fill(tmp_path / "good", Settings("oracle"), codes=["A13", "A12"])
     done = scored(tmp_path / "good")
-    for metric in analysis.summarise(done, by=(), resamples=0)["metric"].unique():
+    for metric in done.scores["metric"].unique():
         held = only(done.scores, metric=metric)["value"].drop_nans()
         assert metric == "click_distance" or set(held) == {1.0}, metric
     assert analysis.propagation(done).height == analysis.misses(done).height == 0

@@ -215,9 +215,10 @@ def _summary(evaluation: Evaluation, options: dict[str, Any]) -> pl.DataFrame:
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     """A row per slice and metric, the mean over documents beside the pooled value."""
-    macro = pl.col("metric").is_in([n for n in summary["metric"].unique() if metrics.is_mean(n)])
+    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
+    macro = pl.col("metric").is_in(list(means))
     mean = summary.filter(macro).select(
-        "split", pl.col("metric").str.strip_prefix("macro_"), "slice", macro="value"
+        "split", pl.col("metric").replace(means), "slice", macro="value"
     )
     rows = summary.filter(~macro).join(mean, on=["split", "metric", "slice"], how="left")
     counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}

@@ -9,11 +9,11 @@ from formlab.formats import vrdu as predicted
 from .made_vrdu import make, one, put
 
 GOLD = [
-    ["who", [one("Ann Lee")]], ["day", [one("1/2/20")]],
+    ["who", [one("Ann Lee")]], ["day", [one("1/22/20")]],
     [["what", "sum"], [[one("tea"), one("(5)")]]],
     [["what", "sum"], [[one("jam"), one("6")]]],
 ]  # fmt: skip
-WHO, DAY = ["who", one("Ann Lee")], ["day", one("1/2/20")]
+WHO, DAY = ["who", one("Ann Lee")], ["day", one("1/22/20")]
 TEA = [["what", one("tea")], ["sum", one("(5)")]]
 JAM = [["what", one("jam")], ["sum", one("6")]]
 NAMES = {

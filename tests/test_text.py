@@ -8,6 +8,7 @@ import unicodedata
 from decimal import Decimal
 
 import numpy as np
+import polars as pl
 import pytest
 
 from formlab import text
@@ -189,7 +190,9 @@ def test_parsers_survive_anything():
         ("$1,200.00", "1200", "money", "nnyy"),
         ("$1,200.00", "€1200", "money", "nnnn"),
         ("Jul 1, 2022", "2022-07-01", "date", "nnyy"),
-        ("Jul 1, 2022", "7/1/22", None, "nnyy"),
+        ("Jul 1, 2022", "7/1/22", None, "nnnn"),
+        ("Jul 1, 2022", "7/31/22", None, "nnnn"),
+        ("Jul 31, 2022", "7/31/22", None, "nnyy"),
         ("a; b", "b, a", "choice", "nnyy"),
         ("a; b", "b, a", "answer", "nnnn"),
         ("yes", "☑", "checkbox", "nnyy"),
@@ -212,8 +215,81 @@ def test_swapped_day_and_month_are_two_dates():
     # Each string can mean both dates, but no one notation makes them the same.
     assert not text.ladder("12/06/2018", "06/12/2018", kind="date").typed
     assert text.ladder("12/06/2018", "12-6-18", kind="date").typed
-    assert text.ladder("12/06/2018", "2018-06-12", kind="date").typed
-    assert text.ladder("12/06/2018", "Dec 6, 2018", kind="date").typed
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "unknown", "day", "month", "swapped"),
+    [
+        # Equal under an order, and "may be equal under the other" where it is not.
+        ("2020-05-07", "07/05/2020", False, True, False, True),
+        ("12/06/2018", "2018-06-12", False, True, False, True),
+        ("12/06/2018", "Dec 6, 2018", False, False, True, True),
+        ("12/06/2018", "06/12/2018", False, False, False, True),
+        ("12/06/2018", "12/06/2018", True, True, True, False),
+        ("12/06/2018", "12-6-18", True, True, True, False),
+        ("31/12/2018", "2018-12-31", True, True, True, False),
+        ("12/31/2018", "Dec 31, 2018", True, True, True, False),
+        ("5 June 2018", "2018-06-05", True, True, True, False),
+        ("5 June 2018", "May 6, 2018", False, False, False, False),
+        ("05.06.2018", "5 June 2018", True, True, True, False),
+        ("12/06/2018", "2018-06-13", False, False, False, False),
+    ],
+)
+def test_day_and_month_are_swapped_only_where_the_document_says_which_comes_first(
+    gold, pred, unknown, day, month, swapped
+):
+    for kind in ("date", None):
+        for ours, theirs in ((gold, pred), (pred, gold)):
+            orders = {None: unknown, "day": day, "month": month}
+            for order, same in orders.items():
+                assert text.ladder(ours, theirs, kind=kind, order=order).typed == same
+            said = text.ambiguous([ours], [theirs], [kind], [()], [unknown])
+            assert said == [swapped]
+
+
+def test_values_of_another_kind_are_no_dates():
+    assert text.ambiguous(["2020-05-07"], ["07/05/2020"], ["number"], [()], [False]) == [False]
+
+
+def test_a_document_shows_its_order_by_dates_that_leave_no_choice():
+    docs = pl.Series(["a", "a", "b", "b", "c", "d", "e", "f"])
+    values = pl.Series(
+        ["31/12/2020", "1/2/20", "1/13/20", "13-1-20", "Made on 12/31/2020.", "No 5-31-12-20", None,
+         "31.12.2020"]
+    )  # fmt: skip
+    # b shows both; the number of d is a code; dots are day first whatever the document.
+    assert text.date_orders(docs, values) == {"a": "day", "c": "month"}
+    # One that is otherwise, or shows both, is kept as it is, and outvotes nobody among twenty.
+    many = ["31/12/2020"] * 39 + ["12/31/2020", "5/6/2020"]
+    orders = text.date_orders(pl.Series(map(str, range(41))), pl.Series(many))
+    assert (orders["39"], orders["40"], len(orders)) == ("month", "day", 41)
+    assert "40" not in text.date_orders(pl.Series(map(str, range(32, 41))), pl.Series(many[32:]))
+    # Three documents that agree speak for those that show none.
+    agreed = ["31/12/2020", "31-1-20", "20/1/1999", "5/6/2020", None]
+    assert text.date_orders(pl.Series(list("abcde")), pl.Series(agreed)) == dict.fromkeys(
+        "abcde", "day"
+    )
+    assert text.date_orders(pl.Series(list("abc")), pl.Series(agreed[:2] + agreed[3:4])) == {
+        "a": "day", "b": "day"
+    }  # fmt: skip
+
+
+def test_every_way_to_write_a_date_is_equal_under_its_order_and_in_the_other_only_ambiguous():
+    draw = random.Random(7)
+    for _ in range(500):
+        day = datetime.date(
+            draw.randrange(1970, 2060), draw.randrange(1, 13), draw.randrange(1, 29)
+        )
+        numeric = {"day": f"{day:%d/%m/%Y}", "month": f"{day:%m/%d/%Y}"}
+        plain = draw.choice([f"{day:%Y-%m-%d}", f"{day:%d %B %Y}", f"{day:%b %d, %Y}"])
+        order, other = draw.sample(["day", "month"], 2)
+        # Read as the document writes it, it is that date and nothing is in doubt.
+        assert text.ladder(numeric[order], plain, kind="date", order=order).typed
+        clear = max(day.day, day.month) > 12 or day.day == day.month
+        for said in (None, other):
+            typed = text.ladder(numeric[order], plain, kind="date", order=said).typed
+            assert typed == clear
+            assert text.ambiguous([numeric[order]], [plain], ["date"], [()], [typed]) == [not clear]
 
 
 def test_similarity_is_one_less_edits_over_the_longer_length():
@@ -285,6 +361,6 @@ def test_pairs_that_are_just_as_alike_as_asked_for_stay_when_the_rest_is_left_ou
     # One letter of five differs: 0.8; two of five: 0.6. 7 and 7.0 are one number, 1/3 alike.
     texts = ["abcde", "abcdx", "abcxy", "7", "7.0"]
     golds, preds, kinds = np.array([0, 0, 3]), np.array([1, 2, 4]), np.zeros(3, dtype=int)
-    held, alike = rungs(texts, golds, preds, kinds, [None], threshold=0.8, unlike=False)
+    held, alike = rungs(texts, golds, preds, kinds, [(None, None)], threshold=0.8, unlike=False)
     assert held[:, 3].tolist() == [True, False, True]
     assert alike.tolist() == pytest.approx([0.8, 0, 1 / 3])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from formlab import tables, text
@@ -52,7 +54,9 @@ def cases(
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
     joined = _with_status(joined, predictions.records)
-    return in_order(judged(joined, system=predictions.system, threshold=threshold), joined), notes
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    return in_order(done, joined), notes
 
 
 def in_page_text(
@@ -159,7 +163,13 @@ def _with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def judged(joined: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFrame:
+def judged(
+    joined: pl.DataFrame,
+    *,
+    system: str,
+    threshold: float,
+    orders: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
 
     Parameters
@@ -171,6 +181,8 @@ def judged(joined: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFra
         The run's name.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    orders
+        Which of day and month each document writes first, as from `text.date_orders`.
 
     Returns
     -------
@@ -192,14 +204,13 @@ def judged(joined: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFra
         .otherwise("outcome")
         .alias("outcome")
     )
-    rungs = text.ladders(
-        joined["gold"].to_list(),
-        joined["used"].to_list(),
-        joined["kind"].to_list(),
-        joined["accepted"].to_list(),
-        threshold=threshold,
+    sides = [joined[name].to_list() for name in ("gold", "used", "kind", "accepted")]
+    written = [(orders or {}).get(doc) for doc in joined["doc_id"]]
+    rungs = text.ladders(*sides, threshold=threshold, orders=written)
+    joined = joined.with_columns(
+        *rungs.select(*LADDER, "similarity"),
+        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean),
     )
-    joined = joined.with_columns(rungs.select(*LADDER, "similarity"))
     joined = joined.with_columns(_outcome().alias("outcome"))
     joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
     missing = [name for name in tables.CASES if name not in joined.columns]

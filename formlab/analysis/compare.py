@@ -199,8 +199,7 @@ def _better(row: dict[str, Any]) -> str | None:
     gain = row["difference"]
     if np.isnan(gain) or gain == 0:
         return None
-    name = row["metric"]
-    own = metrics.get(name if name in metrics.METRICS else name.removeprefix("macro_"))
+    own = metrics.get(metrics.plain(row["metric"]))
     return row["system_b"] if (gain > 0) == (own.direction == "up") else row["system_a"]
 
 

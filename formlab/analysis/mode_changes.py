@@ -32,6 +32,7 @@ class _Item(NamedTuple):
     path: str
     components: tuple[str | None, ...]
     forms: tuple[tuple[str, ...], ...]
+    order: str | None
 
     @property
     def text(self) -> str:
@@ -110,12 +111,12 @@ def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
         pl.concat_list("value", pl.col("accepted").fill_null([])).alias("forms")
     )
     grouped = shown.group_by("item", maintain_order=True).agg(
-        pl.col("doc", "name", "row").first(), "component", "forms"
+        pl.col("doc", "name", "row", "order").first(), "component", "forms"
     )
-    for item, doc, name, row, components, forms in grouped.iter_rows():
+    for item, doc, name, row, order, components, forms in grouped.iter_rows():
         path = paths[row] if components == [None] else "/".join(paths[row].split("/")[:3])
         texts = tuple(tuple(text or "" for text in own) for own in forms)
-        found[item] = _Item(doc, name, path, tuple(components), texts)
+        found[item] = _Item(doc, name, path, tuple(components), texts, order)
     return found
 
 
@@ -129,7 +130,7 @@ def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
         function = schema.matches.get(component or gold.name, "")
         given = [theirs[component][0]] * len(forms)
         old, new = (
-            bool(same_values(function, forms, given, mode=mode).any())
+            bool(same_values(function, forms, given, mode=mode, order=gold.order).any())
             for mode in ("official", "fixed")
         )
         if not new and not old:

@@ -61,6 +61,7 @@ def propagation(evaluation: Evaluation) -> pl.DataFrame:
     """
     rows: list[Row] = []
     fields = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
+    orders = text.date_orders(fields["doc_id"], fields["gold"])
     by_doc = fields.partition_by("doc_id", as_dict=True, maintain_order=True)
     for document in evaluation.documents.iter_rows(named=True):
         meta = json.loads(document["meta"] or "{}")
@@ -68,7 +69,8 @@ def propagation(evaluation: Evaluation) -> pl.DataFrame:
             remedy = "formlab arena score, on a folder of formlab arena fill"
             raise DataBroken(f"no log of what was done with {document['doc_id']}", remedy=remedy)
         if (key := (document["doc_id"],)) in by_doc:
-            form = _Form(by_doc[key].to_dicts(), meta, exact=evaluation.mode == "official")
+            exact, order = evaluation.mode == "official", orders.get(document["doc_id"])
+            form = _Form(by_doc[key].to_dicts(), meta, exact=exact, order=order)
             base = {key: document[key] for key in ("doc_id", "template")}
             rows += [base | row for row in form.faults()]
     return pl.DataFrame(rows, schema=_SCHEMA)
@@ -133,12 +135,12 @@ def chains(faults: pl.DataFrame) -> pl.DataFrame:
 class _Form:
     """One form filled in: its fields in order, what was done, and what they came to hold."""
 
-    def __init__(self, cases: list[Row], meta: Row, *, exact: bool) -> None:
+    def __init__(self, cases: list[Row], meta: Row, *, exact: bool, order: str | None) -> None:
         self.cases = {case["path"]: case for case in cases}
         self.lines: list[Row] = meta["lines"]
         self.content: dict[str, str] = meta["content"]
         self.when: dict[str, list[str]] = meta["when"]
-        self.exact = exact
+        self.exact, self.order = exact, order
         self.pages = {path: set() for path in self.cases}
         for page, *_, path in meta["elements"]:
             self.pages.setdefault(path, set()).add(page)
@@ -159,8 +161,9 @@ class _Form:
         if not case["gold"]:
             return not held.strip()
         rungs = text.ladder(
-            case["gold"], held, kind=case["kind"], accepted=case["accepted"] or (), threshold=0.8
-        )
+            case["gold"], held, kind=case["kind"], accepted=case["accepted"] or (),
+            threshold=0.8, order=self.order,
+        )  # fmt: skip
         if case["kind"] == DESCRIPTION:
             return rungs.fuzzy
         return rungs.exact if self.exact else rungs.typed

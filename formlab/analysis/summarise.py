@@ -43,8 +43,9 @@ def summarise(
     """The summary table of an evaluation.
 
     Each metric gets its pooled value (micro: the score of the summed tallies) and, as
-    ``macro_<metric>``, the mean over documents. The slice is ``all`` for whole documents,
-    ``fields`` for all fields together and ``column=value`` for the rest.
+    ``macro_<metric>``, the mean over documents (`formlab.metrics.mean_of`).
+    The slice is ``all`` for whole documents, ``fields`` for all fields together and
+    ``column=value`` for the rest.
 
     Parameters
     ----------
@@ -64,9 +65,10 @@ def summarise(
     polars.DataFrame
         The schema SUMMARY. The interval is NaN for fewer than two documents. `n_missing` counts
         the units (documents or fields) without a usable prediction, `n_undefined` those whose own
-        value is NaN, `n_reader` the fields whose verdict depends on the reading rule (cause
-        ``reader``), `n_ambiguous` the dates that are equal only if day and month are read in the
-        other order; all are among `n_cases`.
+        value is NaN (of a mean over documents: the documents it leaves out), `n_reader` the
+        fields whose verdict depends on the reading rule (cause ``reader``), `n_ambiguous` the
+        dates that are equal only if day and month are read in the other order; all are among
+        `n_cases`.
 
     Raises
     ------
@@ -181,15 +183,18 @@ def _metric_rows(
         "settings": group["settings"][0],
     }  # fmt: skip
     yield Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
-    if metric.view == "counts":
-        # What a scorer counts it also averages, where an average is meant (`macro_f1`).
+    mean_name = metrics.mean_of(metric.name)
+    if mean_name is None:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
     alone = len(np.unique(place)) == len(place)
-    each, where = (values, place) if alone else (metric.score(parts), np.arange(len(codes)))
-    mean = _mean_parts(each, where, len(codes))
-    labels = {"metric": f"macro_{metric.name}", "settings": base["settings"] + "|avg=macro"}
-    yield Row(base | labels, mean, ratio)
+    there = np.unique(place)
+    each, where = (values, place) if alone else (metric.score(parts[there]), there)
+    labels = {
+        "metric": mean_name, "settings": base["settings"] + "|avg=macro",
+        "n_undefined": int(np.isnan(each).sum()),
+    }  # fmt: skip
+    yield Row(base | labels, _mean_parts(each, where, len(codes)), ratio)
 
 
 def _parts(group: pl.DataFrame) -> np.ndarray:

@@ -121,7 +121,8 @@ def power_dots(comparison: pl.DataFrame, *, part: str = "fields") -> alt.LayerCh
     Metrics without an upper bound are left out: they have another scale.
     """
     bounded = [name for name, entry in metrics.METRICS.items() if entry.high == 1.0]
-    known = pl.col("metric").is_in([*bounded, *(f"macro_{name}" for name in bounded)])
+    means = filter(None, map(metrics.mean_of, bounded))
+    known = pl.col("metric").is_in([*bounded, *means])
     numbers = pl.all_horizontal(pl.col("least_difference", "difference").is_not_nan())
     shown = comparison.filter(pl.col("slice") == part, known, numbers)
     if not shown.height:

@@ -245,7 +245,7 @@ def _top(shown: pl.DataFrame) -> float:
 
 
 def _said(name: str) -> str:
-    return metrics.title(name) if name.removeprefix("macro_") in metrics.METRICS else name
+    return metrics.title(name) if metrics.plain(name) in metrics.METRICS else name
 
 
 def leaderboard(points: pl.DataFrame) -> alt.VConcatChart | Caption:

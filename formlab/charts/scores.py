@@ -184,5 +184,5 @@ def _sliced(summary: pl.DataFrame, by: str) -> pl.DataFrame:
 def _ceiling(metric: str, shown: pl.DataFrame) -> float:
     """The end of the axis: the metric's own, unless all values are far below it."""
     top = max(v for v in (*shown["value"], *shown["ci_high"], 0.0) if v == v)
-    own = metrics.get(metric.removeprefix("macro_")).high
+    own = metrics.get(metrics.plain(metric)).high
     return own if own is not None and top > own / 2 else top * 1.1

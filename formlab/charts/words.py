@@ -59,7 +59,7 @@ def caption(
 
 def _over(part: str, metric: str) -> str:
     if part == "all":
-        units = metrics.get(metric.removeprefix("macro_")).units
+        units = metrics.get(metrics.plain(metric)).units
         return _WHOLES.get(units[0], "all documents")
     return "all fields" if part == "fields" else part
 
@@ -98,10 +98,11 @@ def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None =
     """
     rows = tables.only(summary, slice=part)
     if unit is not None:
-        names = [name for name, metric in metrics.METRICS.items() if unit in metric.units]
-        rows = rows.filter(pl.col("metric").str.strip_prefix("macro_").is_in(names))
-    macro = pl.col("metric").is_in([n for n in rows["metric"].unique() if metrics.is_mean(n)])
-    mean = rows.filter(macro).select(pl.col("metric").str.strip_prefix("macro_"), macro="value")
+        chosen = [n for n in rows["metric"].unique() if unit in metrics.get(metrics.plain(n)).units]
+        rows = rows.filter(pl.col("metric").is_in(chosen))
+    means = {n: metrics.plain(n) for n in rows["metric"].unique() if metrics.is_mean(n)}
+    macro = pl.col("metric").is_in(list(means))
+    mean = rows.filter(macro).select(pl.col("metric").replace(means), macro="value")
     shown = rows.filter(~macro).join(mean, on="metric", how="left")
     titles = {"value": "pooled", "macro": "mean of documents", "ci_low": "low", "ci_high": "high"}
     titles |= {"n_docs": "documents", "n_cases": "cases", "n_missing": "missing"}

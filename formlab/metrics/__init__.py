@@ -36,6 +36,7 @@ from formlab.metrics.text import (
     rouge1_stem,
     rougeL,
     rougeL_stem,
+    spurious_rate,
     wer,
 )
 from formlab.metrics.tree import (
@@ -60,6 +61,7 @@ METRICS: dict[str, Metric] = {
     "normalised_accuracy": normalised_accuracy,
     "typed_accuracy": typed_accuracy,
     "fuzzy_accuracy": fuzzy_accuracy,
+    "spurious_rate": spurious_rate,
     **MARKING_METRICS,
     **FIELD_METRICS,
     **TREE_METRICS,
@@ -74,11 +76,9 @@ METRICS: dict[str, Metric] = {
 
 __all__ = [
     "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_frame", "edit_script",
-    "exact_accuracy",
-    "fuzzy_accuracy", "get", "is_mean",
-    "normalised_accuracy", "ratio", "rouge1", "rouge1_stem", "rougeL",
-    "rougeL_stem", "title", "tree_edit_distance", "tree_edit_tallies", "tree_similarity",
-    "typed_accuracy", "wer",
+    "exact_accuracy", "fuzzy_accuracy", "get", "is_mean", "mean_of", "normalised_accuracy",
+    "plain", "ratio", "rouge1", "rouge1_stem", "rougeL", "rougeL_stem", "spurious_rate", "title",
+    "tree_edit_distance", "tree_edit_tallies", "tree_similarity", "typed_accuracy", "wer",
 ]  # fmt: skip
 
 
@@ -95,24 +95,50 @@ def get(name: str) -> Metric:
     return METRICS[name]
 
 
+def mean_of(name: str) -> str | None:
+    """What the mean over documents of a registered metric is called; None if it is a mean itself.
+
+    Examples
+    --------
+    >>> mean_of("cer"), mean_of("f1"), mean_of("macro_f1")
+    ('macro_cer', 'mean_f1', None)
+    """
+    if name.startswith("macro_"):
+        return None
+    # VRDU's `macro_f1` is a mean over entities, another one than that of `f1` over documents.
+    return f"mean_{name}" if f"macro_{name}" in METRICS else f"macro_{name}"
+
+
+def plain(name: str) -> str:
+    """The registered metric that a value of the column `metric` is, or is a mean of.
+
+    Examples
+    --------
+    >>> [plain(name) for name in ("macro_cer", "mean_f1", "macro_f1", "wer")]
+    ['cer', 'f1', 'macro_f1', 'wer']
+    """
+    if name in METRICS:
+        return name
+    return name.removeprefix("macro_").removeprefix("mean_")
+
+
 def is_mean(name: str) -> bool:
     """Whether a value of the column `metric` is a mean over documents of a registered metric.
 
     Examples
     --------
-    >>> is_mean("macro_cer"), is_mean("macro_f1")
-    (True, False)
+    >>> is_mean("macro_cer"), is_mean("macro_f1"), is_mean("mean_f1")
+    (True, False, True)
     """
-    return name not in METRICS and name.removeprefix("macro_") in METRICS
+    return name not in METRICS and plain(name) in METRICS
 
 
 def title(name: str) -> str:
-    """What to call a value of the column `metric`, ``macro_`` means included.
+    """What to call a value of the column `metric`, means over documents included.
 
     Examples
     --------
     >>> title("macro_bleu")
     'BLEU, mean over documents'
     """
-    plain = name if name in METRICS else name.removeprefix("macro_")
-    return get(plain).title + (", mean over documents" if plain != name else "")
+    return get(plain(name)).title + (", mean over documents" if is_mean(name) else "")

@@ -40,7 +40,7 @@ def agreement(
     if not len(pairs.first):
         return np.zeros(0, dtype=bool), np.zeros(0)
     texts: dict[str, int] = {}
-    kinds: dict[str, int] = {}
+    kinds: dict[tuple[str, str | None], int] = {}
     lines = np.array([texts.setdefault(value, len(texts)) for value in values], dtype=np.int64)
     rights: list[int] = []
     counts, codes = [], []
@@ -50,7 +50,9 @@ def agreement(
         counts.append(len(ways))
         # A single option of a multiple choice is no list.
         kind = "dropdown" if want.kind == "choice" else want.kind
-        codes.append(kinds.setdefault(kind, len(kinds)))
+        # As published, a value must be written as it is; which dates are alike pairs lines only.
+        order = "either" if exact else want.order
+        codes.append(kinds.setdefault((kind, order), len(kinds)))
     many = np.array(counts, dtype=np.int64)[pairs.second]
     starts = _bounds(many)[:-1]
     way = np.arange(many.sum()) + np.repeat(_bounds(np.array(counts))[pairs.second] - starts, many)

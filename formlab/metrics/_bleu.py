@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formlab.metrics._spec import Metric, Tally
+from formlab.metrics._spec import Metric, Need, Tally
 
 _ORDERS = 4
+# A shorter field has no 4-gram: read perfectly, its BLEU of a corpus would be 0.
+FOUR_WORDS = Need(f"gold>={_ORDERS} words", ("field",), lambda parts: parts[:, -1] >= _ORDERS)
 
 
 def statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:

@@ -19,6 +19,7 @@ from formlab.metrics._matches import DEFAULT, MODES, Codes, Columns, Key
 LEAVES = {
     "doc": pl.String, "item": pl.Int64, "name": pl.String, "component": pl.String,
     "value": pl.String, "accepted": pl.List(pl.String), "identity": pl.String,
+    "order": pl.String,
 }  # fmt: skip
 
 
@@ -53,7 +54,8 @@ def match_entities(
     gold, pred
         Leaves with the columns of `LEAVES`. `component` is null for a flat entity; `accepted`
         (gold alone) are further right values of a flat one; `identity` (predictions alone) is
-        what two equal predictions must have in common besides their values. Items are numbered
+        what two equal predictions must have in common besides their values; `order`, if there, is
+        which of day and month the document writes first, for mode ``fixed``. Items are numbered
         in the order in which they were given.
     matches
         Match function of each entity and component, by its published name.
@@ -98,9 +100,10 @@ def _numbered(gold: pl.DataFrame, pred: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     pred = pred.filter(pl.col("name").is_in(gold["name"].unique().implode()))
     pred = pred.drop_nulls("value")
     docs = pl.concat([gold["doc"], pred["doc"]]).rank("dense").cast(pl.Int64)
+    order = [] if "order" in gold.columns else [pl.lit(None, pl.String).alias("order")]
     return (
-        gold.with_columns(docs.head(gold.height).alias("doc")),
-        pred.with_columns(docs.tail(pred.height).alias("doc")),
+        gold.with_columns(docs.head(gold.height).alias("doc"), *order),
+        pred.with_columns(docs.tail(pred.height).alias("doc"), *order),
     )
 
 
@@ -125,25 +128,26 @@ class _Reader:
     def __init__(self, matches: Mapping[str, str], mode: str) -> None:
         self.matches, self.known, self.mode = matches, MODES[mode], mode
         self.codes = Codes()
-        self._seen: dict[str, dict[str, Key]] = {}
+        self._seen: dict[str, dict[tuple[str | None, ...], Key]] = {}
 
     def same(
-        self, name: str, gold: pl.Series, pred: pl.Series
+        self, name: str, gold: pl.DataFrame, pred: pl.DataFrame
     ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Tells of places in `gold` and in `pred` which pairs are the same."""
         function = self.matches.get(name, DEFAULT)
         function = function if function in self.known else DEFAULT
         match, seen = self.known[function], self._seen.setdefault(function, {})
-        both = pl.concat([gold, pred]).to_frame("value")
+        columns = ["value", "order"] if match.ordered else ["value"]
+        both = pl.concat([gold.select(columns), pred.select(columns)])
         alone = both.unique(maintain_order=True).with_row_index("place")
         keys = []
-        for value in alone["value"].to_list():
-            key = seen.get(value)
+        for said in alone.select(columns).iter_rows():
+            key = seen.get(said)
             if key is None:
-                key = seen[value] = match.read(value, self.codes)
+                key = seen[said] = match.key(said[0], self.codes, *said[1:])
             keys.append(key)
-        places = both.join(alone, on="value", how="left", maintain_order="left")["place"].to_numpy()
-        golds, preds = np.split(places, [gold.len()])
+        numbers = both.join(alone, on=columns, how="left", maintain_order="left", nulls_equal=True)
+        golds, preds = np.split(numbers["place"].to_numpy(), [gold.height])
         table = Columns(keys, slice(None))
         return lambda ours, theirs: match.same(
             table.at(golds[ours]), table.at(preds[theirs]), self.codes
@@ -152,9 +156,10 @@ class _Reader:
 
 def _flat(gold: pl.DataFrame, pred: pl.DataFrame, name: str, reader: _Reader) -> _Found:
     forms = gold.select(
-        "doc", "item", pl.concat_list("value", pl.col("accepted").fill_null([])).alias("value")
+        "doc", "item", "order",
+        pl.concat_list("value", pl.col("accepted").fill_null([])).alias("value"),
     ).explode("value").drop_nulls("value")  # fmt: skip
-    are_same = reader.same(name, forms["value"], pred["value"])
+    are_same = reader.same(name, forms, pred)
     ours, theirs = _crossed(forms["doc"].to_numpy(), pred["doc"].to_numpy())
     same = are_same(ours, theirs)
     ours, theirs = ours[same], theirs[same]
@@ -185,12 +190,12 @@ class _Items:
         self.item, self.doc, self.size = (items[n].to_numpy() for n in ("item", "doc", "size"))
         self.order = items["order"]
 
-    def of(self, component: str) -> tuple[np.ndarray, pl.Series]:
+    def of(self, component: str) -> tuple[np.ndarray, pl.DataFrame]:
         """The values of one component, and where each item's value is among them; -1 for none."""
         part = self.leaves.filter(pl.col("component") == component).drop_nulls("value")
         places = np.full(self.item.size, -1)
         places[part["place"].to_numpy()] = np.arange(part.height)
-        return places, part["value"]
+        return places, part
 
 
 def _line_items(gold: pl.DataFrame, pred: pl.DataFrame, reader: _Reader) -> _Found:

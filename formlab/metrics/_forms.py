@@ -62,7 +62,8 @@ class Wanted:
     """One field to fill in.
 
     `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
-    to leave alone; `accepted` are further ways to write the only one.
+    to leave alone; `accepted` are further ways to write the only one and `order` is
+    which of day and month the form writes first, where that is known.
     """
 
     path: str
@@ -70,6 +71,7 @@ class Wanted:
     value: str
     items: tuple[Target, ...]
     accepted: tuple[str, ...] = ()
+    order: str | None = None
 
     @property
     def rights(self) -> tuple[str, ...]:

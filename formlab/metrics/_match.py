@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from formlab.metrics._places import Places
+from formlab.metrics._rows import Rows
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -55,12 +56,7 @@ class Match:
         self.gold, self.pred = gold, pred
         self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
         self._longer_labels: dict[str, list[str]] = {}
-        # The longest row of values under each label of the gold page.
-        self._rows: dict[str, int] = defaultdict(int)
-        for run in gold.runs:
-            if run:
-                label = gold.label(run[0])
-                self._rows[label] = max(self._rows[label], len(run))
+        self._rows = Rows(gold, pred)
 
     def verdict(self, fact: Wanted) -> Verdict:
         key = tuple(self.gold.words[fact.first : fact.last])
@@ -132,8 +128,14 @@ class Match:
         if not words and not self._column(ours[0], theirs[0]):
             return 0.0
         label, other = gold.label(ours[0]), pred.label(theirs[0])
-        if not words and self._other_row(ours[0], theirs[0], label, other):
-            return 0.0
+        if not words:
+            named = self._rows.known(other)
+            order = self._by_order(ours[0], theirs[0])
+            if order is None and self._other_row(ours[0], theirs[0], other, named):
+                return 0.0
+            if order is not None:
+                return float(order)
+            other = label if named == label else other
         left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
         right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
         if left >= SAME:
@@ -142,21 +144,36 @@ class Match:
             return right
         return 0.1 + (left + right) / 4 if free else 0.0
 
-    def _other_row(self, ours: int, theirs: int, label: str, other: str) -> bool:
+    def _by_order(self, ours: int, theirs: int) -> bool | None:
+        """Whether a place without a label is in the row of the gold place; None if not known."""
+        if not self._rows.cut:
+            return None
+        mine, yours = self._number(self.gold, ours), self._number(self.pred, theirs)
+        if mine is None or yours is None:
+            return None
+        gold = self._rows.row(yours).gold
+        return None if gold < 0 else gold == self.gold.run[mine][0]
+
+    def _other_row(self, ours: int, theirs: int, other: str, named: str | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
-        if other == label:
+        label = self.gold.label(ours)
+        number = self._number(self.pred, theirs) if self._rows.cut else None
+        if number is not None and self._rows.unlabelled(number):
+            # Its own row stands elsewhere, with other values or after it.
+            return label not in (named, other) and self._rows.elsewhere(label, number)
+        if named == label:
             # Or it is the end of a longer label, which the line before began.
             lefts = self.gold.left(ours), self.pred.left(theirs)
             return any(
                 lefts[1].endswith(whole) and not lefts[0].endswith(whole)
                 for whole in self._longer(label)
             )
-        if other not in self._rows or self._stale(theirs, other):
+        if named is None or (named != other and _same(label, other) >= _same(named, other)):
             return False
         # A label that is broken over two lines ends like itself, and maybe like another label.
         for whole, end, left in (
-            (label, other, self.pred.left(theirs)),
-            (other, label, self.gold.left(ours)),
+            (label, named, self.pred.left(theirs)),
+            (named, label, self.gold.left(ours)),
         ):
             if end and whole.endswith(end):
                 return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
@@ -164,14 +181,11 @@ class Match:
 
     def _longer(self, label: str) -> list[str]:
         if label not in self._longer_labels:
-            ends = (row for row in self._rows if label and row != label and row.endswith(label))
+            ends = (
+                row for row in self._rows.runs if label and row != label and row.endswith(label)
+            )
             self._longer_labels[label] = list(ends)
         return self._longer_labels[label]
-
-    def _stale(self, place: int, label: str) -> bool:
-        """Whether a value stands beyond the row that its label has in the gold."""
-        row, at = self._row(self.pred, place)
-        return at >= self._rows[label] and len(row) > self._rows[label]
 
     def _column(self, ours: int, theirs: int) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
@@ -198,15 +212,27 @@ class Match:
         )
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
-    def _row(self, page: Places, place: int) -> tuple[list[int], int]:
-        # A value may begin with its sign or currency: its number is what has a column.
+    @staticmethod
+    def _number(page: Places, place: int) -> int | None:
+        """The token that has the row and column of a value, which may begin with its sign."""
+        if place in page.run:
+            return place
         for token in range(place, min(place + 3, len(page.words))):
             if token in page.run:
-                run, at = page.run[token]
-                return page.runs[run], at
+                return token
             if page.words[token].isalpha():
                 break
-        return [], -1
+        return None
+
+    def _row(self, page: Places, place: int) -> tuple[list[int], int]:
+        number = self._number(page, place)
+        if number is None:
+            return [], -1
+        run, at = page.run[number]
+        if page is self.gold or not self._rows.cut:
+            return page.runs[run], at
+        row = self._rows.row(number).numbers
+        return row, row.index(number) if row is not page.runs[run] else at
 
     @staticmethod
     def _words(page: Places, places: list[int]) -> set[str]:
@@ -227,26 +253,19 @@ class Match:
             return ""
         label, left = self.gold.label(fact.first), self.gold.left(fact.first)
         value = "".join(self.gold.words[fact.first : fact.last])
-        for run in self._labelled.get(label, ()):
+        runs = self._rows.written(label)
+        for run in runs:
             line = self.pred.runs[run]
             if len(line) != len(row):
                 continue
             place = line[at]
-            if _same(left, self.pred.left(place)) < SAME and len(self._labelled[label]) > 1:
+            if _same(left, self.pred.left(place)) < SAME and len(runs) > 1:
                 continue
             there = self.pred.words[place]
             sign_lost = there in self.gold.words[fact.first : fact.last]
             if sign_lost or fuzz.ratio(value, there) / 100 >= READABLE:
                 return self._signed(place)
         return ""
-
-    @cached_property
-    def _labelled(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = defaultdict(list)
-        for number, run in enumerate(self.pred.runs):
-            if run:
-                found[self.pred.label(run[0])].append(number)
-        return found
 
     def _signed(self, place: int) -> str:
         return self.pred.figure(place, place + 1) or ""

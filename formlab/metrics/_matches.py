@@ -17,6 +17,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
+from formlab.text.typed import date_readings
 
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
@@ -79,10 +80,18 @@ class Columns:
 
 
 class Match(NamedTuple):
-    """One match function: reads a value, and tells for n pairs of keys which are the same."""
+    """One match function: reads a value, and tells for n pairs of keys which are the same.
 
-    read: Callable[[str, Codes], Key]
+    Where it is `ordered`, what a value means depends on which of day and month comes first.
+    """
+
+    read: Callable[..., Key]
     same: Callable[[Columns, Columns, Codes], np.ndarray]
+    ordered: bool = False
+
+    def key(self, value: str, codes: Codes, order: str | None = None) -> Key:
+        """What `value` reads as."""
+        return self.read(value, codes, order) if self.ordered else self.read(value, codes)
 
 
 def _text(reduce: Callable[[str], str]) -> Callable[[str, Codes], Key]:
@@ -181,28 +190,33 @@ def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndar
     return np.where(dates, gold[0] == pred[0], gold[2] == pred[2])
 
 
-def _readings(value: str) -> set[datetime.date]:
-    """Every date that `value` can mean."""
+def _readings(value: str) -> tuple[datetime.date | None, datetime.date | None]:
+    """The date that `value` is when read month first, and when read day first."""
     # Most dates look like this, and the full parser is slow.
     if match := _PLAIN_DATE.fullmatch(value):
         one, _, other, year = match.groups()
-        return {_date(year, int(one), other), _date(year, int(other), one)} - {None}
-    found = text.date(value) if len(value) <= _LONGEST else None
-    if found is None and (day := published_date(value)) is not None:
-        return {day}
-    return set(found or ())
+        return _date(year, int(one), other), _date(year, int(other), one)
+    found = date_readings(value) if len(value) <= _LONGEST else (None, None)
+    if found != (None, None):
+        return found
+    # What the published evaluator overlooks around a date does not make its order known.
+    bare = _NOT_DATE.sub("", squeeze(value))
+    return _readings(bare) if bare != value else (published_date(value),) * 2
 
 
-def _any_date(value: str, codes: Codes) -> Key:
-    days = [float(day.toordinal()) for day in sorted(_readings(value))]
-    return (days[0] if days else _NONE, days[-1] if days else _NONE, codes(NOT_WORD.sub("", value)))
+def _any_date(value: str, codes: Codes, order: str | None) -> Key:
+    month_first, day_first = _readings(value)
+    first, other = month_first or day_first, day_first or month_first
+    if order is not None:
+        first = other = first if order == "month" else other
+    days = (float(day.toordinal()) if day else _NONE for day in (first, other))
+    return (*days, codes(NOT_WORD.sub("", value)))
 
 
 def _same_any_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
     dates = (gold[0] != _NONE) & (pred[0] != _NONE)
-    shared = (gold[0] == pred[0]) | (gold[1] == pred[1])
-    shared |= (gold[0] == pred[1]) | (gold[1] == pred[0])
-    return np.where(dates, shared, gold[2] == pred[2])
+    # What may be two dates is the same only as what may be the same two.
+    return np.where(dates, (gold[0] == pred[0]) & (gold[1] == pred[1]), gold[2] == pred[2])
 
 
 DEFAULT = "DefaultMatch"
@@ -216,15 +230,16 @@ PUBLISHED: dict[str, Match] = {
     DEFAULT: Match(_text(squeeze), _equal),
 }
 FIXED: dict[str, Match] = PUBLISHED | {
-    "DateMatch": Match(_any_date, _same_any_date),
+    "DateMatch": Match(_any_date, _same_any_date, ordered=True),
     "PriceMatch": Match(_signed_price, _close),
 }
 MODES = {"official": PUBLISHED, "fixed": FIXED}
 
 
 def same_values(
-    function: str, golds: Sequence[str], preds: Sequence[str], *, mode: str = "official"
-) -> np.ndarray:
+    function: str, golds: Sequence[str], preds: Sequence[str], *, mode: str = "official",
+    order: str | None = None,
+) -> np.ndarray:  # fmt: skip
     """Which of n pairs of values are the same.
 
     Parameters
@@ -235,6 +250,9 @@ def same_values(
         n values each.
     mode
         ``official`` as published; ``fixed`` reads dates of all notations and keeps signs.
+    order
+        Which of day and month comes first, for mode ``fixed``; if left out, 07/01/22 is the same
+        only as what leaves the same choice.
 
     Returns
     -------
@@ -248,13 +266,14 @@ def same_values(
     [True, True]
     >>> same_values("PriceMatch", golds, preds, mode="fixed").tolist()
     [True, False]
-    >>> same_values("DateMatch", ["07/01/22"], ["1 July 2022"], mode="fixed").tolist()
-    [True]
+    >>> days = (["07/01/22"], ["1 July 2022"])
+    >>> [same_values("DateMatch", *days, mode="fixed", order=o).item() for o in (None, "month")]
+    [False, True]
     """
     codes = Codes()
     match = MODES[mode].get(function, MODES[mode][DEFAULT])
     ours, theirs = (
-        Columns([match.read(value, codes) for value in side], slice(None))
+        Columns([match.key(value, codes, order) for value in side], slice(None))
         for side in (golds, preds)
     )
     return match.same(ours, theirs, codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,18 @@ class Tally:
         return Tally(parts, self.score)
 
 
+class Need(NamedTuple):
+    """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
+
+    `said` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
+    shape (n, k) to n booleans.
+    """
+
+    said: str
+    units: tuple[str, ...]
+    holds: Callable[[np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True)
 class Metric:
     """One entry of the registry.
@@ -75,7 +87,7 @@ class Metric:
     `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes; `units` are the units it is taken of.
+    a scorer makes; `units` are the units it is taken of and `need` is what they must have.
     """
 
     name: str
@@ -90,6 +102,11 @@ class Metric:
     score: Callable[[np.ndarray], np.ndarray] = ratio
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
+    need: Need | None = None
+
+    def needs(self, unit: str) -> Need | None:
+        """What the metric needs of a unit of this kind; None if nothing."""
+        return self.need if self.need and unit in self.need.units else None
 
     def values(self, tallies: np.ndarray) -> np.ndarray:
         """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""

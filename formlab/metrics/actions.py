@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from formlab.metrics._agreement import found_in
-from formlab.metrics._bleu import corpus_score, sentence_score, statistics
+from formlab.metrics._bleu import FOUR_WORDS, corpus_score, sentence_score, statistics
 from formlab.metrics._clicks import distances, nearest, pair
 from formlab.metrics._filling import judge, judge_all
 from formlab.metrics._forms import DESCRIPTION, Filled, Line, Target, Verdict, Wanted
@@ -152,7 +152,7 @@ def _metric(
         name=name, title=title, direction=direction, low=0.0,
         high=None if name == "click_distance" else 1.0, unit=unit, source=source, view="counts",
         tallies=_alone(name), score=corpus_score if long else ratio,
-        unit_score=sentence_score if long else None,
+        unit_score=sentence_score if long else None, need=FOUR_WORDS if long else None,
         units=("document",) if name in EPISODE else ("field",),
     )  # fmt: skip
 

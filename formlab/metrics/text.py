@@ -13,14 +13,18 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
-from formlab.metrics._spec import Metric
+from formlab.metrics._spec import Metric, Need
 
 # Numba takes a third of a second to import, so only the metrics that count words load `_words`.
 
 
-def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
+def _paired(golds: Sequence[Any], preds: Sequence[Any]) -> None:
     if len(golds) != len(preds):
         raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
+
+
+def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
+    _paired(golds, preds)
     return process.cpdist(golds, preds, scorer=scorer, dtype=np.int64, workers=1)
 
 
@@ -85,8 +89,17 @@ def _same_words_in_order(words: Any) -> np.ndarray:
     return _compared(texts[:half], texts[half:], LCSseq.similarity)
 
 
+def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+    _paired(golds, preds)
+    sides = [[bool(value.strip()) for value in side] for side in (golds, preds)]
+    wanted, given = np.array(sides, dtype=bool).reshape(2, -1)
+    return _pairs(given & ~wanted, given)
+
+
 # The undefined case is the same for all: nothing on either side. An error rate is also undefined
-# for an empty gold text, where jiwer gives the number of insertions; they still count in a sum.
+# for an empty gold text, where jiwer gives the number of insertions: a scorer leaves those out of
+# its sums, and what was read there is counted by `spurious_rate`.
+_SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
 cer = Metric(
     name="cer",
     title="character error rate (CER)",
@@ -97,6 +110,7 @@ cer = Metric(
     source="Levenshtein 1966; counts as jiwer 4 gives them",
     view="text",
     tallies=_character_edits,
+    need=_SOME_GOLD,
 )
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
@@ -110,6 +124,19 @@ wer = Metric(
     source="Levenshtein 1966 over words; counts as jiwer 4 gives them",
     view="text",
     tallies=_word_edits,
+    need=_SOME_GOLD,
+)
+spurious_rate = Metric(
+    name="spurious_rate",
+    title="spurious values",
+    direction="down",
+    low=0.0,
+    high=1.0,
+    unit="values given where the gold has none, per value given",
+    source="formlab",
+    view="text",
+    tallies=_spurious,
+    units=("field",),
 )
 edit_distance = Metric(
     name="edit_distance",
@@ -134,6 +161,7 @@ bleu = _bleu.SentenceMetric(
     tallies=_bleu.statistics,
     score=_bleu.corpus_score,
     unit_score=_bleu.sentence_score,
+    need=_bleu.FOUR_WORDS,
 )
 
 

@@ -25,15 +25,28 @@ def _read_date(text: str) -> tuple[object, object] | None:
     return None if readings == (None, None) else readings
 
 
+def _read_date_as(order: str) -> Callable[[str], tuple[object, object] | None]:
+    def read(text: str) -> tuple[object, object] | None:
+        month_first, day_first = date_readings(text)
+        first, other = (month_first, day_first) if order == "month" else (day_first, month_first)
+        only = first or other
+        return None if only is None else (only, only)
+
+    return read
+
+
 def _same_date(ours: tuple[object, object], theirs: tuple[object, object]) -> bool:
-    if _ambiguous(ours) and _ambiguous(theirs):
-        # Both written day and month in numbers: 1/2/22 and 2/1/22 share no reading.
-        return ours == theirs
+    # 1/2/22 may be two dates: only another that may be the same two is surely equal.
+    return _known(ours) == _known(theirs)
+
+
+def _known(readings: tuple[object, object]) -> tuple[object, object]:
+    month_first, day_first = readings
+    return (month_first or day_first, day_first or month_first)
+
+
+def _share_a_date(ours: tuple[object, object], theirs: tuple[object, object]) -> bool:
     return bool((set(ours) & set(theirs)) - {None})
-
-
-def _ambiguous(readings: tuple[object, object]) -> bool:
-    return None not in readings and readings[0] != readings[1]
 
 
 def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
@@ -50,20 +63,6 @@ def _same_choices(
     return ours[1] is not None and ours[1] == theirs[1]
 
 
-def _read_any(text: str) -> tuple[Any, ...] | None:
-    if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
-        return None
-    readings = tuple(reading.read(text) for reading in _GUESSES)
-    return None if readings == (None,) * len(readings) else readings
-
-
-def _same_any(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    return any(
-        None not in (one, other) and reading.same(one, other)
-        for reading, one, other in zip(_GUESSES, ours, theirs, strict=True)
-    )
-
-
 class Reading(NamedTuple):
     """How values of a kind are read, None being none of it, and when two readings are the same."""
 
@@ -76,16 +75,46 @@ class Reading(NamedTuple):
         return one is not None and other is not None and self.same(one, other)
 
 
-_GUESSES = (
-    Reading(number, operator.eq), Reading(money, _same_money), Reading(_read_date, _same_date),
-)  # fmt: skip
-_GUESS = Reading(_read_any, _same_any)
+def _guess(date: Reading) -> Reading:
+    """A number, an amount or a date, whichever both texts are."""
+    guesses = (_NUMBER, _MONEY, date)
+
+    def read(text: str) -> tuple[Any, ...] | None:
+        if not _DIGIT.search(text) or _CODE.fullmatch(text.strip()):
+            return None
+        readings = tuple(guess.read(text) for guess in guesses)
+        return None if readings == (None,) * len(readings) else readings
+
+    def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+        return any(
+            None not in (one, other) and guess.same(one, other)
+            for guess, one, other in zip(guesses, ours, theirs, strict=True)
+        )
+
+    return Reading(read, same)
+
+
+_NUMBER, _MONEY = Reading(number, operator.eq), Reading(money, _same_money)
 _CHOICES = Reading(_read_choices, _same_choices)
-_KINDS = dict(zip(("number", "money", "date"), _GUESSES, strict=True))
+_KINDS = {"number": _NUMBER, "money": _MONEY, "address": Reading(address, operator.eq)}
 _KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
-_KINDS |= {"address": Reading(address, operator.eq)}
+# By which of day and month comes first; `either` lets any reading of a date count.
+_DATES = {
+    None: Reading(_read_date, _same_date),
+    "day": Reading(_read_date_as("day"), _same_date),
+    "month": Reading(_read_date_as("month"), _same_date),
+    "either": Reading(_read_date, _share_a_date),
+}
+_GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 
 
-def reading(kind: str | None) -> Reading:
+def reading(kind: str | None, order: str | None = None) -> Reading:
     """How values of `kind` are read; of any other kind and None, as what their digits say."""
-    return _KINDS.get(kind, _GUESS)
+    if kind == "date":
+        return _DATES[order]
+    return _KINDS.get(kind) or _GUESSES[order]
+
+
+def swapped(gold: str, pred: str, kind: str | None) -> bool:
+    """Whether two texts may be one date, if each may have day or month first."""
+    return kind not in _KINDS and _DATES["either"](gold, pred)

@@ -66,7 +66,10 @@ _RULE = re.compile(r"[\s|:+=-]+")
 
 @dataclass
 class Unit:
-    """A block or cell's visible text; `table`, `row`, `column` and `span` are -1 outside tables."""
+    """A block or cell's visible text; `table`, `row`, `column` and `span` are -1 outside tables.
+
+    `line` is the same for what stands side by side: the cells of a row, the pieces of a line.
+    """
 
     text: str
     table: int = -1
@@ -74,6 +77,7 @@ class Unit:
     column: int = -1
     span: int = -1
     head: bool = False
+    line: int = -1
 
 
 @dataclass
@@ -149,7 +153,10 @@ class Flow:
             table = self._stack[-1] if self._stack else None
             where = (table.number, table.row, table.column, table.span) if table else (-1,) * 4
             head = bool(table and table.head and table.inside)
-            self.units.append(Unit(text, *where, head=head))
+            last = self.units[-1] if self.units else None
+            beside = table and last and (last.table, last.row) == where[:2]
+            line = last.line if beside else len(self.units)
+            self.units.append(Unit(text, *where, head=head, line=line))
         self._buffer, self._length, self._spaced = [], 0, True
 
     def _start(self, event: Event) -> None:
@@ -226,10 +233,12 @@ def read(text: str) -> Flow:
     flow = Flow(())
     table = -1
     row = 0
-    for line in html.unescape(text).splitlines():
+    for number, line in enumerate(html.unescape(text).splitlines()):
         cells = line.strip()
         if cells.count("|") < 2:
-            flow.units += [Unit(cell) for cell in map(str.strip, _GAP.split(cells)) if cell]
+            flow.units += [
+                Unit(cell, line=number) for cell in map(str.strip, _GAP.split(cells)) if cell
+            ]
             row = -1
             continue
         if row < 0 or table < 0:
@@ -238,6 +247,6 @@ def read(text: str) -> Flow:
             continue
         for column, cell in enumerate(cells.strip("|").split("|")):
             if said := _SPACE.sub(" ", cell).strip():
-                flow.units.append(Unit(said, table, row, column, 1))
+                flow.units.append(Unit(said, table, row, column, 1, line=number))
         row += 1
     return flow

@@ -10,11 +10,13 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text._readings import Reading, reading
+from formlab.text._readings import Reading, reading, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
 
 # Pairs judged at once: bounds what is held beside the caller's own strings.
 _CHUNK = 16_384
+# A kind of value, and which of day and month comes first in it.
+Kind = tuple[str | None, str | None]
 
 
 class Ladder(NamedTuple):
@@ -34,6 +36,7 @@ def ladder(
     kind: str | None = None,
     accepted: Sequence[str] = (),
     threshold: float = 0.8,
+    order: str | None = None,
 ) -> Ladder:
     """The rungs on which `pred` counts as `gold`, or as any of the `accepted` values.
 
@@ -49,6 +52,9 @@ def ladder(
         Further right values; each rung, and the similarity, takes the best over all.
     threshold
         The least similarity that is `fuzzy`, in [0, 1].
+    order
+        Which comes first in a date of numbers alone, ``day`` or ``month``. If left out, 05/06/2020
+        is equal only to a date that leaves the same choice; ``either`` lets both readings count.
 
     Returns
     -------
@@ -63,9 +69,11 @@ def ladder(
     Ladder(exact=False, normalised=False, typed=True, fuzzy=True, similarity=0.09090909090909094)
     >>> ladder("O’Brien", "o'brien").normalised, ladder("1,234", "1234.00").typed
     (True, True)
+    >>> [ladder("2020-05-07", "07/05/2020", order=order).typed for order in (None, "day", "month")]
+    [False, True, False]
     """
     _check(threshold)
-    same = reading(kind)
+    same = reading(kind, order)
     theirs = normalise(pred, LADDER_STEPS)
     rungs, closest = [False] * 4, 0.0
     for right in (gold, *accepted):
@@ -91,6 +99,7 @@ def ladders(
     accepted: Sequence[Sequence[str] | None] | None = None,
     *,
     threshold: float = 0.8,
+    orders: Sequence[str | None] | None = None,
 ) -> pl.DataFrame:
     """`ladder` of many pairs at once.
 
@@ -102,6 +111,8 @@ def ladders(
         n kinds and n lists of further values, or None for none at all.
     threshold
         As for `ladder`.
+    orders
+        n orders of day and month, as for `ladder`, or None for none at all.
 
     Returns
     -------
@@ -121,14 +132,16 @@ def ladders(
     n = len(golds)
     kinds = [None] * n if kinds is None else kinds
     accepted = [()] * n if accepted is None else accepted
-    if not len(preds) == len(kinds) == len(accepted) == n:
+    orders = [None] * n if orders is None else orders
+    if not len(preds) == len(kinds) == len(accepted) == len(orders) == n:
         raise ValueError(
-            f"{n} golds, {len(preds)} preds, {len(kinds)} kinds and {len(accepted)} accepted "
-            "must be as many"
+            f"{n} golds, {len(preds)} preds, {len(kinds)} kinds, {len(accepted)} accepted and "
+            f"{len(orders)} orders must be as many"
         )
     _check(threshold)
     held, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
-    for rows, *pairs in _candidates(golds, preds, kinds, accepted):
+    read_as = list(zip(kinds, orders, strict=True))
+    for rows, *pairs in _candidates(golds, preds, read_as, accepted):
         some, close = _judge(*pairs, threshold)
         np.logical_or.at(held, rows, some)
         np.maximum.at(similarity, rows, close)
@@ -136,12 +149,41 @@ def ladders(
     return pl.DataFrame(columns)
 
 
-def _candidates(
+def ambiguous(
     golds: Sequence[str | None],
     preds: Sequence[str | None],
     kinds: Sequence[str | None],
     accepted: Sequence[Sequence[str] | None],
-) -> Iterator[tuple[list[int], list[str], list[str], list[str | None]]]:
+    typed: Sequence[bool],
+) -> list[bool]:
+    """Of n pairs, which are the same date only if day and month are read in the other order.
+
+    Parameters
+    ----------
+    golds, preds, kinds, accepted
+        As for `ladders`.
+    typed
+        Whether each pair holds on the rung `typed`.
+
+    Examples
+    --------
+    >>> preds = ["07/05/2020", "08/05/2020"]
+    >>> ambiguous(["2020-05-07"] * 2, preds, [None] * 2, [()] * 2, [False] * 2)
+    [True, False]
+    """
+    found = [False] * len(golds)
+    for rows, *pairs in _candidates(golds, preds, kinds, accepted):
+        for row, gold, pred, kind in zip(rows, *pairs, strict=True):
+            found[row] |= not typed[row] and swapped(gold, pred, kind)
+    return found
+
+
+def _candidates(
+    golds: Sequence[str | None],
+    preds: Sequence[str | None],
+    kinds: Sequence[Kind],
+    accepted: Sequence[Sequence[str] | None],
+) -> Iterator[tuple[list[int], list[str], list[str], list[Kind]]]:
     """Row, right value, prediction and kind of each comparison, a chunk at a time."""
     for start in range(0, len(golds), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -157,7 +199,7 @@ def _candidates(
 
 
 def _judge(
-    golds: list[str], preds: list[str], kinds: list[str | None], threshold: float
+    golds: list[str], preds: list[str], kinds: list[Kind], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
     texts = {text: place for place, text in enumerate(dict.fromkeys([*golds, *preds]))}
     codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
@@ -170,14 +212,14 @@ def _judge(
 
 def rungs(
     texts: Sequence[str], golds: np.ndarray, preds: np.ndarray, kinds: np.ndarray,
-    names: Sequence[str | None], *, threshold: float = 0.8, unlike: bool = True,
+    names: Sequence[Kind], *, threshold: float = 0.8, unlike: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """`ladder` of n pairs among few texts, each of which is normalised and read only once.
 
     Parameters
     ----------
     texts, names
-        Different texts, and kinds as for `ladder`.
+        Different texts, and kinds each with an order of day and month, as for `ladder`.
     golds, preds, kinds
         n places in `texts`, twice, and in `names`.
     threshold
@@ -193,7 +235,8 @@ def rungs(
 
     Examples
     --------
-    >>> held, similarity = rungs(["7", "7.0"], np.array([0]), np.array([1]), np.array([0]), [None])
+    >>> KIND = ("number", None)
+    >>> held, similarity = rungs(["7", "7.0"], np.array([0]), np.array([1]), np.array([0]), [KIND])
     >>> held.tolist(), similarity.round(3).tolist()
     ([[False, False, True, True]], [0.333])
     """
@@ -205,7 +248,7 @@ def rungs(
     held[:, 1] = held[:, 2] = spelled[golds] == spelled[preds]
     groups: dict[Reading, list[int]] = {}
     for code, name in enumerate(names):
-        groups.setdefault(reading(name), []).append(code)
+        groups.setdefault(reading(*name), []).append(code)
     for one, codes in groups.items():
         rows = np.flatnonzero(~held[:, 1] & np.isin(kinds, codes))
         held[rows, 2] = _same(one, texts, golds[rows], preds[rows])

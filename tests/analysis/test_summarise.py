@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -150,3 +152,40 @@ def test_every_draw_takes_as_many_documents_as_there_are():
     assert weights.shape == (50, 7)
     assert (weights.sum(axis=1) == 7).all()
     assert weights.std() > 0
+
+
+def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
+    # Per document 2/4 and 1/1, pooled 3/5; of VRDU's macro F1, a mean over entities, there is none.
+    rows = [
+        BASE | {
+            "doc_id": doc, "path": "/a", "unit": "field", "metric": name, "hits": hits,
+            "total": total, "value": hits / total, "status": "ok", "settings": "x",
+        }
+        for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy")
+        for doc, hits, total in (("1", 2.0, 4.0), ("2", 1.0, 1.0))
+    ]  # fmt: skip
+    entity = BASE | {"unit": "document", "slice": "all", "status": "ok", "settings": "x"}
+    rows += [
+        entity | {"doc_id": doc, "metric": name, "stats": stats, "value": f1}
+        for name in ("f1", "macro_f1")
+        for doc, stats, f1 in (("1", [1.0, 2, 2, 0], 0.5), ("2", [1.0, 1, 1, 0], 1.0))
+    ]
+    made = dataclasses.replace(
+        evaluation([("1", "/a", "x", 0, 1), ("2", "/a", "x", 0, 1)]),
+        scores=tables.table("scores", rows),
+    )
+    summary = analysis.summarise(made)
+    for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy"):
+        assert get(summary, name, "fields") == pytest.approx(3 / 5)
+        assert get(summary, f"macro_{name}", "fields") == pytest.approx((2 / 4 + 1) / 2)
+    assert get(summary, "f1", "all") == pytest.approx(4 / 6)
+    assert get(summary, "mean_f1", "all") == pytest.approx((0.5 + 1) / 2)
+    assert get(summary, "macro_f1", "all") == pytest.approx(4 / 6)
+    assert only(summary, metric="macro_macro_f1").height == 0
+
+
+def test_a_mean_counts_the_documents_that_it_leaves_out():
+    summary = analysis.summarise(evaluation(ROWS))
+    # The third document has nothing but a field of no length; it has one field, as fields go.
+    assert get(summary, "macro_cer", "fields", "n_undefined") == 1
+    assert get(summary, "macro_cer", "kind=total", "n_undefined") == 0

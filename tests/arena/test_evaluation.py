@@ -181,7 +181,7 @@ def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
 ):
     fill(tmp_path / "good", Settings("oracle"), codes=["A13", "A12"])
     done = scored(tmp_path / "good")
-    for metric in analysis.summarise(done, by=(), resamples=0)["metric"].unique():
+    for metric in done.scores["metric"].unique():
         held = only(done.scores, metric=metric)["value"].drop_nans()
         # These forms have no box to leave alone, and no click misses.
         nothing = metric in ("click_distance", "unwanted_clicks")

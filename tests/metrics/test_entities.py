@@ -86,11 +86,16 @@ def test_dates_are_read_as_strptime_reads_them():
 @pytest.mark.parametrize(
     ("function", "gold", "pred", "official", "fixed"),
     [
-        ("DateMatch", "07/01/22", "July 01, 2022", True, True),
-        ("DateMatch", "07/01/22", "01/07/22", True, True),
-        ("DateMatch", "07/01/22", "2022-07-01", False, True),
-        ("DateMatch", "07/01/22", "1 July 2022", False, True),
-        ("DateMatch", "07/01/22", "Jul 1, 2022", False, True),
+        # Officially day and month may be swapped; in fact only the document says which is which.
+        ("DateMatch", "07/01/22", "July 01, 2022", True, False),
+        ("DateMatch", "07/01/22", "01/07/22", True, False),
+        ("DateMatch", "07/01/22", "2022-07-01", False, False),
+        ("DateMatch", "07/01/22", "7-1-2022", True, True),
+        ("DateMatch", "07/01/22.", "2022-07-01", False, False),
+        ("DateMatch", "07/31/22", "July 31, 2022", True, True),
+        ("DateMatch", "07/31/22", "2022-07-31", False, True),
+        ("DateMatch", "07/31/22", "31 July 2022", False, True),
+        ("DateMatch", "07/31/22", "Jul 31, 2022", False, True),
         ("DateMatch", "July 1, 2022", "January 7, 2022", True, False),
         ("DateMatch", "unknown.", "unknown", True, True),
         ("DateMatch", "05/06", "5/6", True, True),
@@ -119,6 +124,19 @@ def test_values_match_by_their_type(function, gold, pred, official, fixed):
     for mode, expected in (("official", official), ("fixed", fixed)):
         assert same_values(function, [gold], [pred], mode=mode).tolist() == [expected]
         assert same_values(function, [pred], [gold], mode=mode).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("pred", "day", "month"),
+    [("July 01, 2022", False, True), ("2022-01-07", True, False), ("01/07/22", False, False)],
+)
+def test_dates_are_read_as_the_document_writes_them(pred, day, month):
+    for order, expected in (("day", day), ("month", month)):
+        found = same_values("DateMatch", ["07/01/22"], [pred], mode="fixed", order=order)
+        assert found.tolist() == [expected]
+        # Officially nothing changes.
+        found = same_values("DateMatch", ["07/01/22"], [pred], order=order)
+        assert found.tolist() == [pred != "2022-01-07"]
 
 
 @pytest.mark.parametrize("mode", ["official", "fixed"])

@@ -196,3 +196,102 @@ def test_both_definitions_of_accuracy_and_the_missing_rate():
 def test_single_values_have_tallies_too(name):
     best, worst = METRICS[name]("4,310", "4,310").value, METRICS[name]("4,310", "9").value
     assert (best, worst) in ((1.0, 0.0), (0.0, 0.0))
+
+
+def outcome(gold, pred):
+    return "".join(
+        "c" if v.correct else "m" if v.misplaced else "f" if v.found else "-"
+        for v in verdicts(gold, pred)
+    )
+
+
+@pytest.mark.parametrize(
+    ("pred", "expected"),
+    [
+        # Two rows' values swapped, one misread letter in each label.
+        ("Cashh 5,430\nDbt 1,210", "mm"),
+        (table(("Cashh", "5,430"), ("Dbt", "1,210"), tag=False), "mm"),
+        # The labels are misread, the values are in their rows.
+        ("Cashh 1,210\nDbt 5,430", "cc"),
+        # No labels at all: the order of the rows decides.
+        ("1,210\n5,430", "cc"),
+        ("5,430\n1,210", "mm"),
+        (table(("", "5,430"), ("", "1,210"), tag=False), "mm"),
+        # A value that stands behind those of another row.
+        ("Cash 1,210 5,430\nDebt", "cm"),
+        (table(("Cash", "1,210", "5,430"), ("Debt", ""), tag=False), "cm"),
+        ("Cash\n1,210\n5,430\nDebt", "cm"),
+        # One label is lost: its row stands where it stood.
+        ("1,210\nDebt 5,430", "cc"),
+        ("Cash 1,210\n5,430", "cc"),
+        ("Cash 5,430\n1,210", "mm"),
+    ],
+)
+def test_a_fact_is_judged_in_its_own_row(pred, expected):
+    assert outcome(table(("Cash", "1,210"), ("Debt", "5,430")), pred) == expected
+
+
+@pytest.mark.parametrize("between", [" and ", ", ", "\n", "  "])
+def test_dates_in_another_order_are_all_found(between):
+    dates = ["March 24, 2025", "June 30, 2024", "May 1, 2026", "12/31/2023"]
+    gold = "<p>Due " + between.join(f"<date>{date}</date>" for date in dates) + "</p>"
+    draw = random.Random(3)
+    for _ in range(20):
+        draw.shuffle(dates)
+        assert "-" not in outcome(gold, "Due " + between.join(dates))
+
+
+def misread(draw, label):
+    """One letter of a label replaced, added or lost."""
+    at = draw.choice([place for place, letter in enumerate(label) if letter != " "])
+    new = draw.choice("abcdefghijklmnopqrstuvwxyz")
+    return label[:at] + draw.choice([new, new + label[at], ""]) + label[at + 1 :]
+
+
+def written(rows, form):
+    if form == "html":
+        return table(*rows, tag=False)
+    if form == "bars":
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    if form == "lines":
+        return "\n".join("  ".join(filter(None, row)) for row in rows)
+    return "\n".join(cell for row in rows for cell in row if cell)
+
+
+@pytest.mark.parametrize("plant", ["nothing", "swapped rows", "moved value"])
+@pytest.mark.parametrize("labels", ["as they are", "misread", "some lost", "all lost"])
+@pytest.mark.parametrize("form", ["html", "bars", "lines", "cells"])
+def test_what_was_planted_in_a_table_is_found_and_nothing_else(plant, labels, form):
+    if plant == "moved value" and form == "cells":
+        return  # a cell a line leaves no rows: the page itself does not say where one ends
+    draw = random.Random(f"{plant}{labels}{form}")
+    words = ["cash", "debt", "rent", "taxes", "costs", "sales", "fees", "losses", "gains", "assets",
+             "equity", "margin", "income", "interest", "goodwill", "inventory"]  # fmt: skip
+    for _ in range(60):
+        count, columns = draw.randrange(3, 9), draw.randrange(1, 4)
+        if plant == "moved value":
+            # A row that has lost its only value is no row any more where its label is lost too.
+            columns += 1
+        names = draw.sample(words, 2 * count)
+        values = [f"{n:,}" for n in draw.sample(range(1_000, 900_000), count * columns)]
+        gold = [
+            [f"{names[row]} {names[row + count]}", *values[row * columns : (row + 1) * columns]]
+            for row in range(count)
+        ]
+        pred = [list(row) for row in gold]
+        one, other = draw.sample(range(count), 2)
+        planted = set()
+        if plant == "swapped rows":
+            pred[one][1:], pred[other][1:] = pred[other][1:], pred[one][1:]
+            planted = {*gold[one][1:], *gold[other][1:]}
+        if plant == "moved value":
+            planted = {pred[one].pop(draw.randrange(1, columns + 1))}
+            pred[other] += planted
+        for row in pred:
+            if labels == "misread":
+                row[0] = misread(draw, row[0])
+            elif labels == "all lost" or (labels == "some lost" and draw.random() < 0.3):
+                row[0] = ""
+        said = dict(zip(values, verdicts(table(*gold), written(pred, form)), strict=True))
+        assert {v for v, verdict in said.items() if not verdict.correct} == planted, (gold, pred)
+        assert {v for v, verdict in said.items() if verdict.misplaced} == planted, (gold, pred)

@@ -197,9 +197,16 @@ def test_gold_against_itself_is_best(name):
 def test_nothing_for_something_is_worst_and_nothing_for_nothing_undefined(name):
     metric = METRICS[name]
     worst = 1.0 if metric.direction == "down" else 0.0
-    assert metric("some words here and there", "").value == worst
+    if name != "spurious_rate":  # where nothing is given, nothing is spurious
+        assert metric("some words here and there", "").value == worst
     assert math.isnan(metric("", "").value)
     assert math.isnan(metric.score(metric.tallies([], []).sum(axis=0)))
+
+
+def test_spurious_is_what_is_given_where_the_gold_has_nothing():
+    # Of three values given one stands where the gold is blank; the second field is left blank.
+    tallies = METRICS["spurious_rate"].tallies(["a", "b", " ", "c", ""], ["a", "", "x", "y", " "])
+    assert tallies.sum(axis=0).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -252,6 +259,11 @@ def test_sides_of_different_length_are_refused(name):
 def test_registry_names_its_metrics_and_knows_no_others():
     assert all(metric.name == name for name, metric in METRICS.items())
     assert metrics.get("wer") is wer
+    means = [metrics.mean_of(name) for name in METRICS]
+    known = [name for name in means if name]
+    assert len(set(known)) == len(known)
+    assert not set(known) & set(METRICS)
+    assert [metrics.plain(name) for name in known] == [n for n in METRICS if metrics.mean_of(n)]
     assert metrics.title("macro_cer") == "character error rate (CER), mean over documents"
     with pytest.raises(UnknownName, match="Try: 'rougeL'"):
         metrics.get("rougeLL")

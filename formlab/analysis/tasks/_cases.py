@@ -60,13 +60,16 @@ def score_rows(
     metric
         From the registry.
     tallies
-        Shape (n, k), a row a case.
+        Shape (n, k), a row a case. A case without what the metric needs of its gold is
+        undefined, and adds nothing to a sum.
     unit, settings
         As in *scores*.
     slices
         The name of each row's ready slice; None where the cases' columns tell the slice.
     """
     pair = tallies.shape[1] == 2
+    if need := metric.needs(unit):
+        tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
     values = metric.values(tallies)
     one = slices is None or isinstance(slices, str)
     names = [slices] * part.height if one else list(slices)

@@ -52,6 +52,7 @@ def entity_cases(
         joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
         system=predictions.system,
         threshold=threshold,
+        orders=dict(found.gold.select("doc", "order").drop_nulls().iter_rows()),
     )
     return table.with_columns(kinds.alias("kind"))
 
@@ -138,6 +139,7 @@ def _with_outcome(rows: pl.DataFrame, found: Leaves, schema: Schema, mode: str) 
             leaf.select(
                 case, pl.col("case").cast(pl.Int64).alias("item"), name,
                 pl.lit(None, pl.String).alias("component"), "value", "accepted", "identity",
+                "order",
             )
         )  # fmt: skip
     same = match_entities(*sides, schema.matches, mode=mode).pairs["gold"]

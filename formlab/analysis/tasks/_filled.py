@@ -154,8 +154,9 @@ def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) ->
     # One JSON of all of them is read faster than each by itself.
     metas = json.loads(f"[{','.join(asked['meta'].fill_null('{}').to_list())}]")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted")
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for (number, doc, *said), meta in zip(columns.iter_rows(), metas, strict=True):
-        golds[doc].append((number, _wanted(*said, meta)))
+        golds[doc].append((number, _wanted(*said, meta, orders.get(doc))))
     given: dict[str, list[_Done]] = defaultdict(list)
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Done._fields).iter_rows():
@@ -196,7 +197,7 @@ def judge(forms: Sequence[Form], *, exact: bool, threshold: float) -> None:
     rungs = text.ladders(
         [want.value for want, _ in pairs], [said for _, said in pairs],
         [want.kind for want, _ in pairs], [want.accepted for want, _ in pairs],
-        threshold=threshold,
+        threshold=threshold, orders=[want.order for want, _ in pairs],
     )  # fmt: skip
     strict = rungs["exact" if exact else "typed"].to_list()
     right = iter(
@@ -239,11 +240,11 @@ _SIDES = ("document", "gold", "given")
 
 def _wanted(
     path: str, kind: str | None, value: str, accepted: list[str] | None,
-    meta: dict[str, Any],
+    meta: dict[str, Any], order: str | None,
 ) -> Wanted:  # fmt: skip
     items = meta.get("items", ())
     targets = tuple([Target(item["value"], item["targets"]) for item in items])
-    return Wanted(path, kind or "string", value, targets, tuple(accepted or ()))
+    return Wanted(path, kind or "string", value, targets, tuple(accepted or ()), order)
 
 
 def _lines(row: _Done, want: Wanted | None) -> list[Line]:

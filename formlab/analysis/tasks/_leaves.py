@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.tables import USABLE, Corpus, Predictions
 
@@ -36,7 +37,12 @@ def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
     given = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
     pred_records = given.filter(usable).with_row_index("row")
-    gold, pred = _parsed(gold_records), _parsed(pred_records)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
+    gold, pred = (
+        _parsed(records).with_columns(written.alias("order"))
+        for records in (gold_records, pred_records)
+    )
     unknown = gold.filter(pl.col("status") == "unscored").select("doc", "name").unique()
     gold = gold.filter(pl.col("status") != "unscored")
     once = pl.col("name").is_in(schema.names(UNREPEATED)) & pl.col("component").is_null()

@@ -7,11 +7,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from formlab import tables
+from formlab import tables, text
 from formlab.analysis.align import judged
 from formlab.analysis.tasks._cases import score_rows, settings
 from formlab.analysis.tasks._filled import Form, case_rows, judge, read_forms
@@ -63,7 +65,8 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
         return Scored(tables.table("cases", []), tables.table("scores", []))
     judge(forms, exact=mode == "official", threshold=threshold)
     rows = case_rows(corpus, predictions, forms)
-    cases = _cases(rows, system=predictions.system, threshold=threshold)
+    orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
+    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders)
     tasks = set(predictions.records["task"].unique())
     acted = "click" in tasks or "value" not in tasks
     lines = [line for form in forms for line in form.lines]
@@ -76,9 +79,9 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     return Scored(cases, scores, {name: n for name, n in notes.items() if n})
 
 
-def _cases(rows: pl.DataFrame, *, system: str, threshold: float) -> pl.DataFrame:
+def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:
     missed = rows["missed"]
-    frame = judged(rows.drop("missed"), system=system, threshold=threshold)
+    frame = judged(rows.drop("missed"), **how)
     held = (frame["outcome"] == "mismatch") & missed.is_not_null()
     return frame.with_columns(pl.when(held).then(missed).otherwise("cause").alias("cause"))
 
@@ -99,8 +102,15 @@ def _scores(
         if name == "description_bleu":
             part, used = asked.filter(long), tallies[long]
         rules = [_RULES[name].format(place=forms[0].place)] if name in _RULES else []
+        metric = family.METRICS[name]
+        if mode == "official":
+            metric = replace(metric, need=None)
+        elif need := metric.needs("field"):
+            rules.append(need.said)
+        if mode != "official":
+            rules.append(text.DATE_RULE)
         said = settings(corpus, name, *rules, mode=mode)
-        yield score_rows(part, family.METRICS[name], used, unit="field", settings=said)
+        yield score_rows(part, metric, used, unit="field", settings=said)
         if name == "action_match_rate":
             yield _spurious(cases, forms, said)
     sizes = [len(form.fields) for form in forms]
@@ -132,6 +142,8 @@ def _whole(
             continue
         by = "by=fields placed" if forms[0].sent is None else "by=submission"
         rules = [by] if name == "form_completed" else ["avg=fields"]
+        if mode != "official":
+            rules.append(text.DATE_RULE)
         said = settings(corpus, name, *rules, mode=mode)
         yield score_rows(
             part, family.METRICS[name], tallies, unit="document", settings=said, slices="all"

@@ -60,7 +60,8 @@ def score(
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
     joined = _under_boxes(_joined(gold, given, pairing), seen)
     joined = with_status(joined, predictions.records)
-    cases = judged(joined, system=predictions.system, threshold=threshold)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     part = cases.filter(pl.col("outcome") != "unscored")
     rules = [PAIRINGS[pairing], reading.RULES] if seen.height else [PAIRINGS[pairing]]
     scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
@@ -108,8 +109,10 @@ def _scores(
     corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
     def rows(cases: pl.DataFrame, name: str, tallies: np.ndarray, how: str) -> pl.DataFrame:
-        said = settings(corpus, name, "unit=field", how, *rules, mode=mode)
         metric = MARKING_METRICS.get(name) or metrics.get(name)
+        need = metric.needs("field")
+        needed = [need.said] if need else []
+        said = settings(corpus, name, "unit=field", how, *needed, *rules, mode=mode)
         return score_rows(cases, metric, tallies, unit="field", settings=said)
 
     asked = pl.col("gold").is_not_null()
@@ -130,11 +133,14 @@ def _scores(
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
         yield rows(crossed, "cross_accuracy", tallies, "constituents=typed|of=gold fields")
+    if not part.height:
+        return
     for rung in LADDER:
         name = f"{rung}_accuracy"
         tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
-        if part.height:
-            yield rows(part, name, tallies, f"fuzzy>={threshold:g}")
+        yield rows(part, name, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
+    tallies = metrics.spurious_rate.tallies(part["gold"].fill_null("").to_list(), used(part))
+    yield rows(part, "spurious_rate", tallies, "claims=not empty")
 
 
 def _found(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from formlab import files, metrics, tables
+from formlab import files, metrics, tables, text
 from formlab.analysis.tasks._entity_cases import entity_cases
 from formlab.analysis.tasks._leaves import Leaves, leaves
 from formlab.analysis.tasks._spec import Scored
@@ -39,9 +39,11 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         statuses=statuses,
     )  # fmt: skip
     head = f"{corpus.benchmark}:{corpus.split}|{{metric}}|mode={mode}|{RULES}"
+    made = f"formlab={files.version()}"
+    how = "" if mode == "official" else f"{text.DATE_RULE}|"
     rows = [
-        *_rows(counts, schema, statuses, f"{head}|formlab={files.version()}", mode),
-        *_rungs(cases, f"{head}|fuzzy>={threshold:g}|formlab={files.version()}"),
+        *_rows(counts, schema, statuses, f"{head}|{how}{made}", mode),
+        *_rungs(cases, f"{head}|fuzzy>={threshold:g}|{text.DATE_RULE}|{made}"),
     ]
     base = corpus.documents.select("benchmark", "split").head(1)
     scores = pl.concat(

@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.analysis.align import judged
-from formlab.analysis.causes import cause
+from formlab.analysis.causes import STAGES, cause
 from formlab.analysis.factboxes import read_boxes, words_of
 from formlab.analysis.tasks._cases import score_rows, settings
 from formlab.analysis.tasks._spec import Scored
@@ -48,6 +48,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     pages: list[tuple[str, str, int]] = []
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
+    how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
+    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = given.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
@@ -58,7 +60,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         verdicts += said
         pages += [page] if page else []
         if number % _PAGES == 0 or number == corpus.documents.height:
-            cases.append(_cases(batch, system=predictions.system, threshold=threshold))
+            cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
     scores = [tables.table("scores", []), *_scores(corpus, table, verdicts, pages, mode=mode)]
@@ -155,16 +157,18 @@ def _outcome(verdict: Verdict) -> str:
     return "mismatch" if verdict.found else "missing"
 
 
-def _cases(rows: list[Row], *, system: str, threshold: float) -> pl.DataFrame:
+def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
     frame = pl.DataFrame(rows, infer_schema_length=None)
     if not frame.height:
         return tables.table("cases", [])
     texts = [name for name in frame.columns if frame[name].dtype == pl.Null]
     frame = frame.with_columns(pl.col(texts).cast(pl.String)) if texts else frame
     kinds = pl.col("kind").replace_strict(_TYPED, default="string")
-    done = judged(frame.with_columns(kinds), system=system, threshold=threshold)
-    cause = pl.coalesce(frame["why"], "cause").alias("cause")
-    return done.with_columns(frame["kind"], cause)
+    done = judged(frame.with_columns(kinds), **how)
+    # A value that stands in its place may be written otherwise; it is not wrong.
+    right = (pl.col("outcome") == "match") & ~pl.col("cause").is_in(STAGES["form"])
+    cause = pl.coalesce(frame["why"], pl.when(~right.fill_null(False)).then("cause"))
+    return done.with_columns(frame["kind"], cause.alias("cause"))
 
 
 def _scores(

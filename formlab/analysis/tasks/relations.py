@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import metrics, tables, text
 from formlab.analysis import fieldmatch
 from formlab.analysis.align import GOLD, PRED, judged
 from formlab.analysis.tasks import content
@@ -40,6 +40,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     ladder have the slice ``task=…``.
     """
     found, scores, notes = [], [tables.table("scores", [])], {}
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         given = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
@@ -55,6 +56,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             with_status(_joined(gold, given), predictions.records),
             system=predictions.system,
             threshold=threshold,
+            orders=orders,
         )
         found.append(cases)
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
@@ -140,7 +142,7 @@ def _scores(
     if not cases.height:
         return
     metric, tallies = TASKS[task], held(cases["typed"].to_list())
-    rules = ["unit=item", "rung=typed"]
+    rules = ["unit=item", "rung=typed", text.DATE_RULE]
     if metric == "consistency_accuracy":
         rules += ["answer=given,else-extracted", fieldmatch.RULES]
     said = settings(corpus, metric, *rules, mode=mode)
@@ -149,7 +151,7 @@ def _scores(
         yield score_rows(cases, entry, tallies, unit="item", settings=said, slices=names.to_list())
     for rung in LADDER:
         name = f"{rung}_accuracy"
-        rules = ["unit=item", f"fuzzy>={threshold:g}"]
+        rules = ["unit=item", f"fuzzy>={threshold:g}", text.DATE_RULE]
         said = settings(corpus, name, *rules, mode=mode)
         yield score_rows(
             cases, metrics.get(name), held(cases[rung].to_list()),

@@ -46,8 +46,10 @@ class _Settings:
 
     def __call__(self, metric: Metric) -> str:
         norm = f"norm={','.join(NORM)}"
-        how = norm if metric.view == "text" else f"fuzzy>={self.threshold:g}"
-        parts = [self.head, metric.name, f"unit={self.unit}", how, self.read, f"mode={self.mode}"]
+        how = norm if metric.view == "text" else f"fuzzy>={self.threshold:g}|{text.DATE_RULE}"
+        need = metric.needs(self.unit)
+        parts = [self.head, metric.name, f"unit={self.unit}", how, need and need.said]
+        parts += [self.read, f"mode={self.mode}"]
         return "|".join([*filter(None, parts), f"formlab={files.version()}"])
 
 

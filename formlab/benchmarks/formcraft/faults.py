@@ -116,8 +116,9 @@ def _of_check(made: Check, item: Row, fields: Fields) -> str:
         # What was left empty may be inferred all the same.
         return ""
     rungs = text.ladder(
-        gold["value"], made.expected, kind=gold.get("kind"), accepted=gold.get("accepted") or ()
-    )
+        gold["value"], made.expected, kind=gold.get("kind"), accepted=gold.get("accepted") or (),
+        order=text.date_order(row["value"] or "" for row in fields.values()),
+    )  # fmt: skip
     said = f"expected {made.expected!r}, and the annotation of {made.dependent} says"
     return "" if rungs.typed else f"{said} {gold['value']!r}"
 

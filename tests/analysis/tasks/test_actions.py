@@ -116,6 +116,15 @@ def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
     assert case(official, "/Date of Birth")["outcome"] != "match"
 
 
+@pytest.mark.parametrize("typed", ["03/02/1980", "02/03/1980"])
+def test_form_is_not_completed_by_a_date_whose_day_and_month_may_be_swapped(scored, typed):
+    done = scored(A12_01=GOOD.replace("1980/02/03", typed))
+    born = case(done, "/Date of Birth")
+    assert (born["outcome"], born["typed"], born["ambiguous"]) == ("mismatch", False, True)
+    assert total(done, "form_completed", "A12-01") == (0, 1)
+    assert all(said.count("|dates=document") == 1 for said in done.scores["settings"])
+
+
 def test_submission_is_judged_by_what_was_sent(corpus):
     base = {"benchmark": "formfactory", "split": "all", "role": "prediction", "system": "s"}
     base |= {"task": "value", "status": "ok", "doc_id": "A12-01"}

@@ -1,7 +1,11 @@
+import math
+
 import polars as pl
 import pytest
 
+from formlab import analysis, tables
 from formlab.analysis.tasks import content
+from formlab.tables import Evaluation, only
 
 from .conftest import ANSWER, GOLD
 
@@ -64,7 +68,9 @@ def test_gold_against_itself_is_best(score):
         pl.col("value").min(), pl.col("value").max().alias("most")
     )
     found = {name: (low, high) for name, low, high in best.rows()}
-    assert found.pop("cer") == found.pop("wer") == (0, 0)
+    assert found.pop("cer") == found.pop("wer") == found.pop("spurious_rate") == (0, 0)
+    # Names and a stamp are too short for BLEU to speak of.
+    assert all(map(math.isnan, found.pop("bleu")))
     assert set(found.values()) == {(1, 1)}
     assert set(scored.cases["outcome"]) == {"match"}
 
@@ -78,3 +84,19 @@ def test_answers_alone_leave_the_fields_unscored(score):
     scored = score({"a.json": {"vqa": {"q1": "9"}}})
     assert (scored.cases.height, scored.scores.height) == (0, 0)
     assert scored.notes == {"gold fields not scored: the predictions give none": 12}
+
+
+def test_the_mean_over_forms_of_a_mark_metric_stands_beside_the_pooled_one(score):
+    scored = score({"a.json": ANSWER, "b.json": GOLD})
+    base = {"benchmark": "formcraft", "split": "test"}
+    documents = tables.table("documents", [base | {"doc_id": name} for name in "abc"])
+    summary = analysis.summarise(
+        Evaluation(documents, scored.cases, scored.scores, **base, system="m")
+    )
+    f1 = only(summary, metric="mark_f1", slice="fields").row(0, named=True)
+    mean = only(summary, metric="macro_mark_f1", slice="fields").row(0, named=True)
+    # Twice the hits over marks of both sides. Form a: 2/5 and the spurious 0/1; form b: 4/4; form
+    # c, unanswered: 0/2. Pooled 6/12, by form 1/3, 1 and 0.
+    assert f1["value"] == pytest.approx(6 / 12)
+    assert mean["value"] == pytest.approx((1 / 3 + 1 + 0) / 3)
+    assert mean["settings"].split("|ci=")[0].endswith("|avg=macro")

@@ -11,11 +11,12 @@ from formlab.analysis.tasks import entities
 from formlab.benchmarks import vrdu
 from formlab.formats import vrdu as predicted
 from formlab.metrics import entities as family
+from formlab.tables import only
 
 from ...made_vrdu import SPLIT, make, one, put
 
 GOLD = [
-    ["who", [one("Ann Lee"), one("A. Lee")]], ["day", [one("1/2/20")]],
+    ["who", [one("Ann Lee"), one("A. Lee")]], ["day", [one("1/22/20")]],
     [["what", "sum"], [[one("tea"), one("(5)")]]],
     [["what", "sum"], [[one("jam"), one("6")]]],
 ]  # fmt: skip
@@ -52,7 +53,7 @@ def test_official_counts_follow_the_hand_count(root, tmp_path):
     put(root, GOLD)
     corpus = vrdu.read(SPLIT, root)
     predictions = results(tmp_path, corpus, [
-        ["who", one("A.Lee")], ["who", one("Bea")], ["day", one("2020-01-02")], ["tag", one("x")],
+        ["who", one("A.Lee")], ["who", one("Bea")], ["day", one("2020-01-22")], ["tag", one("x")],
         ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
     ])  # fmt: skip
     found = scored(corpus, predictions)
@@ -100,7 +101,7 @@ def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(roo
     put(root, GOLD)
     corpus = vrdu.read(SPLIT, root)
     predictions = results(tmp_path, corpus, [
-        ["who", one("A.Lee")], ["day", one("2020-01-02")],
+        ["who", one("A.Lee")], ["day", one("2020-01-22")],
         ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
     ])  # fmt: skip
     values = summed(scored(corpus, predictions, "fixed").scores)
@@ -147,7 +148,7 @@ def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
     rows = cases.select("path", "pred_path", "gold", "pred", "outcome").rows()
     assert rows == [
         ("/who", "/who", "Ann Lee", "Ann", "mismatch"),
-        ("/day", None, "1/2/20", None, "missing"),
+        ("/day", None, "1/22/20", None, "missing"),
         ("/line_item/0/what", "/line_item/0/what", "tea", "tea", "match"),
         ("/line_item/0/sum", "/line_item/0/sum", "(5)", "5", "match"),
         ("/line_item/1/what", "/line_item/1/what", "jam", "jelly", "mismatch"),
@@ -190,7 +191,7 @@ def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
 def test_gold_as_prediction_is_best(root, tmp_path, mode):
     put(root, GOLD)
     corpus = vrdu.read(SPLIT, root)
-    flat = [["who", one("Ann Lee")], ["day", one("1/2/20")]]
+    flat = [["who", one("Ann Lee")], ["day", one("1/22/20")]]
     flat += [["what", one("tea")], ["sum", one("(5)")], ["what", one("jam")], ["sum", one("6")]]
     values = summed(scored(corpus, results(tmp_path, corpus, flat), mode).scores)
     assert values["all", "micro_f1"] == 1
@@ -212,3 +213,22 @@ def test_published_evaluator_is_reproduced_figure_by_figure(shared):
         }
         assert found == pytest.approx(expected.pop(split), abs=1e-12)
     assert not expected
+
+
+@pytest.mark.parametrize(
+    ("others", "right"),
+    # The document's own dates say which of day and month comes first, or nothing does.
+    [(["x"], ()), (["31/12/19"], ["2020-02-01"]), (["12/31/19"], ["2020-01-02"])],
+)
+def test_day_and_month_are_one_date_only_as_the_document_writes_them(root, tmp_path, others, right):
+    tags = [["tag", [one(text)]] for text in others]
+    put(root, [["day", [one("1/2/20")]], *tags])
+    corpus = vrdu.read(SPLIT, root)
+    for said in ("2020-01-02", "2020-02-01", "2/1/20", "1/2/20", "2020-01-03"):
+        found = scored(corpus, results(tmp_path, corpus, [["day", one(said)]]), "fixed")
+        same = said == "1/2/20" or said in right
+        assert summed(found.scores)["entity=day", "f1"] == same
+        case = only(found.cases, path="/day").row(0, named=True)
+        assert case["typed"] == same
+        # Another day is another date, whatever the order.
+        assert case["ambiguous"] == (not same and said != "2020-01-03")

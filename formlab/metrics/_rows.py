@@ -1,0 +1,237 @@
+"""Which row of a gold page each number of a predicted page stands in.
+
+A row is told by its label, which may be misread; where a label is lost, by its place in the order
+of rows between those that are known, and by the values that it has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.optimize import linear_sum_assignment
+
+from formlab.metrics._places import Places
+
+# Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
+_SLIP = 0.65
+# Pairs of labels, and values without a label, that are compared at most.
+_MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
+
+
+class Row(NamedTuple):
+    """The numbers of a predicted row, and the run of numbers of the gold page that it is.
+
+    `gold` is -1 where that is not known: the row's label, or nothing, tells.
+    """
+
+    numbers: list[int]
+    gold: int
+
+
+class _Line(NamedTuple):
+    """Numbers side by side, and whether no letter stands beside them."""
+
+    numbers: list[int]
+    bare: bool
+
+
+class Rows:
+    """The rows of a predicted page beside those of a gold page."""
+
+    def __init__(self, gold: Places, pred: Places) -> None:
+        self.gold, self.pred = gold, pred
+        # The runs under each label of the gold page, and how long the longest is.
+        self.runs: dict[str, list[int]] = defaultdict(list)
+        for number, run in enumerate(gold.runs):
+            if run:
+                self.runs[gold.label(run[0])].append(number)
+        self.longest = {
+            label: max(len(gold.runs[run]) for run in runs) for label, runs in self.runs.items()
+        }
+
+    @cached_property
+    def labelled(self) -> dict[str, list[int]]:
+        """The runs of the prediction under each label as it is written there."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for number, run in enumerate(self.pred.runs):
+            if run:
+                found[self.pred.label(run[0])].append(number)
+        return dict(found)
+
+    def known(self, label: str) -> str | None:
+        """The label of the gold page that `label` is, if it is one, as written or misread."""
+        return label if label in self.runs else self._misread.get(label)
+
+    @cached_property
+    def _misread(self) -> dict[str, str]:
+        ours = [label for label in self.runs if label and label not in self.labelled]
+        theirs = [label for label in self.labelled if label and label not in self.runs]
+        if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
+            return {}
+        alike = process.cdist(
+            theirs, ours, scorer=Levenshtein.normalized_similarity, score_cutoff=_SLIP,
+            dtype=np.float64, workers=1,
+        )  # fmt: skip
+        return {
+            theirs[row]: ours[column]
+            for row, column in zip(*linear_sum_assignment(alike, maximize=True), strict=True)
+            if alike[row, column]
+        }
+
+    def written(self, label: str) -> list[int]:
+        """The runs of the prediction under a label of the gold page, misread or not."""
+        there = label if label in self.labelled else self._as_read.get(label)
+        return [] if there is None else self.labelled[there]
+
+    @cached_property
+    def _as_read(self) -> dict[str, str]:
+        return {ours: theirs for theirs, ours in self._misread.items()}
+
+    def row(self, number: int) -> Row:
+        """The row of a number of the prediction."""
+        return self.cut.get(number) or Row(self.pred.runs[self.pred.run[number][0]], -1)
+
+    def unlabelled(self, number: int) -> bool:
+        """Whether a number stands on a line without letters, and in no row that is known."""
+        return number in self._loose and self.cut[number].gold < 0
+
+    @cached_property
+    def cut(self) -> dict[int, Row]:
+        """The rows of the numbers whose run is longer than the row of its label."""
+        rows, gaps = self._parts
+        for before, lines in gaps:
+            rows |= {n: Row(line.numbers, -1) for line in lines if line.bare for n in line.numbers}
+            rows |= self._by_order(before, lines)
+        return rows
+
+    @cached_property
+    def _loose(self) -> set[int]:
+        return {
+            n for _, lines in self._parts[1] for line in lines if line.bare for n in line.numbers
+        }
+
+    @cached_property
+    def _parts(self) -> tuple[dict[int, Row], list[tuple[int, list[_Line]]]]:
+        """Runs that are longer than the row of their label, cut where the row is full.
+
+        The rows, by number; and the lines that follow one another without a known label, with
+        the gold run of the last label before them.
+        """
+        rows: dict[int, Row] = {}
+        gaps: list[tuple[int, list[_Line]]] = []
+        before, uses, gap = -1, Counter(), None
+        for run in filter(None, self.pred.runs):
+            label, cut = self.known(self.pred.label(run[0])), 0
+            if label is not None:
+                its = self.runs[label]
+                before, gap = its[min(uses[label], len(its) - 1)], None
+                uses[label] += 1
+                cut = self._full(run, self.longest[label])
+            if cut == len(run):
+                continue
+            rows |= dict.fromkeys(run[:cut], Row(run[:cut], -1))
+            if gap is None:
+                gap = []
+                gaps.append((before, gap))
+            gap += self._lines(run[cut:])
+        return rows, gaps
+
+    def _full(self, run: list[int], size: int) -> int:
+        """How many numbers of a run are in the row of its label, which has `size` in the gold.
+
+        Whole lines, as far as they fit; a row of a table is one line.
+        """
+        first = self.pred.blocks[self.pred.units[run[0]]]
+        in_table = first.table >= 0
+        if in_table and first.line not in self._lettered:
+            return 0
+        if first.line == self._line(run[-1]):
+            return len(run)
+        end = 0
+        for line in self._lines(run):
+            if end and (in_table or end + len(line.numbers) > size):
+                break
+            end += len(line.numbers)
+        return end
+
+    def _lines(self, numbers: list[int]) -> list[_Line]:
+        lines: dict[int, list[int]] = defaultdict(list)
+        for number in numbers:
+            lines[self._line(number)].append(number)
+        return [_Line(part, line not in self._lettered) for line, part in lines.items()]
+
+    def _line(self, number: int) -> int:
+        return self.pred.blocks[self.pred.units[number]].line
+
+    @cached_property
+    def _lettered(self) -> set[int]:
+        """The lines that have letters."""
+        before = self.pred.block_before
+        return {
+            block.line
+            for unit, block in enumerate(self.pred.blocks)
+            if before[unit + 1] > before[unit]
+        }
+
+    def _by_order(self, before: int, lines: list[_Line]) -> dict[int, Row]:
+        """Lines without a known label beside the gold rows that follow, as far as none has one."""
+        golds = []
+        for number in range(before + 1, len(self.gold.runs)):
+            run = self.gold.runs[number]
+            if run and self._has_label(self.gold.label(run[0])):
+                break
+            if run:
+                golds.append(number)
+        if len(golds) == len(lines):
+            pairs = zip(lines, golds, strict=True)
+            return {
+                number: Row(line.numbers, gold)
+                for line, gold in pairs
+                if line.bare
+                for number in line.numbers
+            }
+        return self._by_value(golds, lines)
+
+    def _by_value(self, golds: list[int], lines: list[_Line]) -> dict[int, Row]:
+        """Lines that are more or fewer than the gold rows: each value beside its like."""
+        ours = [(number, gold) for gold in golds for number in self.gold.runs[gold]]
+        theirs = [number for line in lines for number in line.numbers]
+        if not ours or max(len(ours), len(theirs)) > _MOST_LOOSE:
+            return {}
+        owner: dict[int, int] = {}
+        if len(ours) == len(theirs) == len(lines):
+            # Every value has a line of its own.
+            owner = {number: gold for number, (_, gold) in zip(theirs, ours, strict=True)}
+        else:
+            words = [self.pred.words[n] for n in theirs], [self.gold.words[n] for n, _ in ours]
+            for block in Levenshtein.opcodes(*words):
+                if block.tag in ("equal", "replace"):
+                    for step in range(block.src_end - block.src_start):
+                        owner[theirs[block.src_start + step]] = ours[block.dest_start + step][1]
+        members: dict[int, list[int]] = defaultdict(list)
+        for line in filter(lambda line: line.bare, lines):
+            # What is beside them belongs to their row, though it is like nothing there.
+            beside = Counter(owner[n] for n in line.numbers if n in owner).most_common(1)
+            for number in line.numbers:
+                if beside:
+                    members[owner.get(number, beside[0][0])].append(number)
+        return {number: Row(row, gold) for gold, row in members.items() for number in row}
+
+    def elsewhere(self, label: str, number: int) -> bool:
+        """Whether a gold label has values of its own, or stands only after a number."""
+        if not label or not self._has_label(label):
+            return False
+        return (
+            bool(self.written(label)) or self.pred.letters.find(label) >= self.pred.before[number]
+        )
+
+    def _has_label(self, label: str) -> bool:
+        """Whether a gold label stands in the prediction, misread or as often as in the gold."""
+        if not label or label in self._as_read:
+            return True
+        return self.pred.letters.count(label) >= self.gold.letters.count(label)

@@ -1,0 +1,74 @@
+"""Which of day and month a document writes first, read from the dates that leave no choice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+import polars as pl
+
+from formlab.text.typed import date_readings
+
+Order = Literal["day", "month"]
+# Said in the settings of what is compared as dates.
+RULE = "dates=document,else corpus"
+# A corpus speaks for a document that shows no order if so many others show one, and such a share
+# of them the same: one date in hundreds may be misprinted.
+_ENOUGH, _SHARE = 3, 0.95
+# Numbers between slashes or hyphens with all that is stuck to them, so that no code is cut up.
+_NUMERIC = r"[\w/.-]*\d[/-]\d{1,2}[/-]\d[\w/-]*"
+
+
+def date_order(texts: Iterable[str]) -> Order | None:
+    """The order of day and month in numeric dates; None if none shows it, or both are shown.
+
+    Examples
+    --------
+    >>> date_order(["31/12/2020", "05/06/2020"]), date_order(["12/31/2020"])
+    ('day', 'month')
+    >>> date_order(["05/06/2020", "2020-12-31", "31 Dec 2020"]), date_order(["31/1/20", "1/31/20"])
+    (None, None)
+    """
+    shown = {_shown(text) for text in texts} - {None}
+    return shown.pop() if len(shown) == 1 else None
+
+
+def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
+    """The order of day and month by document, from the dates in its values and texts.
+
+    A document that shows none has that of the corpus where at least three others show one and 95 %
+    of them the same; else it is not in the answer, as one that shows both is not.
+
+    Parameters
+    ----------
+    docs, values
+        n names of documents and texts, null or not: gold values, or whole pages.
+
+    Examples
+    --------
+    >>> docs = pl.Series(["a", "a", "b"])
+    >>> date_orders(docs, pl.Series(["due 31/12/2020.", "05/06/2020", "05/06/2020"]))
+    {'a': 'day'}
+    """
+    dates = pl.DataFrame({"doc": docs, "value": values.cast(pl.String)}).select(
+        "doc", pl.col("value").str.extract_all(_NUMERIC)
+    )
+    dates = dates.explode("value").drop_nulls().unique(maintain_order=True)
+    found: dict[str, set[Order]] = {}
+    for doc, value in dates.iter_rows():
+        if shown := _shown(value.strip("./-")):
+            found.setdefault(doc, set()).add(shown)
+    own = {doc: next(iter(orders)) for doc, orders in found.items() if len(orders) == 1}
+    usual = Counter(own.values()).most_common(1)
+    if len(found) < _ENOUGH or not usual or usual[0][1] < _SHARE * len(found):
+        return own
+    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in found)
+    return own | dict.fromkeys(silent, usual[0][0])
+
+
+def _shown(text: str) -> Order | None:
+    month_first, day_first = date_readings(text)
+    if (month_first is None) == (day_first is None):
+        return None
+    return "day" if month_first is None else "month"

@@ -75,9 +75,9 @@ def _spelling(gold: str, pred: str) -> str | None:
 
 def _marks(gold: str, pred: str) -> str | None:
     """`notation` where only a check box, a tick or a bullet is written otherwise."""
-    ours, theirs = _unmarked(gold), _unmarked(pred)
-    if ours == gold.strip() and theirs == pred.strip():
+    if not _MARK.search(gold) and not _MARK.search(pred):
         return None
+    ours, theirs = _unmarked(gold), _unmarked(pred)
     if not letters(ours) and not letters(theirs):
         ticked = text.checked(gold), text.checked(pred)
         return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
@@ -95,7 +95,7 @@ def _marks(gold: str, pred: str) -> str | None:
 
 
 def _unmarked(value: str) -> str:
-    return " ".join(_MARK.sub(" ", value).split())
+    return " ".join(_MARK.sub(" ", value).split()) if _MARK.search(value) else value
 
 
 def _values(gold: str, pred: str) -> str | None:

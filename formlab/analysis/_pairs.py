@@ -59,7 +59,8 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
     gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
     found = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
     if found:
-        return found
+        # Where both are right the gold is as well.
+        return "punctuation" if right and found == "label_error" else found
     return "notation" if right else _misread(gold, pred)
 
 

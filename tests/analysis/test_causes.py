@@ -86,6 +86,7 @@ def test_cause_of_a_pair(gold, pred, expected):
 def test_right_value_that_is_written_otherwise_says_how_and_nothing_worse():
     assert cause("2022-07-01", "Jul 1, 2022", right=True) == "date_format"
     assert cause("12 North Main Street", "12 N Main St", right=True) == "notation"
+    assert cause("9 /30 00", "9/30/00", right=True) == "punctuation"
 
 
 def test_every_cause_has_one_stage_and_one_sentence_on_what_to_try():

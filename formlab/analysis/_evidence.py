@@ -17,6 +17,8 @@ _STEP = re.compile(r"/\d+(?=/|$)")
 _BEYOND = 0.5
 # A value this short stands in other places by chance.
 _TELLING = 3
+# A word of so many documents is a common one.
+_COMMON = 5
 # From this likeness on, in [0, 1], a value is its own, misread, and not another field's.
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
@@ -25,14 +27,17 @@ Row = dict[str, Any]
 
 
 class Words:
-    """How often words stand in a corpus's gold, counted when they are first asked for."""
+    """The words of a corpus's gold, counted when they are first asked for.
 
-    def __init__(self, values: Iterable[str | None]) -> None:
+    `values` are documents and gold values.
+    """
+
+    def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
         self._values = values
-        self._counts: tuple[Counter[str], Counter[str]] | None = None
+        self._counts: tuple[Counter[str], Counter[str], Counter[str]] | None = None
 
     def speak_against(self, gold: str, pred: str) -> bool:
-        """Whether the gold's words stand nowhere else, and the answer's other words do.
+        """Whether words of the gold stand nowhere else, and the answer's words for them do.
 
         Only words of three or more characters that are not all figures tell; the corpus's own
         spelling counts for the gold, any case for the answer.
@@ -43,14 +48,11 @@ class Words:
         changed = [(a, b) for a, b in zip(ours, theirs, strict=True) if letters(a) != letters(b)]
         if not changed or len(changed) * 2 > len(ours) + 1:
             return False
-        written, folded = self._counted()
         found = False
         for one, other in changed:
             if len(letters(one)) < _TELLING or letters(one).isdigit():
                 continue
-            # The field itself is counted too, so its own words stand there once.
-            known = written[_core(one)] > ours.count(one)
-            heard = folded[letters(other)] > 0
+            known, heard = self._known(one, ours.count(one), other), self.know(letters(other))
             if known and not heard:
                 return False
             found = found or (heard and not known)
@@ -58,17 +60,47 @@ class Words:
 
     def know(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counted()[1][word] > 0
+        return word.isdigit() or self._counted()[2][word] > 0
 
-    def _counted(self) -> tuple[Counter[str], Counter[str]]:
+    def _known(self, word: str, here: int, other: str) -> bool:
+        """Whether the gold has `word` more often than the `here` times of the field itself.
+
+        A slip that one document repeats is none the less a slip beside a common word.
+        """
+        counts, written, folded = self._counted()
+        repeated = counts[_core(word)] > here and folded[letters(other)] < _COMMON
+        return written[_core(word)] > 1 or repeated
+
+    def _counted(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+        """How often words stand there as written, and in how many documents, so and case folded."""
         if self._counts is None:
-            words = [word for value in self._values if value for word in value.split()]
-            self._counts = Counter(map(_core, words)), Counter(map(letters, words))
+            counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
+            for doc_id, value in self._values:
+                for word in (value or "").split():
+                    counts[_core(word)] += 1
+                    written[_core(word)].add(doc_id)
+                    folded[letters(word)].add(doc_id)
+            written, folded = (
+                Counter({word: len(documents) for word, documents in one.items()})
+                for one in (written, folded)
+            )
+            self._counts = counts, written, folded
         return self._counts
 
 
 def _core(word: str) -> str:
     return word.strip(".,:;()[]*'\"")
+
+
+def _around(words: list[str], text: str) -> list[str]:
+    """The words before and after `text`, if it begins with one and ends with one."""
+    start = "".join(words).find(text) if text else -1
+    ends = [0]
+    for word in words:
+        ends.append(ends[-1] + len(word))
+    if start not in ends or start + len(text) not in ends:
+        return []
+    return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
 
 
 def _size(words: Counter[str]) -> int:
@@ -123,11 +155,10 @@ class Document:
         if not letters(row["pred"] or ""):
             return "spurious"
         if row["gold"] is not None and row["path"] is not None and self._inside(row):
-            # A scribble that is read as something is no word that the gold left out.
+            # A scribble is often read as a letter or two.
             said = Counter(tokens(row["pred"]))
-            known = Counter({word: n for word, n in said.items() if words.know(word)})
-            shown = _size(known) * 2 > _size(said) and self._own(row, said)
-            return "label_error" if shown else "spurious"
+            telling = any(len(word) > 1 or word.isdigit() for word in said)
+            return "label_error" if telling and self._own(row, said, words) else "spurious"
         gold, _ = self._texts()
         known = self._count(_spaced(tokens(row["pred"])), gold)
         known = known or letters(row["pred"]) in self._golds()[0]
@@ -142,7 +173,7 @@ class Document:
             return found
         if supported or words.speak_against(gold, pred):
             return "label_error"
-        if first == "merged" and self._inside(row) and self._only_words(row):
+        if first == "merged" and self._inside(row) and self._only_words(row, words):
             return "label_error"
         return first
 
@@ -163,16 +194,21 @@ class Document:
         same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
         return "wrong_row" if same and len(kinds[own]) < 2 else "wrong_field"
 
-    def _only_words(self, row: Row) -> bool:
+    def _only_words(self, row: Row, words: Words) -> bool:
         """Whether what is too much are whole words, so that the page shows more than the gold."""
-        said, wanted = Counter(tokens(row["pred"])), Counter(tokens(row["gold"]))
+        said, wanted = tokens(row["pred"]), tokens(row["gold"])
+        if extra := _around(said, "".join(wanted)):
+            return self._own(row, Counter(extra), words)
         # A sign alone is no word: what is stuck to it is one token with it.
-        return bool(wanted) and not wanted - said and self._own(row, said - wanted)
+        extra = Counter(said) - Counter(wanted)
+        held = wanted and not Counter(wanted) - Counter(said)
+        return bool(held) and self._own(row, extra, words)
 
-    def _own(self, row: Row, words: Counter[str]) -> bool:
-        """Whether most of `words` neither stand in a neighbour nor are lacking in another field."""
-        others = max(_size(words & self._lacking()), _size(words & self._beside(row)))
-        return 0 < _size(words) >= 2 * others
+    def _own(self, row: Row, extra: Counter[str], words: Words) -> bool:
+        """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
+        others = max(_size(extra & self._lacking()), _size(extra & self._beside(row)))
+        known = Counter({word: count for word, count in extra.items() if words.know(word)})
+        return _size(known) * 2 > _size(extra) >= 2 * others
 
     def _beside(self, row: Row) -> Counter[str]:
         """The words of the fields whose boxes are no further away than a line."""

@@ -59,7 +59,8 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
     gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
     found = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
     if found:
-        return found
+        # Where both are right the gold is as well.
+        return "punctuation" if right and found == "label_error" else found
     return "notation" if right else _misread(gold, pred)
 
 
@@ -75,9 +76,9 @@ def _spelling(gold: str, pred: str) -> str | None:
 
 def _marks(gold: str, pred: str) -> str | None:
     """`notation` where only a check box, a tick or a bullet is written otherwise."""
-    ours, theirs = _unmarked(gold), _unmarked(pred)
-    if ours == gold.strip() and theirs == pred.strip():
+    if not _MARK.search(gold) and not _MARK.search(pred):
         return None
+    ours, theirs = _unmarked(gold), _unmarked(pred)
     if not letters(ours) and not letters(theirs):
         ticked = text.checked(gold), text.checked(pred)
         return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
@@ -95,7 +96,7 @@ def _marks(gold: str, pred: str) -> str | None:
 
 
 def _unmarked(value: str) -> str:
-    return " ".join(_MARK.sub(" ", value).split())
+    return " ".join(_MARK.sub(" ", value).split()) if _MARK.search(value) else value
 
 
 def _values(gold: str, pred: str) -> str | None:

@@ -129,27 +129,27 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
     list of str or None
         One of `CAUSES` for each row.
     """
-    rows = _rows(cases)
+    whole = cases.with_row_index("row")
+    unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    wrong = whole.filter(unlike)
+    # Documents that are right all through are never asked.
+    rows = _rows(whole.join(wrong.select("doc_id").unique(), on="doc_id", maintain_order="left"))
     documents: dict[str, Document] = {}
     for row in rows:
         documents.setdefault(row["doc_id"], Document()).add(row)
-    words = Words(row["gold"] for row in rows if row["path"] is not None)
-    agreed = _answers(others)
-    seen: dict[tuple[str, str, bool], str] = {}
-    found: list[str | None] = []
+    golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
+    words, agreed, seen = Words(golds.iter_rows()), _answers(others), {}
+    found: list[str | None] = [None] * cases.height
+    asked = set(wrong["row"])
     for row in rows:
-        if row["exact"] or row["outcome"] == "unscored":
-            found.append(None)
-        elif row["status"] in BAD_OUTPUT:
-            found.append(row["status"])
-        else:
-            found.append(_cause(row, documents[row["doc_id"]], words, agreed, seen))
+        if row["row"] in asked:
+            found[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
     return found
 
 
 _COLUMNS = (
-    "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed", "accepted",
-    "ambiguous", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+    "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
+    "accepted", "ambiguous", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
 )  # fmt: skip
 
 
@@ -169,6 +169,8 @@ def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
 def _cause(
     row: dict, document: Document, words: Words, agreed: frozenset, seen: dict
 ) -> str | None:
+    if row["status"] in BAD_OUTPUT:
+        return row["status"]
     right = bool(row["typed"]) or row["outcome"] == "match"
     gold, pred = row["gold"] or "", row["pred"] or ""
     if row["path"] is None and not right:

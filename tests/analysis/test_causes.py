@@ -86,6 +86,7 @@ def test_cause_of_a_pair(gold, pred, expected):
 def test_right_value_that_is_written_otherwise_says_how_and_nothing_worse():
     assert cause("2022-07-01", "Jul 1, 2022", right=True) == "date_format"
     assert cause("12 North Main Street", "12 N Main St", right=True) == "notation"
+    assert cause("9 /30 00", "9/30/00", right=True) == "punctuation"
 
 
 def test_every_cause_has_one_stage_and_one_sentence_on_what_to_try():
@@ -258,12 +259,12 @@ def test_every_pair_has_one_known_cause_whatever_it_holds():
     "char", ["a", "1", "1,", "\u0301a", "☑", "(", " ", "a ", "[x]", "9/", "\U0001f600"]
 )
 def test_hostile_long_texts_are_bounded(char):
-    started = time.perf_counter()
+    started = time.process_time()
     gold, pred = char * 200_000, "b" + char * 199_000
     assert cause(gold, pred) in CAUSES
     assert cause("short", pred) in CAUSES
     assert cause(char * 700, "7" + char * 600) in CAUSES
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def case(**changes):
@@ -357,7 +358,10 @@ def test_text_in_the_fields_own_box_that_no_other_field_has_speaks_against_the_l
     assert found(blank | {"pred": "Gltobe"})[0] == "spurious"
     # Words too many in the box: the page has them, if no neighbour does.
     more = boxed("DIVISION:", "DIVISION NAME:", box, (101, 101, 199, 119))
-    assert found(more)[0] == "label_error"
+    known = {"doc_id": "2", "gold": "COMPANY NAME", "pred": "COMPANY NAME", "exact": True}
+    assert found(more, known)[0] == "label_error"
+    # What the corpus never has may be a scribble, or the reader's own.
+    assert found(more)[0] == "merged"
     beside = boxed("NAME", "NAME", (205, 100, 260, 120), (205, 100, 260, 120))
     assert found(more, beside | {"path": "/b", "exact": True, "outcome": "match"})[0] == "merged"
     assert found(boxed("DIVISION:", "DIVISION NAME:", box, wide))[0] == "merged"
@@ -371,6 +375,12 @@ def test_words_of_the_corpus_speak_for_the_answer_or_for_the_gold():
     slip = {"gold": "please oxder it", "pred": "please order it"}
     assert found(slip, *others)[0] == "label_error"
     assert found({"gold": slip["pred"], "pred": slip["gold"]}, *others)[0] == "characters"
+    # A name that the document repeats is no slip, but one beside a word of very many documents is.
+    twice = {"path": "/b", "gold": "Mr. Oxder", "pred": "Mr. Oxder", "exact": True}
+    name = {"gold": "oxder it", "pred": "order it"}
+    assert found(name | {"gold": "Oxder it"}, twice, *others)[0] == "characters"
+    many = [others[0] | {"doc_id": f"9{n}"} for n in range(9)]
+    assert found(name | {"gold": "Oxder it"}, twice, *many)[0] == "label_error"
 
 
 def test_another_system_that_gives_the_same_answer_speaks_against_the_label():
@@ -393,17 +403,17 @@ def test_accepted_value_tells_how_a_right_one_is_written():
     assert found(row | {"accepted": ["affirmative"]}) == ["case"]
 
 
-def test_a_hundred_thousand_wrong_fields_take_seconds():
+def test_tens_of_thousands_of_wrong_fields_take_seconds():
     draw = random.Random(0)
     makers = list(CORRUPTIONS.values())
     rows = []
-    for number in range(100_000):
+    for number in range(30_000):
         gold, pred = makers[number % len(makers)](draw)
         rows.append(case(doc_id=str(number // 50), path=f"/f/{number % 50}", gold=gold, pred=pred))
     cases = tables.table("cases", rows)
-    started = time.perf_counter()
+    started = time.process_time()
     assert None not in causes(cases)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 8
 
 
 def test_one_document_of_very_many_missing_values_ends():
@@ -412,9 +422,9 @@ def test_one_document_of_very_many_missing_values_ends():
              outcome="missing" if n % 2 else "mismatch")
         for n in range(20_000)
     ]  # fmt: skip
-    started = time.perf_counter()
+    started = time.process_time()
     causes(tables.table("cases", rows))
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def labelled():

@@ -9,7 +9,8 @@ import polars as pl
 
 from formlab import benchmarks
 from formlab.analysis.align import unscored
-from formlab.analysis.tasks import TASKS
+from formlab.analysis.fields import READER, others
+from formlab.analysis.tasks import READING, TASKS
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import following
 from formlab.tables import Corpus, Evaluation, Predictions
@@ -24,6 +25,7 @@ def evaluate(
     *,
     mode: str | None = None,
     threshold: float = THRESHOLD,
+    reader: str = READER,
 ) -> Evaluation:
     """Score predictions against gold, on every task of the benchmark.
 
@@ -37,6 +39,9 @@ def evaluate(
         One of the benchmark's modes; its first if left out.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    reader
+        The rule by which fields are read from a page's words, one of `fields.READERS`; what the
+        other rules read stands in `cases.readings`.
 
     Returns
     -------
@@ -49,7 +54,7 @@ def evaluate(
     Raises
     ------
     UnknownName
-        If the benchmark has no such mode.
+        If the benchmark has no such mode, or there is no such reading rule.
     DataBroken
         If no prediction is for a document of the corpus.
     """
@@ -57,6 +62,7 @@ def evaluate(
     mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:
         raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
+    readings = list(others(reader))
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
     here, strange = predictions.records.filter(known), predictions.records.filter(~known)
@@ -68,7 +74,11 @@ def evaluate(
         notes["predicted documents that are not in the corpus"] = count
     answers = dataclasses.replace(predictions, records=here)
     scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
-    found = [score(corpus, answers, mode=mode, threshold=threshold) for score in scorers]
+    options = {"mode": mode, "threshold": threshold}
+    found = [
+        score(corpus, answers, **options, **({"reader": reader} if score in READING else {}))
+        for score in scorers
+    ]
     for scored in found:
         notes.update(scored.notes)
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
@@ -83,12 +93,53 @@ def evaluate(
         system=predictions.system,
         mode=mode,
         root=corpus.root,
-        settings={"system": predictions.settings, "threshold": threshold},
+        settings={
+            "system": predictions.settings,
+            "threshold": threshold,
+            "reader": reader,
+            "readings": readings,
+        },
         sources=corpus.sources | predictions.sources,
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=predictions,
     ).check()
+
+
+def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
+    """The evaluation as another reading rule makes it.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    reader
+        One of `fields.READERS`.
+
+    Returns
+    -------
+    Evaluation or None
+        The same evaluation but for its settings where nothing was read under boxes: no rule has a
+        say there. None where the gold or the predictions were not kept.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such rule.
+    """
+    readings = list(others(reader))
+    if reader == evaluation.settings.get("reader", READER):
+        return evaluation
+    if evaluation.cases["readings"].null_count() == evaluation.cases.height:
+        said = evaluation.settings | {"reader": reader, "readings": readings}
+        return dataclasses.replace(evaluation, settings=said)
+    if evaluation.corpus is None or evaluation.predictions is None:
+        return None
+    predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
+    return evaluate(
+        evaluation.corpus, predictions, mode=evaluation.mode,
+        threshold=evaluation.settings["threshold"], reader=reader,
+    )  # fmt: skip
 
 
 def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:

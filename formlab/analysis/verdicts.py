@@ -16,6 +16,7 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import text
 from formlab.analysis.evaluate import evaluate
+from formlab.analysis.fields import READER
 from formlab.errors import NotAvailable
 from formlab.tables import CASES, Corpus, Evaluation
 from formlab.text.normalise import LADDER_STEPS
@@ -220,6 +221,7 @@ def with_verdicts(
     again = evaluate(
         corpus, evaluation.predictions,
         mode=evaluation.mode, threshold=evaluation.settings["threshold"],
+        reader=evaluation.settings.get("reader", READER),
     )  # fmt: skip
     gone = corpus.records.filter(
         pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"

@@ -200,6 +200,9 @@ class _Words:
         step = self.sizes[number, 0] / np.array([len(self.texts[n]) for n in number])
         boxes[:, 2] = boxes[:, 0] + step * last
         boxes[:, 0] += step * first
+        if len(pieces) == 1:
+            text = self.texts[number[0]][first[0] : last[0]]
+            return (text, float(self.certain[number[0]]), *boxes[0].tolist())
         texts = [self.texts[n][a:z] for n, a, z in pieces]
         text = " ".join(texts[place] for place in _reading_order(boxes, height))
         confidence = float(np.average(self.certain[number], weights=last - first))
@@ -324,14 +327,19 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     gap = _row_gap(boxes, centres, height)
     rows: list[list[int]] = []
+    # Of each row the centre of its last word.
+    across, down = np.empty(len(boxes)), np.empty(len(boxes))
     for place in np.lexsort(centres.T[::-1]).tolist():
-        ahead, off = (centres[place] - centres[[row[-1] for row in rows]]).T if rows else ([], [])
-        # A row is left by its height first; of rows as near, by how long ago it broke off.
-        far = np.where(np.abs(off) <= gap, np.abs(off) + _AHEAD * np.asarray(ahead), np.inf)
-        if rows and np.isfinite(far.min()):
-            rows[int(far.argmin())].append(place)
-        else:
-            rows.append([place])
+        (x, y), count = centres[place], len(rows)
+        off = np.abs(down[:count] - y)
+        # A row that broke off long ago is further away than one that did just now.
+        far = np.where(off <= gap, off + _AHEAD * (x - across[:count]), np.inf)
+        row = int(far.argmin()) if count else 0
+        if not count or far[row] == np.inf:
+            row = count
+            rows.append([])
+        rows[row].append(place)
+        across[row], down[row] = x, y
     steps = np.sum([centres[row[-1]] - centres[row[0]] for row in rows], axis=0)
     level = centres[:, 1] - centres[:, 0] * (steps[1] / steps[0] if steps[0] else 0.0)
     rows.sort(key=lambda row: float(level[row].mean()))

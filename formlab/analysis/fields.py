@@ -1,13 +1,13 @@
 """Field reading: the text of a field is what a system read under the field's box.
 
-So a system that reads pages and knows no fields can be scored field by field. Which word belongs to
-which field is for a rule to say, and `READERS` names those that are known:
+So a system that reads pages and knows no fields can be scored field by field. A rule decides which
+word belongs to which field, one of `READERS`:
 
-- ``centre``, unless another is asked for. Each word goes to one field: that whose box holds the
-  word's centre. A word whose centre no box holds goes to a box that covers at least `LEAST` of its
-  area. Of several boxes it is the one with most of the word, then the smaller box.
-- ``overlap``. Each word goes to one field: that whose box shares most area with it, if they share
-  half of the word's width and half of the lower of the two heights, or as much in all.
+- ``centre``, the default. Each word goes to one field: the one whose box holds the word's centre.
+  A word whose centre is in no box goes to a box that covers at least `LEAST` of the word's area. Of
+  several boxes the one with most of the word is taken, then the smaller one.
+- ``overlap``. Each word goes to one field: the one whose box shares most area with it, provided
+  that this is at least `HALF` of the word's width times the lower of the two heights.
 - ``cut``. Each character goes to every field whose box holds its centre, the characters of a word
   being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
 
@@ -43,6 +43,7 @@ _CELLS, _ENOUGH = 2_000_000, 400
 # How much a step along a row weighs against one across rows.
 _AHEAD = 0.2
 _WORD = re.compile(r"\S+")
+_FINITE = pl.all_horizontal(pl.col(BOX).cast(pl.Float64).is_finite())
 
 # Of each field the pieces of words that are read under it: word, first character, last but one.
 Pieces = list[list[tuple[int, int, int]]]
@@ -116,7 +117,7 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     number = pl.col("page").cast(pl.Int64).fill_null(1)
     seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
     found = []
-    placed = fields.with_columns(number).drop_nulls(BOX)
+    placed = fields.with_columns(number).filter(_FINITE)
     for key, group in placed.group_by("doc_id", "page", maintain_order=True):
         if key in seen:
             page = _Words.of(seen[key])
@@ -176,7 +177,7 @@ class _Words:
     def of(cls, seen: pl.DataFrame) -> _Words:
         if (seen["kind"] == "word").any():
             seen = seen.filter(pl.col("kind") == "word")
-        seen = seen.drop_nulls(BOX)
+        seen = seen.filter(_FINITE)
         boxes = seen.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
         certain = seen["confidence"].cast(pl.Float64).to_numpy()
         metas = seen["meta"].to_list() if "meta" in seen.columns else [None] * seen.height
@@ -254,7 +255,7 @@ def _blocks(boxes: np.ndarray, page: _Words) -> list[slice]:
 def _one_each(
     choose: Callable[..., np.ndarray],
 ) -> Callable[[np.ndarray, _Words], Pieces]:
-    """A rule under which each word goes whole to one field: of those chosen, the first by area."""
+    """A rule that gives each word whole to one field: of those chosen, the one with most of it."""
 
     def assign(boxes: np.ndarray, page: _Words) -> Pieces:
         pieces: Pieces = [[] for _ in boxes]

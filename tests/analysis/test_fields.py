@@ -172,6 +172,17 @@ def test_field_of_a_page_that_nobody_read_has_no_row():
     assert read_fields(other, words(("a", (0, 0, 9, 9)))).height == 0
 
 
+@pytest.mark.parametrize("reader", READERS)
+def test_boxes_without_a_place_or_an_area_are_passed_over(reader):
+    for odd in (float("inf"), float("nan")):
+        seen = words(("odd", (0, 0, odd, 10)), ("odd", (-odd, 0, odd, 10)), ("a", (1, 1, 9, 9)))
+        assert read([(0, 0, 40, 10), (0, 0, odd, 10)], seen, reader) == ["a"]
+    flat = words(("flat", (5, 5, 5, 5)), ("back", (40, 8, 30, 2)))
+    # A box without an area has a centre, and shares no area with any field.
+    assert read([(0, 0, 10, 10)], flat, reader) == ["flat" if reader == "centre" else ""]
+    assert read([(0, 0, 10, 10)], words(), reader) == []
+
+
 def random_page(seed):
     generator = np.random.default_rng(seed)
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from formlab import analysis
+from formlab.analysis.fields import READERS
 from formlab.console import as_json, say, show
 from formlab.errors import DataBroken
 from formlab.tables import Evaluation
@@ -15,11 +16,11 @@ from formlab.tables import Evaluation
 # What a reader of the table wants first; --json has every column.
 _DIFFERENCES = (
     "metric", "slice", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low",
-    "ci_high", "better", "p", "p_holm", "least_difference", "n_docs", "n_cases",
+    "ci_high", "better", "p", "p_holm", "rules", "least_difference", "n_docs", "n_cases",
 )  # fmt: skip
 _FLIPS = (
     "slice", "system_a", "system_b", "both_right", "only_a", "only_b", "both_wrong", "difference",
-    "ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "n_docs", "n_cases",
+    "ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "rules", "n_docs", "n_cases",
 )  # fmt: skip
 
 
@@ -60,3 +61,18 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         )
         columns = _DIFFERENCES
     show(table.to_dicts() if as_json else table.select(columns).to_dicts(), as_json=as_json)
+    if said := _of_rules(table["rules"].drop_nulls().to_list()):
+        click.echo(said, err=True)
+
+
+def _of_rules(rules: list[str]) -> str | None:
+    """What the column `rules` says, in one line."""
+    if not rules:
+        return None
+    depend, names = rules.count("depends"), ", ".join(READERS)
+    if not depend:
+        return f"reading rules: every verdict on fields is the same under all of them ({names})"
+    return (
+        f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
+        f"from a page ({names}); see the column rules"
+    )

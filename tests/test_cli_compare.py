@@ -1,8 +1,10 @@
 import json
 
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from formlab import analysis
 from formlab.cli import main
 from tests.analysis.made_pairs import made
 
@@ -55,3 +57,25 @@ def test_one_folder_or_a_missing_one_is_a_mistake(folders, tmp_path):
     result = run(folders[0], str(tmp_path / "none"))
     assert result.exit_code == 2
     assert "manifest.json" in result.stderr
+
+
+def test_what_depends_on_the_reading_rule_is_said_in_one_line(monkeypatch, folders):
+    # Fields named by the system itself have no reading rule.
+    assert run(*folders).stderr == ""
+    names = "(centre, overlap, cut)"
+    for rules, said in (
+        (["same", "same"], f"every verdict on fields is the same under all of them {names}"),
+        (["same", "depends"], "1 of 2 verdicts on fields depend on how fields are read"),
+    ):
+        real = analysis.compare
+
+        def compare(*some, real=real, rules=rules, **options):
+            return real(*some, **options).with_columns(rules=pl.Series(rules))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(analysis, "compare", compare)
+            shown = run(*folders)
+        (line,) = shown.stderr.splitlines()
+        assert line.startswith("reading rules: ")
+        assert said in line
+        assert "rules" in shown.stdout.splitlines()[0].split()

@@ -8,7 +8,7 @@ import polars as pl
 
 from formlab import tables, text
 from formlab.analysis.causes import causes
-from formlab.analysis.fields import read_fields
+from formlab.analysis.fields import READER, filled, read_fields
 from formlab.analysis.page_text import inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
 
@@ -19,7 +19,7 @@ PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
 
 
 def cases(
-    corpus: Corpus, predictions: Predictions, *, threshold: float
+    corpus: Corpus, predictions: Predictions, *, threshold: float, reader: str = READER
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """One row per value that is in the gold, in the prediction or in both, and notes.
 
@@ -29,6 +29,8 @@ def cases(
         What to compare; the predictions are for documents of the corpus.
     threshold
         The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    reader
+        The rule of reading under boxes, one of `fields.READERS`.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def cases(
     )
     gold = corpus.records.filter(pl.col("task") == "text")
     notes: dict[str, int] = {}
-    joined = _join(gold, claims, seen)
+    joined = _join(gold, claims, seen, reader)
     if not seen.height and texts_only(claims):
         joined, notes = in_page_text(joined, gold, claims)
     elif claims["path"].null_count() == claims.height and not seen.height:
@@ -107,12 +109,14 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
     return judged(rows, system=system, threshold=1.0)
 
 
-def _join(gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+def _join(
+    gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame, reader: str
+) -> pl.DataFrame:
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
     right = claims.select("doc_id", "confidence", *PRED).rename(PRED)
     right = right.with_columns(pl.col("pred_path").alias("path"))
     joined = left.join(right, on=["doc_id", "path"], how="left", nulls_equal=True)
-    joined = _read_under_boxes(joined, seen)
+    joined = _read_under_boxes(joined, seen, reader)
     extra = claims.join(left, on=["doc_id", "path"], how="anti", nulls_equal=True)
     # A document-level row without a value says only what became of the document.
     extra = extra.filter(pl.col("path").is_not_null() | pl.col("value").is_not_null())
@@ -124,21 +128,16 @@ def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
 
 
-def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
     """Fill in what stands under the boxes of the fields that no prediction names."""
     if not seen.height:
         return joined
-    unnamed = joined.filter(pl.col("path").is_not_null(), pl.col("pred_status").is_null())
-    read = read_fields(unnamed.drop_nulls(BOX), seen)
-    read = read.with_columns(pl.lit("ok").alias("pred_status"), pl.lit(1).alias("pred_page"))
-    columns = [name for name in read.columns if name not in ("doc_id", "path")]
-    both = joined.join(read, on=["doc_id", "path"], how="left", suffix="_read")
-    both = both.with_columns(pl.coalesce(name, f"{name}_read").alias(name) for name in columns)
+    unnamed = pl.col("path").is_not_null() & pl.col("pred_status").is_null()
+    read = read_fields(joined.filter(pl.col("path").is_not_null()), seen, reader=reader)
+    both = filled(joined, read, unnamed)
     # A page was read, but where the field stands on it the gold does not say.
-    blind = pl.col("path").is_not_null() & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
-    blind &= pl.col("pred_status").is_null()
-    outcome = pl.when(blind).then(pl.lit("unscored")).alias("outcome")
-    return both.drop(f"{name}_read" for name in columns).with_columns(outcome)
+    blind = unnamed & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
+    return both.with_columns(pl.when(blind).then(pl.lit("unscored")).alias("outcome"))
 
 
 def _with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
@@ -213,9 +212,53 @@ def judged(
     )
     joined = joined.with_columns(_outcome().alias("outcome"))
     joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
+    joined = _by_reader(joined, threshold)
     missing = [name for name in tables.CASES if name not in joined.columns]
     joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
     return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
+    """Whether each case is right as the other reading rules read it, in the order of `readings`.
+
+    Parameters
+    ----------
+    cases
+        Columns of CASES, and `right`: whether the case is right as `pred` has it.
+    rung
+        The rung of the ladder from which on a reading is right.
+    threshold
+        As for `judged`.
+
+    Returns
+    -------
+    polars.Series
+        `rights`, lists of booleans; null where nothing was read under a box.
+    """
+    read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
+    read = read.explode("readings").filter(pl.col("readings").is_not_null())
+    # Rules mostly agree, and what they read alike is right or wrong alike.
+    odd = (read["readings"] != read["pred"]).fill_null(True)
+    columns = (read.filter(odd)[n].to_list() for n in ("gold", "readings", "kind", "accepted"))
+    right = read["right"].to_numpy(writable=True)
+    right[odd.to_numpy()] = text.ladders(*columns, threshold=threshold)[rung].to_numpy()
+    lists = read.select("index", pl.Series("rights", right, dtype=pl.Boolean))
+    lists = lists.group_by("index", maintain_order=True).agg("rights")
+    rows = cases.with_row_index().select("index")
+    return rows.join(lists, on="index", how="left", maintain_order="left")["rights"]
+
+
+def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Fields that one reading rule has right and another has not get the cause ``reader``."""
+    if "readings" not in joined.columns or joined["readings"].null_count() == joined.height:
+        return joined
+    right = pl.col("outcome") == "match"
+    told = rights(joined.with_columns(right.alias("right")), "normalised", threshold=threshold)
+    odd = pl.when(right).then(~told.list.all()).otherwise(told.list.any())
+    odd &= pl.col("outcome") != "unscored"
+    return joined.with_columns(
+        pl.when(odd.fill_null(False)).then(pl.lit("reader")).otherwise("cause").alias("cause")
+    )
 
 
 def _outcome() -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,8 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.bands import BANDS
+from formlab.analysis.evaluate import read_again
+from formlab.analysis.fields import READER, others
 from formlab.analysis.paired import Pair, differences, holm
 from formlab.analysis.pairing import common
 from formlab.analysis.summarise import Row, tallied
@@ -24,7 +27,7 @@ COMPARISON: dict[str, Any] = {
     "benchmark": _S, "split": _S, "metric": _S, "slice": _S, "system_a": _S, "system_b": _S,
     "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
     "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
-    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "settings": _S,
+    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": _S,
 }  # fmt: skip
 # What the gold says of a case; the rest of its columns is the system's and differs by system.
 OF_GOLD = (
@@ -33,6 +36,8 @@ OF_GOLD = (
 )  # fmt: skip
 OF_SYSTEM = ("certainty",)
 WHOLE = ("all", "fields")
+# Of a verdict, under all rules of reading fields from pages: see `agreeing`.
+SAME, DEPENDS = "same", "depends"
 
 
 def compare(
@@ -73,7 +78,11 @@ def compare(
         of the paired permutation test; `p_holm` and `p_bh` are adjusted over all slices and pairs
         of the same metric, those of the whole (``all``, ``fields``) apart. `least_difference` is
         what this corpus would find with `power`. `n_cases` is the greater of the two systems'
-        counts: claims that no gold asks for are one system's own.
+        counts: claims that no gold asks for are one system's own. `rules` tells of scores of
+        fields that were read under boxes whether the verdict (who is better, by `p_holm` against
+        1 - `level`, or that no difference is shown) is the ``same`` under every rule of
+        `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends. Null where
+        no rule has a say, or where the evaluations do not hold what was scored.
 
     Raises
     ------
@@ -87,13 +96,92 @@ def compare(
     The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
     Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
     """
-    ground = common(evaluations)
     known = [*OF_GOLD, *DOCUMENTS, "position", *(name for name in BANDS if name not in OF_SYSTEM)]
     for column in by:
         if column not in known:
             raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
     wanted = [metric] if isinstance(metric, str) else metric
-    rows = _rows(ground.evaluations, by)
+    options = {
+        "resamples": resamples, "permutations": permutations, "level": level, "power": power,
+        "seed": seed,
+    }  # fmt: skip
+
+    def compared(some: Sequence[Evaluation]) -> pl.DataFrame:
+        return _compared(common(some).evaluations, wanted, by, reference, options)
+
+    table = compared(evaluations)
+    elsewhere = [compared(some) for some in under_other_rules(evaluations)]
+    read = pl.col("settings").str.contains("|read=", literal=True)
+    rules = agreeing(table, elsewhere, ("metric", "slice", "system_a", "system_b"), level=level)
+    return table.with_columns(pl.when(read).then(rules).alias("rules"))
+
+
+def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
+    """The same evaluations under each other reading rule; none where no rule has a say.
+
+    Nor are there any where one evaluation does not hold what was scored.
+    """
+    named = common(evaluations).evaluations
+    if all(one.cases["readings"].null_count() == one.cases.height for one in named):
+        return []
+    # Scored is all that an evaluation holds, not only what it has in common with the others.
+    whole = [
+        dataclasses.replace(one, system=name.system)
+        for one, name in zip(evaluations, named, strict=True)
+    ]
+    again = [
+        [read_again(one, rule) for one in whole]
+        for rule in others(named[0].settings.get("reader", READER))
+    ]
+    return [] if any(one is None for some in again for one in some) else again
+
+
+def agreeing(
+    table: pl.DataFrame, elsewhere: Sequence[pl.DataFrame], key: Sequence[str], *, level: float
+) -> pl.Series:
+    """Whether the verdict of each row is the ``same`` in the tables `elsewhere`, or ``depends``.
+
+    Parameters
+    ----------
+    table, elsewhere
+        Rows with `difference` and `p_holm`, one table for each reading rule.
+    key
+        The columns that a row is known by.
+    level
+        A difference is shown where `p_holm` is at most 1 - `level`.
+
+    Returns
+    -------
+    polars.Series
+        Null where there is nothing `elsewhere`, or nothing was tested.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"slice": ["all"], "difference": [0.2], "p_holm": [0.01]})
+    >>> agreeing(table, [table.with_columns(p_holm=0.7)], ["slice"], level=0.95).to_list()
+    ['depends']
+    """
+    shown = pl.col("p_holm").fill_nan(1) <= 1 - level
+    verdict = pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
+    said = table.select(*key, "p_holm", verdict.alias("verdict"))
+    alike = pl.lit(True)
+    for place, other in enumerate(elsewhere):
+        there = other.select(*key, verdict.alias(f"verdict_{place}"))
+        said = said.join(there, on=key, how="left", maintain_order="left")
+        alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{place}"))
+    known = pl.col("p_holm").is_not_nan() & bool(elsewhere)
+    rules = pl.when(known & alike).then(pl.lit(SAME)).when(known).then(pl.lit(DEPENDS))
+    return said.select(rules.alias("rules")).to_series()
+
+
+def _compared(
+    evaluations: Sequence[Evaluation],
+    wanted: Sequence[str] | None,
+    by: Sequence[str],
+    reference: str | None,
+    options: dict[str, Any],
+) -> pl.DataFrame:
+    rows = _rows(evaluations, by)
     pairs = [
         pair
         for a, b in system_pairs(rows, reference)
@@ -101,14 +189,13 @@ def compare(
     ]
     if wanted is not None:
         _check_metrics(wanted, pairs, rows)
-    options = {"resamples": resamples, "permutations": permutations, "level": level}
-    tested = differences(pairs, **options, power=power, seed=seed)
+    tested = differences(pairs, **options)
     note = (
-        f"|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
-        f"|p=swap,documents,n={permutations}|power={power:g}"
-    )
+        "|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
+        "|p=swap,documents,n={permutations}|power={power:g}"
+    ).format(**options)
     for row in tested:
-        row["better"] = _better(row)
+        row["better"], row["rules"] = _better(row), None
         row["settings"] += note
     return adjusted(tested, COMPARISON)
 

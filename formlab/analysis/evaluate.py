@@ -11,7 +11,8 @@ import polars as pl
 from formlab import benchmarks
 from formlab.analysis import part
 from formlab.analysis.align import unscored
-from formlab.analysis.tasks import TASKS
+from formlab.analysis.fields import READER, others
+from formlab.analysis.tasks import READING, TASKS
 from formlab.errors import DataBroken, UnknownName
 from formlab.metrics import following
 from formlab.tables import Corpus, Evaluation, Predictions
@@ -28,6 +29,7 @@ def evaluate(
     threshold: float = THRESHOLD,
     documents: str | Sequence[str] = part.ALL,
     limit: int | None = None,
+    reader: str = READER,
 ) -> Evaluation:
     """Score predictions against gold, on every task of the benchmark.
 
@@ -46,6 +48,9 @@ def evaluate(
         a crash is an answer too); or their names.
     limit
         Only the first so many of them, in the corpus' order.
+    reader
+        The rule by which fields are read from a page's words, one of `fields.READERS`; what the
+        other rules read stands in `cases.readings`.
 
     Returns
     -------
@@ -60,7 +65,8 @@ def evaluate(
     Raises
     ------
     UnknownName
-        If the benchmark has no such mode, or the corpus no such document.
+        If the benchmark has no such mode, the corpus no such document, or there is no such
+        reading rule.
     DataBroken
         If no prediction is for a document of the corpus, or no document is chosen.
     """
@@ -70,6 +76,7 @@ def evaluate(
         raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
     chosen = part.choose(corpus, predictions, documents, limit=limit)
     corpus, predictions = chosen.corpus, chosen.predictions
+    readings = list(others(reader))
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
     here, strange = predictions.records.filter(known), predictions.records.filter(~known)
@@ -81,7 +88,11 @@ def evaluate(
         notes["predicted documents that are not in the corpus"] = count
     answers = dataclasses.replace(predictions, records=here)
     scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
-    found = [score(corpus, answers, mode=mode, threshold=threshold) for score in scorers]
+    options = {"mode": mode, "threshold": threshold}
+    found = [
+        score(corpus, answers, **options, **({"reader": reader} if score in READING else {}))
+        for score in scorers
+    ]
     for scored in found:
         notes.update(scored.notes)
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
@@ -96,13 +107,54 @@ def evaluate(
         system=predictions.system,
         mode=mode,
         root=corpus.root,
-        settings={"system": predictions.settings, "threshold": threshold},
+        settings={
+            "system": predictions.settings,
+            "threshold": threshold,
+            "reader": reader,
+            "readings": readings,
+        },
         sources=corpus.sources | predictions.sources,
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=predictions,
     )
     return part.marked(evaluation, chosen.said, chosen.notes).check()
+
+
+def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
+    """The evaluation as another reading rule makes it.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    reader
+        One of `fields.READERS`.
+
+    Returns
+    -------
+    Evaluation or None
+        The same evaluation but for its settings where nothing was read under boxes: no rule has a
+        say there. None where the gold or the predictions were not kept.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such rule.
+    """
+    readings = list(others(reader))
+    if reader == evaluation.settings.get("reader", READER):
+        return evaluation
+    if evaluation.cases["readings"].null_count() == evaluation.cases.height:
+        said = evaluation.settings | {"reader": reader, "readings": readings}
+        return dataclasses.replace(evaluation, settings=said)
+    if evaluation.corpus is None or evaluation.predictions is None:
+        return None
+    predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
+    return evaluate(
+        evaluation.corpus, predictions, mode=evaluation.mode,
+        threshold=evaluation.settings["threshold"], reader=reader,
+    )  # fmt: skip
 
 
 def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:

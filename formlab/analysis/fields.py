@@ -1,101 +1,366 @@
 """Field reading: the text of a field is what a system read under the field's box.
 
-So a system that reads pages and knows no fields can be scored field by field. The rules, which
-stand in every score's `settings` as `RULES`:
+So a system that reads pages and knows no fields can be scored field by field. A rule decides which
+word belongs to which field, one of `READERS`:
 
-- a word belongs to a field only where at least `HEIGHT` of its height lies within the box;
-- with at least `WIDTH` of its width within the box the whole word belongs to it;
-- with less, those of its characters do whose centres lie within the box, the characters of a word
-  being taken as evenly wide; a word of one character goes by its own centre.
+- ``centre``, the default. Each word goes to one field: the one whose box holds the word's centre.
+  A word whose centre is in no box goes to a box that covers at least `LEAST` of the word's area. Of
+  several boxes the one with most of the word is taken, then the smaller one.
+- ``overlap``. Each word goes to one field: the one whose box shares most area with it, provided
+  that this is at least `HALF` of the word's width times the lower of the two heights.
+- ``cut``. Each character goes to every field whose box holds its centre, the characters of a word
+  being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
+
+A record that holds white space, such as a line, is split into its words first. Its characters
+stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1], …]}``, a pair
+for each character of its value, in the pixels of its box. A field's words are joined row by row.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
-from formlab.systems.layout import rows
+from formlab.errors import UnknownName
 from formlab.tables import BOX
 
-HEIGHT, WIDTH = 0.5, 0.75
-RULES = f"read=under-box,height>={HEIGHT:g},width>={WIDTH:g},char-centre"
+LEAST, HALF, WHOLE = 0.25, 0.5, 0.75
+READER = "centre"
+_RULES = {
+    "centre": f"read=centre,else-overlap>={LEAST:g}",
+    "overlap": f"read=overlap>={HALF:g}",
+    "cut": f"read=cut,whole>={WHOLE:g}",
+}
+READERS = tuple(_RULES)
+# Words and boxes of a page that are laid beside each other at once, and words of one field whose
+# distances are looked at: a hostile page may hold a million.
+_CELLS, _ENOUGH = 2_000_000, 400
+# How much a step along a row weighs against one across rows.
+_AHEAD = 0.2
+_WORD = re.compile(r"\S+")
+_FINITE = pl.all_horizontal(pl.col(BOX).cast(pl.Float64).is_finite())
+
+# Of each field the pieces of words that are read under it: word, first character, last but one.
+Pieces = list[list[tuple[int, int, int]]]
 
 
-def read_fields(fields: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+def others(reader: str = READER) -> tuple[str, ...]:
+    """The rules beside `reader`, in the order of `cases.readings`.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such rule.
+
+    Examples
+    --------
+    >>> others(), others("cut")
+    (('overlap', 'cut'), ('centre', 'overlap'))
+    """
+    if reader not in READERS:
+        raise UnknownName.of("reading rule", reader, READERS)
+    return tuple(name for name in READERS if name != reader)
+
+
+def described(reader: str = READER) -> str:
+    """The rule as it stands in the settings of a score, with the names of the others.
+
+    Examples
+    --------
+    >>> described()
+    'read=centre,else-overlap>=0.25|readings=overlap,cut'
+    """
+    return f"{_RULES[reader]}|readings={','.join(others(reader))}"
+
+
+def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READER) -> pl.DataFrame:
     """What stands under the box of each field.
 
     Parameters
     ----------
     fields
-        Records with boxes; needs doc_id, path and the box.
+        All records of the page that have a box, as each word goes to one of them; needs doc_id,
+        path, page (1 where null) and the box.
     seen
-        A system's records of task `layout`: its words or, of a document where there are none, its
+        A system's records of task `layout`: its words or, of a page where there are none, its
         lines.
+    reader
+        One of `READERS`.
 
     Returns
     -------
     polars.DataFrame
-        One row per field of the documents that occur in `seen`: doc_id, path, value ("" where
-        nothing lies under the box), confidence (mean over characters), and the box of what was
-        read, null where nothing was.
+        One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred (""
+        where nothing is read under the box), pred_page, confidence (mean over characters), the
+        box of what was read, null where nothing was, and readings: what `others` read.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such rule.
+
+    Examples
+    --------
+    >>> box = {"doc_id": "1", "page": 1, "x0": 0.0, "y0": 0.0, "x1": 40.0, "y1": 10.0}
+    >>> fields = pl.DataFrame([box | {"path": "/name"}])
+    >>> word = {"kind": "word", "value": "Ada", "confidence": 0.9, "y1": 21.0, "y0": -9.0}
+    >>> row = read_fields(fields, pl.DataFrame([box | word])).row(0, named=True)
+    >>> row["pred"], row["readings"]
+    ('Ada', ['Ada', 'Ada'])
     """
+    names = (reader, *others(reader))
+    number = pl.col("page").cast(pl.Int64).fill_null(1)
+    seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
     found = []
-    words = {key[0]: group for key, group in seen.group_by("doc_id", maintain_order=True)}
-    for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
-        if doc_id in words:
-            page = words[doc_id]
-            if (page["kind"] == "word").any():
-                page = page.filter(pl.col("kind") == "word")
-            page = page.drop_nulls(BOX)
-            found += _page(str(doc_id), group, page)
-    schema = {"doc_id": pl.String, "path": pl.String, "pred": pl.String, "confidence": pl.Float64}
-    schema |= {f"pred_{side}": pl.Float64 for side in BOX}
-    return pl.DataFrame(found, schema=schema, orient="row")
+    placed = fields.with_columns(number).filter(_FINITE)
+    for key, group in placed.group_by("doc_id", "page", maintain_order=True):
+        if key in seen:
+            page = _Words.of(seen[key])
+            boxes = group.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
+            pieces = [_ASSIGN[name](boxes, page) for name in names]
+            by_field = zip(*pieces, strict=True)
+            for path, box, own in zip(group["path"].to_list(), boxes, by_field, strict=True):
+                # Rules mostly agree: what the same pieces say is made out once.
+                said = {tuple(some): None for some in own}
+                said = {some: page.joined(some, box[3] - box[1]) for some in said}
+                one, *rest = (said[tuple(some)] for some in own)
+                found.append((key[0], path, key[1], *one, [more[0] for more in rest]))
+    schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
+    schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
+    return pl.DataFrame(found, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
 
 
-def _page(doc_id: str, fields: pl.DataFrame, words: pl.DataFrame) -> list[tuple]:
-    box = fields.select(BOX).to_numpy()[:, None, :]
-    word = words.select(BOX).to_numpy()[None, :, :]
-    left, top = np.maximum(box[..., 0], word[..., 0]), np.maximum(box[..., 1], word[..., 1])
-    right, bottom = np.minimum(box[..., 2], word[..., 2]), np.minimum(box[..., 3], word[..., 3])
-    width = np.maximum(word[..., 2] - word[..., 0], 1e-9)
-    height = np.maximum(word[..., 3] - word[..., 1], 1e-9)
-    inside = (right > left) & ((bottom - top) / height >= HEIGHT)
-    whole = (right - left) / width >= WIDTH
-    texts = [text or "" for text in words["value"]]
-    certain = words["confidence"].cast(pl.Float64).to_numpy()
-    found = []
-    for place, path in enumerate(fields["path"]):
-        pieces = []
-        for number in np.flatnonzero(inside[place]):
-            text, piece = texts[number], word[0, number]
-            if not whole[place, number]:
-                text, piece = _cut(text, piece, box[place, 0, 0], box[place, 0, 2])
-            if text:
-                pieces.append((text, piece, certain[number]))
-        found.append((doc_id, path, *_join(pieces)))
-    return found
+def filled(joined: pl.DataFrame, read: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
+    """Cases to be with what was read under their boxes, `where` no prediction names the field.
+
+    Parameters
+    ----------
+    joined
+        Gold beside prediction, as columns of CASES; a field with no prediction has no `pred` and
+        no `pred_status`.
+    read
+        As from `read_fields`.
+    where
+        Which rows may be filled in.
+    """
+    columns = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
+    read = read.with_columns(pl.lit("ok").alias("pred_status"))
+    both = joined.join(
+        read, on=["doc_id", "path"], how="left", suffix="_read", maintain_order="left"
+    )
+    columns.append("pred_status")
+    both = both.with_columns(
+        *(pl.when(where).then(pl.coalesce(n, f"{n}_read")).otherwise(n).alias(n) for n in columns),
+        pl.when(where).then("readings").alias("readings"),
+    )
+    return both.drop(f"{name}_read" for name in columns)
 
 
-def _cut(text: str, word: np.ndarray, x0: float, x1: float) -> tuple[str, np.ndarray]:
-    """The characters whose centres lie from x0 to x1, and the box they take."""
-    step = (word[2] - word[0]) / max(len(text), 1)
-    centres = word[0] + step * (np.arange(len(text)) + 0.5)
-    kept = np.flatnonzero((centres >= x0) & (centres <= x1))
-    if not kept.size:
-        return "", word
-    first, last = int(kept[0]), int(kept[-1]) + 1
-    box = np.array([word[0] + step * first, word[1], word[0] + step * last, word[3]])
-    return text[first:last], box
+@dataclass
+class _Words:
+    """The words of a page: texts, boxes of shape (n, 4), how sure each is."""
+
+    texts: list[str]
+    boxes: np.ndarray
+    certain: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.centres = (self.boxes[:, :2] + self.boxes[:, 2:]) / 2
+        self.sizes = np.maximum(self.boxes[:, 2:] - self.boxes[:, :2], 1e-9)
+
+    @classmethod
+    def of(cls, seen: pl.DataFrame) -> _Words:
+        if (seen["kind"] == "word").any():
+            seen = seen.filter(pl.col("kind") == "word")
+        seen = seen.filter(_FINITE)
+        boxes = seen.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
+        certain = seen["confidence"].cast(pl.Float64).to_numpy()
+        metas = seen["meta"].to_list() if "meta" in seen.columns else [None] * seen.height
+        texts, places, spans = [], [], []
+        for place, (value, meta) in enumerate(zip(seen["value"].to_list(), metas, strict=True)):
+            parts = [part.span() for part in _WORD.finditer(value or "")]
+            texts += [value[first:last] for first, last in parts]
+            places += [place] * len(parts)
+            alone = len(parts) == 1
+            spans += [boxes[place, ::2]] if alone else _spans(value, parts, meta, boxes[place])
+        boxes = boxes[places]
+        boxes[:, ::2] = np.array(spans, dtype=float).reshape(-1, 2)
+        return cls(texts, boxes, certain[places])
+
+    def joined(self, pieces: Sequence[tuple[int, int, int]], height: float) -> tuple:
+        """Text, confidence and box of pieces in a field that high; nulls for no pieces."""
+        if not pieces:
+            return ("", None, None, None, None, None)
+        number, first, last = np.array(pieces).T
+        boxes = self.boxes[number]
+        step = self.sizes[number, 0] / np.array([len(self.texts[n]) for n in number])
+        boxes[:, 2] = boxes[:, 0] + step * last
+        boxes[:, 0] += step * first
+        if len(pieces) == 1:
+            text = self.texts[number[0]][first[0] : last[0]]
+            return (text, float(self.certain[number[0]]), *boxes[0].tolist())
+        texts = [self.texts[n][a:z] for n, a, z in pieces]
+        text = " ".join(texts[place] for place in _reading_order(boxes, height))
+        confidence = float(np.average(self.certain[number], weights=last - first))
+        low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
+        return (text, confidence, *low.tolist(), *high.tolist())
 
 
-def _join(pieces: list[tuple[str, np.ndarray, float]]) -> tuple:
-    if not pieces:
-        return ("", None, None, None, None, None)
-    boxes = np.array([box for _, box, _ in pieces])
-    order = [place for row in rows(boxes) for place in row]
-    text = " ".join(pieces[place][0] for place in order)
-    lengths = [len(piece[0]) for piece in pieces]
-    confidence = float(np.average([piece[2] for piece in pieces], weights=lengths))
-    low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
-    return (text, confidence, *low.tolist(), *high.tolist())
+def _spans(
+    value: str, parts: list[tuple[int, int]], meta: str | None, box: np.ndarray
+) -> list[tuple[float, float]]:
+    """Left and right end of each part (first character, last but one) of a record's text."""
+    if not parts:
+        return []
+    if meta:
+        try:
+            chars = json.loads(meta)["chars"]
+            spans = [(float(chars[a][0]), float(chars[z - 1][1])) for a, z in parts]
+            if len(chars) == len(value) and np.isfinite(spans).all():
+                return spans
+        except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
+            pass  # Of places that cannot be read, the characters are taken as evenly wide.
+    # White space at the ends has no ink: the box begins with the first character that has.
+    start, end = parts[0][0], parts[-1][1]
+    step = (box[2] - box[0]) / (end - start)
+    return [(box[0] + step * (a - start), box[0] + step * (z - start)) for a, z in parts]
+
+
+def _shared(boxes: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Width and height that each box shares with each word, both of shape (boxes, words)."""
+    sides = [
+        np.minimum(boxes[:, None, side + 2], words[:, side + 2])
+        - np.maximum(boxes[:, None, side], words[:, side])
+        for side in (0, 1)
+    ]
+    return np.clip(sides[0], 0, None), np.clip(sides[1], 0, None)
+
+
+def _held(boxes: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    x, y = centres.T
+    inside = (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
+    return inside & (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
+
+
+def _blocks(boxes: np.ndarray, page: _Words) -> list[slice]:
+    step = max(1, _CELLS // max(len(boxes), 1))
+    return [slice(start, start + step) for start in range(0, len(page.texts), step)]
+
+
+def _one_each(
+    choose: Callable[..., np.ndarray],
+) -> Callable[[np.ndarray, _Words], Pieces]:
+    """A rule that gives each word whole to one field: of those chosen, the one with most of it."""
+
+    def assign(boxes: np.ndarray, page: _Words) -> Pieces:
+        pieces: Pieces = [[] for _ in boxes]
+        # The smaller box first, so that it wins where two share as much of the word.
+        order = np.argsort(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), kind="stable")
+        ranked = boxes[order]
+        for block in _blocks(boxes, page) if len(boxes) else ():
+            width, height = _shared(ranked, page.boxes[block])
+            area = np.where(choose(ranked, page, block, width, height), width * height, -1.0)
+            best = area.argmax(axis=0)
+            for place in np.flatnonzero(area[best, np.arange(len(best))] >= 0):
+                number = block.start + int(place)
+                pieces[order[best[place]]].append((number, 0, len(page.texts[number])))
+        return pieces
+
+    return assign
+
+
+def _by_centre(
+    boxes: np.ndarray, page: _Words, block: slice, width: np.ndarray, height: np.ndarray
+) -> np.ndarray:
+    held = _held(boxes, page.centres[block])
+    near = width * height >= LEAST * page.sizes[block].prod(axis=1)
+    return held | (near & ~held.any(axis=0))
+
+
+def _by_overlap(
+    boxes: np.ndarray, page: _Words, block: slice, width: np.ndarray, height: np.ndarray
+) -> np.ndarray:
+    # A word's box may be far higher than its ink, or a field's: the lower of the two counts.
+    low = np.minimum((boxes[:, 3] - boxes[:, 1])[:, None], page.sizes[block, 1])
+    return (width * height >= HALF * page.sizes[block, 0] * low) & (width * height > 0)
+
+
+def _by_character(boxes: np.ndarray, page: _Words) -> Pieces:
+    pieces: Pieces = [[] for _ in boxes]
+    for block in _blocks(boxes, page):
+        width, _ = _shared(boxes, page.boxes[block])
+        y = page.centres[block, 1]
+        level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
+        for field, place in np.argwhere(level & (width > 0)):
+            number = block.start + int(place)
+            length = len(page.texts[number])
+            kept = range(length)
+            if width[field, place] < WHOLE * page.sizes[number, 0]:
+                step = page.sizes[number, 0] / length
+                centres = page.boxes[number, 0] + step * (np.arange(length) + 0.5)
+                inside = (centres >= boxes[field, 0]) & (centres <= boxes[field, 2])
+                kept = np.flatnonzero(inside)
+            if len(kept):
+                pieces[field].append((number, int(kept[0]), int(kept[-1]) + 1))
+    return pieces
+
+
+_ASSIGN: dict[str, Callable[[np.ndarray, _Words], Pieces]] = {
+    "centre": _one_each(_by_centre),
+    "overlap": _one_each(_by_overlap),
+    "cut": _by_character,
+}
+
+
+def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
+    """Places in `boxes` of one field of that height: rows from the top, each from left to right.
+
+    Rows are told apart by centres alone, as boxes may be far higher or lower than their ink. Each
+    word goes on with the row whose last word is nearest, so rows may be skewed.
+    """
+    if len(boxes) < 2:
+        return list(range(len(boxes)))
+    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+    gap = _row_gap(boxes, centres, height)
+    rows: list[list[int]] = []
+    # Of each row the centre of its last word.
+    across, down = np.empty(len(boxes)), np.empty(len(boxes))
+    for place in np.lexsort(centres.T[::-1]).tolist():
+        (x, y), count = centres[place], len(rows)
+        off = np.abs(down[:count] - y)
+        # A row that broke off long ago is further away than one that did just now.
+        far = np.where(off <= gap, off + _AHEAD * (x - across[:count]), np.inf)
+        row = int(far.argmin()) if count else 0
+        if not count or far[row] == np.inf:
+            row = count
+            rows.append([])
+        rows[row].append(place)
+        across[row], down[row] = x, y
+    steps = np.sum([centres[row[-1]] - centres[row[0]] for row in rows], axis=0)
+    level = centres[:, 1] - centres[:, 0] * (steps[1] / steps[0] if steps[0] else 0.0)
+    rows.sort(key=lambda row: float(level[row].mean()))
+    return [place for row in rows for place in row]
+
+
+def _row_gap(boxes: np.ndarray, centres: np.ndarray, height: float) -> float:
+    """From which distance of neighbours' centres on two words stand in different rows.
+
+    Words that stand one above the other are in different rows: half of the distance between such
+    neighbours where they are close. Where no word stands above another, no second row fits into a
+    field if it is less than half as high as the field, or than a word.
+    """
+    boxes, (x, y) = boxes[:_ENOUGH], centres[:_ENOUGH].T
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    usual = float(np.median(sizes[:, 1]))
+    apart = abs(y[:, None] - y)
+    # Words side by side have centres at least half of the wider apart; boxes may be a third wider
+    # than their ink. What all but coincides was read twice.
+    stacked = abs(x[:, None] - x) < 0.38 * np.maximum(sizes[:, None, 0], sizes[:, 0])
+    nearest = np.where(stacked & (apart > 0.25 * usual), apart, np.inf).min(axis=1)
+    nearest = nearest[np.isfinite(nearest)]
+    return float(np.quantile(nearest, 0.25)) / 2 if nearest.size else min(0.45 * height, usual)

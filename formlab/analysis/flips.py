@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,16 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
+from formlab.analysis.align import rights
 from formlab.analysis.bands import BANDS
-from formlab.analysis.compare import OF_GOLD, OF_SYSTEM, adjusted, evaluation_pairs
+from formlab.analysis.compare import (
+    OF_GOLD,
+    OF_SYSTEM,
+    adjusted,
+    agreeing,
+    evaluation_pairs,
+)
+from formlab.analysis.evaluate import THRESHOLD
 from formlab.analysis.paired import Pair, differences
 from formlab.analysis.pairing import KEY, common, fields
 from formlab.analysis.summarise import order, sliced
@@ -23,7 +31,8 @@ FLIPS = ("both right", "only a", "only b", "both wrong")
 # Columns of *cases* that are the system's: each is there once a side, as `pred_a`, `pred_b` …
 SYSTEM = (
     "system", "pred_path", "pred", "pred_page", *(f"pred_{side}" for side in BOX), "confidence",
-    "status", "outcome", *LADDER, "similarity", "cause", "pred_origin",
+    "status", "outcome", *LADDER, "similarity", "cause", "pred_origin", "readings",
+    "at", "ambiguous",
 )  # fmt: skip
 # Slices by what became of a case say how errors move; a test of them would test its own premise.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")
@@ -32,8 +41,8 @@ MATRIX: dict[str, Any] = {
     "both_wrong": pl.Int64, "n_cases": pl.Int64, "n_docs": pl.Int64, "value_a": pl.Float64,
     "value_b": pl.Float64, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
     "p": pl.Float64, "p_holm": pl.Float64, "p_bh": pl.Float64, "p_mcnemar": pl.Float64,
-    "least_difference": pl.Float64, "system_a": pl.String, "system_b": pl.String,
-    "settings": pl.String,
+    "least_difference": pl.Float64, "rules": pl.String, "system_a": pl.String,
+    "system_b": pl.String, "settings": pl.String,
 }  # fmt: skip
 
 
@@ -51,8 +60,10 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     -------
     polars.DataFrame
         The gold's columns of *cases*; the systems' with the suffix ``_a`` and ``_b``; `right_a`,
-        `right_b` and `flip`, one of `FLIPS`. A claim that no gold asks for is wrong, and not to
-        make it is right. Fields that could not be scored for one of the two are left out.
+        `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is right
+        as each other reading rule reads it, null where nothing was read under a box. A claim that
+        no gold asks for is wrong, and not to make it is right. Fields that could not be scored for
+        one of the two are left out.
 
     Raises
     ------
@@ -67,14 +78,18 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     for one in ground:
         cases = fields(one).filter(pl.col("outcome") != "unscored")
         good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
-        sides.append(cases.with_columns(good.fill_null(False).alias("right")))
+        cases = cases.with_columns(good.fill_null(False).alias("right"))
+        rung = "normalised" if right == "outcome" else right
+        threshold = one.settings.get("threshold", THRESHOLD)
+        sides.append(cases.with_columns(rights(cases, rung, threshold=threshold)))
     a, b = sides
     gold = [name for name in CASES if name not in SYSTEM and name not in KEY]
-    joined = a.select(*KEY, *gold, *SYSTEM, "right").join(
-        b.select(*KEY, *gold, *SYSTEM, "right"), on=KEY, how="full", coalesce=True, suffix="_b",
+    own = [*SYSTEM, "right", "rights"]
+    joined = a.select(*KEY, *gold, *own).join(
+        b.select(*KEY, *gold, *own), on=KEY, how="full", coalesce=True, suffix="_b",
         maintain_order="left_right",
     )  # fmt: skip
-    names = {name: f"{name}_a" for name in (*SYSTEM, "right")}
+    names = {name: f"{name}_a" for name in own}
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
     joined = joined.drop(f"{name}_b" for name in gold).rename(names)
     said = [part for s, one in zip("ab", ground, strict=True) for part in _silent(s, one.system)]
@@ -158,22 +173,47 @@ def flip_matrix(
         of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact and two-sided.
         McNemar's test takes fields for independent: where those of a page fail together it is too
         sure, and `p` is the one to trust. Slices by what became of a case (``cause_a`` …) are not
-        tested: they are chosen by the very outcome.
+        tested: they are chosen by the very outcome. `rules` tells whether the verdict is the
+        ``same`` under every reading rule or ``depends`` on it, as for `compare`.
     """
     places = {doc: place for place, doc in enumerate(documents["doc_id"])}
-    pairs = [
-        _matrix_pair(name, part, places)
-        for name, part in _slices(table, documents, by)
-        if part.height
-    ]
-    options = {"resamples": resamples, "permutations": permutations, "level": level}
-    rows = differences(pairs, **options, power=power, seed=seed)
+    options = {
+        "resamples": resamples, "permutations": permutations, "level": level, "power": power,
+        "seed": seed,
+    }  # fmt: skip
+
+    def matrix(some: pl.DataFrame) -> pl.DataFrame:
+        return _matrix(_slices(some, documents, by), places, options)
+
+    found = matrix(table)
+    elsewhere = [matrix(some) for some in _by_other_rules(table)]
+    return found.with_columns(agreeing(found, elsewhere, ["slice"], level=level))
+
+
+def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The flips as each other reading rule makes them; none where nothing was read under boxes."""
+    counts = [table[f"rights_{which}"].list.len().max() for which in "ab"]
+    for place in range(max((count for count in counts if count), default=0)):
+        told = [
+            pl.coalesce(pl.col(f"rights_{s}").list.get(place, null_on_oob=True), f"right_{s}")
+            for s in "ab"
+        ]
+        yield table.with_columns(told[0].alias("right_a"), told[1].alias("right_b")).with_columns(
+            _flip()
+        )
+
+
+def _matrix(
+    slices: Sequence[tuple[str, pl.DataFrame]], places: dict[str, int], options: dict[str, Any]
+) -> pl.DataFrame:
+    pairs = [_matrix_pair(name, part, places) for name, part in slices if part.height]
+    rows = differences(pairs, **options)
     note = (
-        f"right|unit=field|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
-        f"|p=swap,documents,n={permutations}|power={power:g}"
-    )
+        "right|unit=field|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
+        "|p=swap,documents,n={permutations}|power={power:g}"
+    ).format(**options)
     for row in rows:
-        row["settings"] = note
+        row["settings"], row["rules"] = note, None
         if row["slice"].partition("=")[0].removesuffix("_a").removesuffix("_b") in AFTERWARDS:
             names = ("ci_low", "ci_high", "p", "p_mcnemar", "least_difference")
             row |= dict.fromkeys(names, float("nan"))

@@ -35,7 +35,7 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
     ------
     DataBroken
         If there are fewer than two, or they differ in benchmark, split, mode, threshold,
-        documents or gold; the message names what differs.
+        reading rule, documents or gold; the message names what differs.
     """
     named = _named(evaluations)
     _check_alike(named)
@@ -89,6 +89,7 @@ def _check_alike(evaluations: Sequence[Evaluation]) -> None:
         "split": [one.split for one in evaluations],
         "mode": [one.mode for one in evaluations],
         "threshold": [one.settings.get("threshold") for one in evaluations],
+        "reading rule": [one.settings.get("reader") for one in evaluations],
     }
     wrong = [
         f"{name} is "

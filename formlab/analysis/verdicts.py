@@ -17,6 +17,7 @@ from formlab import decisions as decided
 from formlab import text
 from formlab.analysis import part
 from formlab.analysis.evaluate import evaluate
+from formlab.analysis.fields import READER
 from formlab.errors import NotAvailable
 from formlab.tables import CASES, Corpus, Evaluation
 from formlab.text.normalise import LADDER_STEPS
@@ -221,6 +222,7 @@ def with_verdicts(
     again = evaluate(
         corpus, evaluation.predictions,
         mode=evaluation.mode, threshold=evaluation.settings["threshold"],
+        reader=evaluation.settings.get("reader", READER),
     )  # fmt: skip
     # The corpus was cut before: which documents it holds is to be said as before.
     before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}

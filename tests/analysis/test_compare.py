@@ -1,3 +1,5 @@
+import dataclasses
+import json
 import math
 
 import numpy as np
@@ -5,11 +7,16 @@ import polars as pl
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from formlab import analysis
-from formlab.analysis.compare import COMPARISON, compare, system_pairs
-from formlab.errors import UnknownName
+from formlab import analysis, benchmarks
+from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
+from formlab.analysis.evaluate import read_again
+from formlab.analysis.fields import READERS
+from formlab.analysis.flips import flip_matrices, flips
+from formlab.errors import DataBroken, UnknownName
+from formlab.formats import read_predictions
 from formlab.tables import only
 from tests.analysis.made_pairs import from_matrix, made
+from tests.conftest import entity
 
 # Of document 1 m has both fields, n has /a; of 2 n has both, m has /a; 3 is right for n alone.
 M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
@@ -108,3 +115,118 @@ def test_one_slice_that_holds_everything_is_not_tested_again():
 def test_saved_evaluations_are_opened_in_the_order_given(tmp_path):
     folders = [made(name, M).save(tmp_path / name) for name in "nm"]
     assert [one.system for one in analysis.open_compared(folders)] == ["n", "m"]
+
+
+@pytest.fixture
+def readers_of_pages(tmp_path):
+    """Six forms of one field; `wide` draws its word so wide that the rule ``cut`` cuts it."""
+    folder = tmp_path / "funsd" / "testing_data" / "annotations"
+    folder.mkdir(parents=True)
+    for n in range(6):
+        form = {"form": [entity(0, "Total", [100, 10, 150, 30])]}
+        (folder / f"{n}.json").write_text(json.dumps(form))
+    corpus = benchmarks.load("funsd", root=tmp_path / "funsd", split="test")
+
+    def scored(name, text, box):
+        word = {"task": "layout", "kind": "word", "path": "/ocr/words/0", "page": 1, "value": text}
+        word |= dict(zip(("x0", "y0", "x1", "y1"), box, strict=True))
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps({"doc_id": str(n)} | word) + "\n" for n in range(6)))
+        return analysis.evaluate(corpus, read_predictions(file, corpus))
+
+    wide = scored("wide", "Total", [60, 10, 190, 30])
+    return (
+        wide,
+        scored("exact", "Total", [100, 10, 150, 30]),
+        scored("off", "T0tal", [100, 10, 150, 30]),
+    )
+
+
+def test_verdict_that_depends_on_the_reading_rule_is_told(readers_of_pages):
+    wide, exact, off = readers_of_pages
+    found = only(compare([wide, off]), metric="normalised_accuracy").to_dicts()[0]
+    # Right on six forms against none: two of the 2 ** 6 swaps are as extreme.
+    assert (found["better"], found["p"]) == ("wide", 2 / 64)
+    # Under ``cut`` the characters stand at 73, 99, 125, 151 and 177: neither is right anywhere.
+    assert found["rules"] == "depends"
+    same = only(compare([exact, off]), metric="normalised_accuracy").to_dicts()[0]
+    assert (same["better"], same["p"], same["rules"]) == ("exact", 2 / 64, "same")
+    for pair, rules in (((wide, off), "depends"), ((exact, off), "same")):
+        assert flip_matrices(pair)["rules"].to_list() == [rules]
+
+
+def test_fields_that_depend_on_the_rule_have_the_cause_reader_and_are_counted(readers_of_pages):
+    for one, count in zip(readers_of_pages, (6, 0, 0), strict=True):
+        fields = one.cases.filter(pl.col("path").is_not_null())
+        assert (fields["cause"] == "reader").sum() == count
+        row = only(analysis.summarise(one), metric="normalised_accuracy", slice="fields")
+        assert row["n_reader"].item() == count
+    # Also where the rule in use has it wrong and another has it right.
+    cut = read_again(readers_of_pages[0], "cut").cases.filter(pl.col("path").is_not_null())
+    assert cut.select("pred", "outcome", "cause").unique().rows() == [("t", "mismatch", "reader")]
+    # By its centre all of it is read; of its width of 130 the box shares 50, which is no half.
+    assert cut["readings"][0].to_list() == ["Total", ""]
+
+
+def test_rule_stands_in_the_settings_of_fields_and_other_rules_are_not_mixed(readers_of_pages):
+    wide, exact, _ = readers_of_pages
+    said = only(wide.scores, metric="cer", unit="field")["settings"][0]
+    assert "|read=centre,else-overlap>=0.25|readings=overlap,cut|" in said
+    assert wide.settings["readings"] == ["overlap", "cut"]
+    with pytest.raises(DataBroken, match="reading rule is centre in wide, cut in exact"):
+        compare([wide, read_again(exact, "cut")])
+
+
+def test_what_is_not_kept_cannot_be_read_again_and_claims_have_no_rule(readers_of_pages):
+    wide, exact, _ = readers_of_pages
+    bare = dataclasses.replace(wide, corpus=None)
+    assert read_again(bare, "cut") is None
+    assert under_other_rules([bare, exact]) == []
+    assert compare([bare, exact])["rules"].drop_nulls().to_list() == []
+    claims = made("m", M)
+    assert read_again(claims, "cut").cases is claims.cases
+    assert compare([claims, made("n", N)])["rules"].null_count() == 2
+    with pytest.raises(UnknownName, match="reading rule 'line'"):
+        read_again(wide, "line")
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """The project's own pages read by OCR at scales 1 and 2."""
+    return analysis.open_compared()
+
+
+def test_fields_of_the_sample_that_stand_in_the_output_are_not_missing(sample):
+    for one in sample:
+        words = only(one.predictions.records, task="layout", kind="word")
+        found = 0
+        fields = one.cases.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
+        for doc, gold, outcome, *box in fields.select(
+            "doc_id", "gold", "outcome", "x0", "y0", "x1", "y1"
+        ).rows():
+            here = words.filter(
+                pl.col("doc_id") == doc,
+                ((pl.col("x0") + pl.col("x1")) / 2).is_between(box[0], box[2]),
+                ((pl.col("y0") + pl.col("y1")) / 2).is_between(box[1], box[3]),
+            )
+            if sorted(gold.split()) == sorted(" ".join(here["value"]).split()) != []:
+                assert outcome != "missing", (doc, gold)
+                found += 1
+        assert found > 250
+
+
+def test_two_scales_of_the_sample_are_not_told_apart_by_any_rule(sample):
+    found = compare(sample).filter(pl.col("settings").str.contains("|read=", literal=True))
+    assert found.height
+    assert set(found["rules"]) == {"same"}
+    assert found["p_holm"].min() > 0.05
+    assert flip_matrices(sample, by=["kind"])["rules"].unique().to_list() == ["same"]
+
+
+def test_right_by_other_rules_equals_reading_the_sample_again(sample):
+    table = flips(*sample)
+    for place, rule in enumerate(READERS[1:]):
+        again = flips(*(read_again(one, rule) for one in sample))
+        for which in "ab":
+            told = table[f"rights_{which}"].list.get(place)
+            assert (told == again[f"right_{which}"]).all()

@@ -111,3 +111,28 @@ def test_hostile_values_pass_through_unchanged(evaluate):
         {"doc_id": "a", "text": hostile}, {"doc_id": "a", "path": "/<b>", "value": hostile}
     )
     assert only(result.cases, pred_path="/<b>", task="text")["pred"].item() == hostile
+
+
+def test_word_of_a_field_that_the_system_names_is_not_read_for_another(corpus, evaluate):
+    # Boxes are at 10 to 60 and 70 to 160. The centre, 71, is in the second, which is named; of
+    # the width of 46 the first, which is not, holds 12: enough, were the second not there.
+    word = {"doc_id": "a", "task": "layout", "kind": "word", "path": "/w/0", "value": "Berg"}
+    word |= {"x0": 48, "x1": 94, "y0": 12, "y1": 28}
+    named = {"doc_id": "a", "path": "/entities/1", "value": "Ada Burg"}
+    cases = {
+        path: (pred, readings)
+        for path, pred, readings in evaluate(word, named)
+        .cases.filter(pl.col("doc_id") == "a", pl.col("path").is_not_null())
+        .select("path", "pred", "readings")
+        .rows()
+    }
+    assert cases["/entities/1"] == ("Ada Burg", None)
+    # Under ``cut`` its first character, whose centre is at 54, stands in the first box.
+    assert cases["/entities/0"] == ("", ["", "B"])
+
+
+def test_unknown_reading_rule_is_refused(corpus, tmp_path):
+    file = tmp_path / "m.jsonl"
+    file.write_text('{"doc_id": "a", "text": "x"}\n')
+    with pytest.raises(UnknownName, match="reading rule 'nearest'"):
+        analysis.evaluate(corpus, read_predictions(file, corpus), reader="nearest")

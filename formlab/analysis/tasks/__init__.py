@@ -30,3 +30,5 @@ TASKS: dict[str, Callable[..., Scored]] = {
     "fact": facts.score,
     "value": jsonvalue.score,
 }
+# Those that read fields under boxes take the name of the reading rule as well.
+READING = (text.score, content.score)

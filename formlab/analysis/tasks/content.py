@@ -30,7 +30,7 @@ from formlab.analysis.tasks._cases import (
 from formlab.analysis.tasks._spec import Scored
 from formlab.metrics.fields import FIELD_METRICS, field_tallies
 from formlab.metrics.marking import MARKING_METRICS, cross_tallies, mark_tallies
-from formlab.tables import BOX, LADDER, Corpus, Predictions
+from formlab.tables import LADDER, Corpus, Predictions
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -45,6 +45,7 @@ def score(
     mode: str,
     threshold: float,
     pairing: str = "default",
+    reader: str = reading.READER,
 ) -> Scored:
     """Every field (unit `field`) by the measures of its modality and by the ladder.
 
@@ -58,12 +59,12 @@ def score(
     if not any_for(predictions.records, given) and not seen.height:
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
-    joined = _under_boxes(_joined(gold, given, pairing), seen)
+    joined = _under_boxes(_joined(gold, given, pairing), seen, reader)
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     part = cases.filter(pl.col("outcome") != "unscored")
-    rules = [PAIRINGS[pairing], reading.RULES] if seen.height else [PAIRINGS[pairing]]
+    rules = [PAIRINGS[pairing], *([reading.described(reader)] if seen.height else [])]
     scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
     if given.height:
         scores += _found(corpus, part, [PAIRINGS[pairing]], mode)
@@ -85,24 +86,13 @@ def _joined(gold: pl.DataFrame, given: pl.DataFrame, pairing: str) -> pl.DataFra
     return pl.concat([both, extra], how="diagonal_relaxed")
 
 
-def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
     """Fill in what a reader of pages saw under the boxes of fields that no prediction names."""
     if not seen.height:
         return joined
-    unnamed = joined.filter(pl.col("task").is_in(READABLE), pl.col("pred_path").is_null())
-    found = []
-    for (page,), fields in unnamed.drop_nulls(BOX).group_by("page", maintain_order=True):
-        read = reading.read_fields(fields, seen.filter(pl.col("page") == page))
-        found.append(read.with_columns(pl.lit(page, pl.Int64).alias("pred_page")))
-    if not found:
-        return joined
-    read = pl.concat(found).with_columns(pl.lit("ok").alias("pred_status"))
-    columns = [name for name in read.columns if name not in ("doc_id", "path")]
-    both = joined.join(
-        read, on=["doc_id", "path"], how="left", suffix="_read", maintain_order="left"
-    )
-    filled = both.with_columns(pl.coalesce(name, f"{name}_read").alias(name) for name in columns)
-    return filled.drop(f"{name}_read" for name in columns)
+    gold = joined.filter(pl.col("gold_status").is_not_null())
+    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+    return reading.filled(joined, reading.read_fields(gold, seen, reader=reader), unnamed)
 
 
 def _scores(

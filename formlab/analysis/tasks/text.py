@@ -8,7 +8,7 @@ import polars as pl
 
 from formlab import files, metrics, tables, text
 from formlab.analysis.align import cases
-from formlab.analysis.fields import RULES
+from formlab.analysis.fields import READER, described
 from formlab.analysis.tasks._cases import score_rows
 from formlab.analysis.tasks._spec import Scored
 from formlab.metrics import Metric
@@ -17,19 +17,26 @@ from formlab.tables import Corpus, Predictions
 NORM = ("nfc", "space", "lower")
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    reader: str = READER,
+) -> Scored:
     """Pages (unit `page`, slice ``all``) and fields (unit `field`) by every text metric.
 
     Text is compared as NFC, with white space collapsed and trimmed, in lower case. A missing or
     unusable prediction is the empty text.
     """
-    table, notes = cases(corpus, predictions, threshold=threshold)
+    table, notes = cases(corpus, predictions, threshold=threshold, reader=reader)
     read = predictions.records.filter(pl.col("task") == "layout").height > 0
     scored = table.filter(pl.col("outcome") != "unscored")
     page = pl.col("path").is_null()
     scores = [tables.table("scores", [])]
     for unit, part in (("page", scored.filter(page)), ("field", scored.filter(~page))):
-        how = RULES if read and unit == "field" else None
+        how = described(reader) if read and unit == "field" else None
         settings = _Settings(corpus, unit=unit, mode=mode, threshold=threshold, read=how)
         scores += _scores(part, unit, settings) if part.height else []
     return Scored(table, pl.concat(scores), notes)

@@ -1,3 +1,4 @@
+import json
 import math
 
 import polars as pl
@@ -5,6 +6,8 @@ import pytest
 
 from formlab import analysis, tables
 from formlab.analysis.tasks import content
+from formlab.benchmarks import formcraft as benchmark
+from formlab.formats import read_predictions
 from formlab.tables import Evaluation, only
 
 from .conftest import ANSWER, GOLD
@@ -100,3 +103,39 @@ def test_the_mean_over_forms_of_a_mark_metric_stands_beside_the_pooled_one(score
     assert f1["value"] == pytest.approx(6 / 12)
     assert mean["value"] == pytest.approx((1 / 3 + 1 + 0) / 3)
     assert mean["settings"].split("|ci=")[0].endswith("|avg=macro")
+
+
+def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tmp_path):
+    low, box = [0, 0, 100, 10], [40, 0, 60, 10]
+    form = {"fields": [
+        {"label": "Name", "modality": "Textual", "modality_subtype": "Printed", "value": "Ada Berg",
+         "box": low, "page": 1},
+        {"label": "Paid", "modality": "Marking", "modality_subtype": "Checkbox", "value": "Paid",
+         "box": box, "page": 1},
+        {"label": "Town", "modality": "Textual", "modality_subtype": "Printed", "value": "Rye",
+         "box": low, "page": 2},
+    ]}  # fmt: skip
+    (tmp_path / "test" / "forms").mkdir(parents=True)
+    (tmp_path / "test" / "forms" / "a.json").write_text(json.dumps(form))
+    corpus = benchmark.read("test", tmp_path)
+    words = [("Ada", 0, 1), ("Paid", 42, 1), ("Berg", 70, 1), ("Rye", 0, 2)]
+    rows = [
+        {"doc_id": "a", "task": "layout", "kind": "word", "path": f"/ocr/{x}/{page}", "value": text,
+         "page": page, "x0": x, "x1": x + 18, "y0": 0, "y1": 10}
+        for text, x, page in words
+    ]  # fmt: skip
+    file = tmp_path / "words.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    seen = read_predictions(file, corpus)
+    scored = content.score(corpus, seen, mode="fixed", threshold=0.8)
+    # The word of the box stands in the text's box as well, but the smaller box has it.
+    assert scored.cases.select("path", "pred", "pred_page", "outcome").rows() == [
+        ("/Name", "Ada Berg", 1, "match"),
+        ("/Paid", None, None, "missing"),
+        ("/Town", "Rye", 2, "match"),
+    ]
+    assert scored.scores["settings"].str.contains("|read=centre,", literal=True).all()
+    # Under ``cut`` each box has what stands in it, so that field depends on the rule.
+    assert scored.cases["cause"].to_list() == ["reader", "missing", None]
+    again = content.score(corpus, seen, mode="fixed", threshold=0.8, reader="cut")
+    assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]

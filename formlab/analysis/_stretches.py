@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from rapidfuzz import fuzz
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from formlab import text
@@ -24,6 +24,8 @@ SHORT = 4
 # shorter values resemble other words by chance, so that more is asked of them.
 LEAST, LEAST_SHORT = 0.6, 0.75
 _FEW = 8
+# The share of a value's characters that words found one by one must make up.
+_PIECES = 0.8
 # Characters of a text, without white space, that are looked at; the rest is counted as cut.
 MOST = 100_000
 _TAKEN = "\0"
@@ -173,6 +175,7 @@ def place(
     page: Text,
     near: Near,
     *,
+    words: Mapping[int, Sequence[str]] | None = None,
     gold: Sequence[Stretch] | None = None,
     bar: float = 0.0,
 ) -> list[Stretch | None]:
@@ -180,7 +183,8 @@ def place(
 
     The values that are most certain, by length and similarity, choose first. Equal values share
     their places by `near`. What is not found is looked for once more in what then is free, and
-    at last as if the taken stretches were not there: lines of a field that stand apart.
+    then as if the taken stretches were not there: lines of a field that stand apart. At last its
+    words are looked for one by one, in their order.
 
     Parameters
     ----------
@@ -190,6 +194,8 @@ def place(
         The text.
     near
         The distance of value i from a place, given the places of others; see `_shared_out`.
+    words
+        The words of value i, each as from `squash`; left out, values are not looked for by word.
     gold
         Where each value stands in the gold text, if there is one.
     bar
@@ -209,6 +215,7 @@ def place(
         for number, (start, end) in _shared_out(held, view, near, anchors).items():
             found[number] = view.index[start:end]
             free[found[number]] = False
+    _pieces(words or {}, page, found, free)
     stretches: list[Stretch | None] = [None] * len(values)
     for number, core in found.items():
         asked = max(bar, least(len(values[number])))
@@ -275,6 +282,26 @@ def _shared_out(
             found[numbers[row]] = spans[column]
             known[numbers[row]] = places[column]
     return found
+
+
+def _pieces(
+    words: Mapping[int, Sequence[str]], page: Text, found: dict[int, np.ndarray], free: np.ndarray
+) -> None:
+    """Add the values whose words stand free, each as it is and in their order, however apart."""
+    for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
+        wanted = words[number]
+        if number in found or len(wanted) < 2:
+            continue
+        starts = np.flatnonzero(page.first & free)
+        spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
+        spans = [(a, b) for a, b in spans if free[a:b].all()]
+        blocks = LCSseq.opcodes(wanted, [page.squashed[a:b] for a, b in spans])
+        held = [
+            spans[i] for b in blocks if b.tag == "equal" for i in range(b.dest_start, b.dest_end)
+        ]
+        if sum(b - a for a, b in held) >= _PIECES * sum(map(len, wanted)):
+            found[number] = np.concatenate([np.arange(a, b) for a, b in held])
+            free[found[number]] = False
 
 
 def _whole(

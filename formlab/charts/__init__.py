@@ -59,6 +59,7 @@ from formlab.charts.levels import levels_table
 from formlab.charts.modality import modality_panels
 from formlab.charts.modes import change_bars, changes_caption, changes_table, modes_table
 from formlab.charts.overview import findings_table, overview_cards, runs_table, status_bars
+from formlab.charts.pages import page_caption, page_error_bars, page_figures, page_table
 from formlab.charts.published import published, published_caption, published_dots
 from formlab.charts.ranks import (
     cited,
@@ -112,7 +113,8 @@ __all__ = [
     "headline_table", "judge_figures", "judge_tables", "ladder_lines", "leaderboard",
     "left_out_table", "level_cards", "level_dots", "level_points", "levels_table",
     "miss_figures", "modality_panels", "modes_table", "notes_table", "overview_cards",
-    "page_dots", "pages_table", "power_dots", "proposals_caption", "proposals_table",
+    "page_caption", "page_dots", "page_error_bars", "page_figures", "page_table", "pages_table",
+    "power_dots", "proposals_caption", "proposals_table",
     "published", "published_caption", "published_curves", "published_curves_caption",
     "published_dots", "published_levels", "published_scores_table", "rank_slopes",
     "reading_cards", "relation_caption", "relation_cards", "relation_dots", "relation_heatmap",

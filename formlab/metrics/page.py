@@ -170,6 +170,8 @@ def _all_edits(golds: tuple[str, ...], preds: tuple[str, ...]) -> list[WordEdits
 
 def _tallies(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+        if len(golds) != len(preds):
+            raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
         edits = _all_edits(tuple(golds), tuple(preds))
         pairs = [(edit.counts[name], edit.words) for edit in edits]
         return np.array(pairs, dtype=np.float64).reshape(len(edits), 2)

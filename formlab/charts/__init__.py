@@ -68,6 +68,7 @@ from formlab.charts.ranks import (
     rank_slopes,
     text_and_facts,
 )
+from formlab.charts.reading import slice_figure, worst_caption
 from formlab.charts.relations import (
     relation_caption,
     relation_cards,
@@ -120,9 +121,9 @@ __all__ = [
     "reading_cards", "relation_caption", "relation_cards", "relation_dots", "relation_heatmap",
     "relation_pairs", "review_cards", "ruler_note", "rung_lines", "runs_table", "scores_by",
     "scores_table", "size_caption", "size_dots", "slice_caption", "slice_cards", "slice_dots",
-    "slice_figures", "slice_ranks", "slice_table", "status_bars", "status_table",
+    "slice_figure", "slice_figures", "slice_ranks", "slice_table", "status_bars", "status_table",
     "structure_bars", "structure_cards", "surface_2d", "surface_3d", "surface_caption",
-    "systems_table", "table_2", "text_and_facts", "theme", "with_and_without",
+    "systems_table", "table_2", "text_and_facts", "theme", "with_and_without", "worst_caption",
 ]  # fmt: skip
 
 theme.enable()

@@ -242,3 +242,38 @@ def test_receipts_key_and_line_share_their_words(shared):
     assert keys["outcome"].value_counts(name="n").sort("outcome").rows() == [
         ("match", 71), ("mismatch", 9),
     ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """The sample's pages by the OCR engine, under its boxes and by its text alone."""
+    under = analysis.open_evaluation()
+    pages = under.predictions.records.filter(pl.col("path").is_null())
+    alone = dataclasses.replace(under.predictions, records=pages, system="text alone")
+    return under, analysis.evaluate(under.corpus, alone)
+
+
+def test_what_an_engine_reads_right_under_its_boxes_stands_in_its_text(engine):
+    under, alone = (
+        only(one.cases, task="text").filter(pl.col("path").is_not_null()) for one in engine
+    )
+    both = under.join(alone, on=["doc_id", "path"], suffix="_alone")
+    right = both.filter(pl.col("outcome") == "match")
+    assert right.height > 200
+    assert (right["outcome_alone"] == "match").mean() > 0.97
+
+
+def test_worst_page_of_an_engine_is_the_one_it_reads_least_of(engine):
+    pages = analysis.worst_pages(engine[1])
+    assert pages["doc_id"][0] == "medical_intake"
+    assert pages["missed"][0] > 0
+    parts = pages.select("omitted", "inserted", "substituted", "order").sum_horizontal()
+    assert parts.to_list() == pytest.approx(pages["wer"].to_list())
+
+
+def test_lines_of_a_field_that_stand_apart_are_one_field():
+    page = Text("Ship to: Bill to:\nAda Berg Zoë Quux\n5 Mill Lane 7 Low Ferry")
+    values = ["Ship to:", "Bill to:", "Ada Berg 5 Mill Lane", "Zoë Quux 7 Low Ferry"]
+    words = {i: [squash(word) for word in value.split()] for i, value in enumerate(values)}
+    placed = place([squash(v) for v in values], page, lambda *_: 0.0, words=words)
+    assert [page.shown(one.places) for one in placed] == values

@@ -78,3 +78,29 @@ def test_answers_alone_leave_the_fields_unscored(score):
     scored = score({"a.json": {"vqa": {"q1": "9"}}})
     assert (scored.cases.height, scored.scores.height) == (0, 0)
     assert scored.notes == {"gold fields not scored: the predictions give none": 12}
+
+
+def test_page_text_alone_is_searched_for_what_is_written():
+    import polars as pl
+
+    from formlab import analysis, benchmarks
+    from tests.made_pages import page_texts
+
+    corpus = benchmarks.load("formcraft")
+    written = corpus.records.filter(
+        pl.col("task").is_in(["text", "visual"]), pl.col("path").is_not_null()
+    )
+    texts = {
+        doc_id: "\n".join(group["value"].drop_nulls())
+        for (doc_id,), group in written.group_by("doc_id", maintain_order=True)
+    }
+    result = analysis.evaluate(corpus, page_texts(corpus, texts))
+    found = result.cases.filter(pl.col("gold").is_not_null())
+    assert found.height == written.height
+    assert (found["outcome"] == "match").mean() > 0.97
+    marks = corpus.records.filter(
+        pl.col("task").is_in(["marking", "cross"]), pl.col("path").is_not_null()
+    )
+    assert result.notes["gold fields not scored: a text shows no marks"] == marks.height
+    assert set(result.scores["metric"]) >= {"cer", "wer", "exact_accuracy"}
+    assert "read=page-text" in result.scores["settings"][0]

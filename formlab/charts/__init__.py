@@ -59,7 +59,13 @@ from formlab.charts.levels import levels_table
 from formlab.charts.modality import modality_panels
 from formlab.charts.modes import change_bars, changes_caption, changes_table, modes_table
 from formlab.charts.overview import findings_table, overview_cards, runs_table, status_bars
-from formlab.charts.pages import page_caption, page_error_bars, page_figures, page_table
+from formlab.charts.pages import (
+    each_page_figures,
+    page_caption,
+    page_error_bars,
+    page_figures,
+    page_table,
+)
 from formlab.charts.published import published, published_caption, published_dots
 from formlab.charts.ranks import (
     cited,
@@ -106,7 +112,7 @@ __all__ = [
     "answer_counts", "answer_table", "can_say_table", "caption", "cause_bars", "change_bars",
     "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
     "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
-    "difference_dots", "difficulty_caption", "difficulty_dots", "each_with_and_without",
+    "difference_dots", "difficulty_caption", "difficulty_dots", "each_page_figures", "each_with_and_without",
     "edit_bars", "edit_table", "edit_trees", "entity_caption", "entity_cards", "entity_dots",
     "fact_cards", "fault_figures", "few_shot_caption", "few_shot_chart", "filling_caption",
     "filling_cards", "filling_dots", "filling_table", "findings_table", "flip_bars",

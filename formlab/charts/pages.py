@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import altair as alt
 import polars as pl
 
+from formlab.analysis.pages import worst_pages
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts.show import Caption, Table
 from formlab.metrics.page import ERRORS
+from formlab.tables import USABLE, Evaluation
 
 COLOURS = {
     "omitted": theme.OUTCOME_COLOURS["missing"],
@@ -90,3 +94,26 @@ def page_figures(pages: pl.DataFrame) -> list[Caption | alt.Chart | Table]:
         page_caption(pages, say="The same in figures, with the fields.", label="Table"),
         page_table(pages),
     ]
+
+
+def each_page_figures(
+    evaluations: Sequence[Evaluation], *, limit: int = 5
+) -> list[Caption | alt.Chart]:
+    """`page_error_bars` of every evaluation that has texts of pages, each under its caption.
+
+    Parameters
+    ----------
+    evaluations
+        As from `formlab.evaluate`.
+    limit
+        How many pages of each at the most.
+    """
+    figures: list[Caption | alt.Chart] = []
+    for one in evaluations:
+        pages = worst_pages(one, limit=limit)
+        # Where no page has a usable text, its status says more than its errors.
+        if pages["status"].is_in(USABLE).any():
+            of = f"{clean(one.system, limit=80)} on {one.benchmark}:{one.split}"
+            say = f"Word errors of pages in the order of their word error rate, {of}."
+            figures += [page_caption(pages, say=say), page_error_bars(pages)]
+    return figures or [Caption(_NONE, label="Note")]

@@ -123,3 +123,16 @@ def test_folder_without_scored_fields_says_so(folder, monkeypatch):
     monkeypatch.setattr(explore, "metrics_of", lambda _: [])
     with pytest.raises(DataMissing, match="scored fields"):
         explore.Explorer([folder])
+
+
+def test_evaluation_of_page_text_alone_is_explored(tmp_path):
+    from formlab import benchmarks
+    from tests.made_pages import page_texts, planted
+
+    corpus = benchmarks.load("funsd", split="test")
+    texts = {doc_id: said for doc_id, (_, _, said) in planted(corpus).items()}
+    out = tmp_path / "parser"
+    analysis.evaluate(corpus, page_texts(corpus, texts)).save(out)
+    found = explore.Explorer([str(out)]).choose(metric="cer", by="kind")
+    assert "missing" in found.view.cases["outcome"].to_list()
+    assert len(found.view.parts()) == 6

@@ -17,6 +17,7 @@ from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
 from formlab.analysis.levels import headlines, rungs
 from formlab.analysis.overview import findings, runs, statuses
+from formlab.analysis.pages import worst_pages
 from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
 from formlab.analysis.pooling import by_entity, losses, pooled
@@ -48,5 +49,5 @@ __all__ = [
     "open_evaluation", "open_evaluations", "pairings", "pooled", "propagation", "proposals",
     "reviewer_agreement", "ruler_runs", "rungs", "runs", "side", "slice_cases", "statuses",
     "summaries", "summarise", "surface", "transfer_gaps", "tree_sizes", "whole_pages",
-    "with_verdicts", "worst", "wrong_facts",
+    "with_verdicts", "worst", "worst_pages", "wrong_facts",
 ]  # fmt: skip

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from rapidfuzz import fuzz
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from formlab import text
@@ -24,6 +24,16 @@ SHORT = 4
 # shorter values resemble other words by chance, so that more is asked of them.
 LEAST, LEAST_SHORT = 0.6, 0.75
 _FEW = 8
+# Values are looked for in turns: inside of words too?, as if taken stretches were not there?, and
+# the least similarity. Pieces from all over a page resemble a value more easily than one stretch.
+_SWEEPS = (
+    (False, False, 0.85),
+    (True, True, 0.9),
+    (True, False, 0.0),
+    (True, True, LEAST_SHORT),
+)
+# The share of a value's characters that words found one by one must make up.
+_PIECES = 0.8
 # Characters of a text, without white space, that are looked at; the rest is counted as cut.
 MOST = 100_000
 _TAKEN = "\0"
@@ -173,14 +183,16 @@ def place(
     page: Text,
     near: Near,
     *,
+    words: Mapping[int, Sequence[str]] | None = None,
     gold: Sequence[Stretch] | None = None,
     bar: float = 0.0,
 ) -> list[Stretch | None]:
     """One stretch of the page's text for each value, where it has one.
 
     The values that are most certain, by length and similarity, choose first. Equal values share
-    their places by `near`. What is not found is looked for once more in what then is free, and
-    at last as if the taken stretches were not there: lines of a field that stand apart.
+    their places by `near`. What is not found is looked for once more in what then is free, also
+    as if the taken stretches were not there: lines of a field that stand apart. At last its words
+    are looked for one by one, in their order.
 
     Parameters
     ----------
@@ -190,6 +202,8 @@ def place(
         The text.
     near
         The distance of value i from a place, given the places of others; see `_shared_out`.
+    words
+        The words of value i, each as from `squash`; left out, values are not looked for by word.
     gold
         Where each value stands in the gold text, if there is one.
     bar
@@ -197,18 +211,18 @@ def place(
     """
     free = np.ones(len(page.squashed), dtype=bool)
     found: dict[int, np.ndarray] = {}
-    for inside, closed in ((False, False), (True, False), (True, True)):
+    for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
         left = [number for number in range(len(values)) if number not in found]
         if not left:
             break
-        # Pieces from all over a page resemble a value more easily.
-        asked = max(bar, LEAST_SHORT if closed else 0.0)
-        held = _sweep({n: values[n] for n in left}, view, bar=asked, inside=inside)
+        held = _sweep({n: values[n] for n in left}, view, bar=max(bar, sure), inside=inside)
         anchors = {n: int(span[0]) for n, span in found.items()}
         for number, (start, end) in _shared_out(held, view, near, anchors).items():
             found[number] = view.index[start:end]
             free[found[number]] = False
+        if closed:
+            _pieces(words or {}, page, found, free, share=max(sure, _PIECES))
     stretches: list[Stretch | None] = [None] * len(values)
     for number, core in found.items():
         asked = max(bar, least(len(values[number])))
@@ -227,11 +241,19 @@ def _sweep(
     heap: list[tuple[float, str, list[tuple[int, int]]]] = []
     held: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
+    def parted(value: str, span: tuple[int, int], similarity: float) -> bool:
+        """Whether the stretch would be more like the value without others that stand in it."""
+        whole = rest = view.text[slice(*span)]
+        for other in sorted(groups, key=len, reverse=True):
+            if SHORT <= len(other) < len(value):
+                rest = rest.replace(other, "")
+        return rest != whole and Levenshtein.normalized_similarity(value, rest) > similarity
+
     def offer(value: str) -> None:
         asked = max(bar, least(len(value)))
         if spans := view.exact(value, inside=inside and len(value) >= SHORT):
             heapq.heappush(heap, (-float(len(value)), value, spans))
-        elif asked < 1 and (like := view.like(value, asked)):
+        elif asked < 1 and (like := view.like(value, asked)) and not parted(value, *like):
             heapq.heappush(heap, (-len(value) * (2 * like[1] - 1), value, [like[0]]))
 
     for value in groups:
@@ -275,6 +297,31 @@ def _shared_out(
             found[numbers[row]] = spans[column]
             known[numbers[row]] = places[column]
     return found
+
+
+def _pieces(
+    words: Mapping[int, Sequence[str]],
+    page: Text,
+    found: dict[int, np.ndarray],
+    free: np.ndarray,
+    *,
+    share: float,
+) -> None:
+    """Add the values whose words stand free, each as it is and in their order, however apart."""
+    for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
+        wanted = words[number]
+        if number in found or len(wanted) < 2:
+            continue
+        starts = np.flatnonzero(page.first & free)
+        spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
+        spans = [(a, b) for a, b in spans if free[a:b].all()]
+        blocks = LCSseq.opcodes(wanted, [page.squashed[a:b] for a, b in spans])
+        held = [
+            spans[i] for b in blocks if b.tag == "equal" for i in range(b.dest_start, b.dest_end)
+        ]
+        if sum(b - a for a, b in held) >= share * sum(map(len, wanted)):
+            found[number] = np.concatenate([np.arange(a, b) for a, b in held])
+            free[found[number]] = False
 
 
 def _whole(

@@ -77,20 +77,21 @@ def in_page_text(
     pages, golds = claims.filter(whole), gold.filter(whole)
     fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
     read, notes = read_page_text(fields, golds, pages)
+    # For a field that is blank nothing is looked for, and nothing stands there.
+    blank = fields.filter(pl.col("value").str.strip_chars() == "").select("doc_id", "path")
+    read = pl.concat([read, blank.with_columns(pred=pl.lit(""))], how="diagonal")
     source = pages.select("doc_id", read_status="status", read_origin="origin")
     both = joined.join(
         read.join(source, on="doc_id"), on=["doc_id", "path"], how="left", suffix="_read",
         maintain_order="left",
     )  # fmt: skip
-    blind = pl.when(~pl.col("judged")).then(pl.lit("unscored"))
+    names = {"pred": "pred_read", "pred_status": "read_status", "pred_origin": "read_origin"}
     filled = both.with_columns(
-        pl.coalesce("pred", "pred_read").alias("pred"),
-        pl.coalesce("pred_status", "read_status").alias("pred_status"),
-        pl.coalesce("pred_origin", "read_origin").alias("pred_origin"),
-        blind.alias("outcome"),
+        *(pl.coalesce(name, other).alias(name) for name, other in names.items()),
+        pl.when(~pl.col("judged")).then(pl.lit("unscored")).alias("outcome"),
     )
     extra = _from_predictions(inserted(golds, pages), "spurious")
-    left = filled.drop("pred_read", "read_status", "read_origin", "judged")
+    left = filled.drop(*names.values(), "judged")
     return pl.concat([left, extra], how="diagonal_relaxed"), notes
 
 

@@ -41,6 +41,8 @@ _GOLD = 0.85
 _LAYERS = 4
 # Fewer words inserted in one place are no stretch of text but slips.
 _RUN = 3
+# The kind of cases of text that no gold holds.
+INSERTED = "inserted"
 _NORM = ("nfc", "space", "lower")
 _WORD = re.compile(r"\S+")
 SCHEMA: dict[str, Any] = {
@@ -110,10 +112,16 @@ def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> I
     for layer in layers:
         wanted = [values[number] for number in layer]
         side = [held[number] for number in layer] if held else None
-        placed = place(wanted, page, near.of(layer), gold=side)
+        words = {
+            i: [squash(word) for word in _nfc(group["value"][n]).split()]
+            for i, n in enumerate(layer)
+        }
+        placed = place(wanted, page, near.of(layer), words=words, gold=side)
         pred |= {n: s for n, s in zip(layer, placed, strict=True) if s is not None}
     judged = {number for layer in layers for number in layer}
-    displaced = _displaced(boxes, pred, held)
+    # Which of two equal values stands where cannot be known.
+    once = {number for number, value in enumerate(values) if values.count(value) == 1}
+    displaced = _displaced(boxes, {n: s for n, s in pred.items() if n in once}, held)
     for number, path in enumerate(group["path"]):
         stretch = pred.get(number)
         said = "" if stretch is None else page.shown(stretch.places)
@@ -206,6 +214,6 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
             if sum(any(map(str.isalnum, word)) for word in words) >= _RUN:
                 at = spans[int(run[0])][0]
                 said = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
-                found.append(row | said | {"kind": "inserted"})
+                found.append(row | said | {"kind": INSERTED})
     schema = dict(pages.schema) | {"at": pl.Int64}
     return pl.DataFrame(found, schema=schema, orient="row")

@@ -6,10 +6,11 @@ import polars as pl
 
 
 def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
-    """The wrong fields that differ most from their gold, worst first.
+    """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
 
-    Fields that were not found at all come after those that were read wrongly: a wrong reading
-    shows more. Ties go by length of the gold value, longest first, then by document and path.
+    Places are shared out by the causes' counts (largest remainder), so that the commonest error
+    is the one most seen. Ties go by length of the gold value, longest first, then by document
+    and path.
 
     Parameters
     ----------
@@ -17,17 +18,36 @@ def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
         The schema CASES.
     limit
         How many at the most.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES, the commonest cause first.
     """
-    wrong = cases.filter(
-        pl.col("path").is_not_null(),
-        pl.col("task") != "layout",
-        pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
-    )
+    wrong = wrong_fields(cases)
     order = [
-        pl.col("outcome") == "missing",
         pl.col("similarity"),
         -pl.col("gold").fill_null("").str.len_chars().cast(pl.Int64),
         pl.col("doc_id"),
         pl.col("path"),
     ]
-    return wrong.sort(order).head(limit)
+    ranked = wrong.sort(order).with_columns(
+        pl.int_range(pl.len()).over("cause").alias("rank"), pl.len().over("cause").alias("count")
+    )
+    # A cause's nth field comes when n - 1/2 of its fields would be due, as Sainte-Laguë has it.
+    due = (pl.col("rank") + 0.5) / pl.col("count")
+    chosen = ranked.sort(due, -pl.col("count").cast(pl.Int64), "cause", maintain_order=True)
+    chosen = chosen.head(limit).sort(
+        -pl.col("count").cast(pl.Int64), "cause", "rank", nulls_last=True
+    )
+    return chosen.select(cases.columns)
+
+
+def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases of fields that are not right, or that stand out of order in a page's text."""
+    return cases.filter(
+        pl.col("path").is_not_null(),
+        pl.col("task") != "layout",
+        pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
+        | (pl.col("cause") == "wrong_order").fill_null(False),
+    )

@@ -58,6 +58,13 @@ from formlab.charts.levels import levels_table
 from formlab.charts.modality import modality_panels
 from formlab.charts.modes import change_bars, changes_caption, changes_table, modes_table
 from formlab.charts.overview import findings_table, overview_cards, runs_table, status_bars
+from formlab.charts.pages import (
+    each_page_figures,
+    page_caption,
+    page_error_bars,
+    page_figures,
+    page_table,
+)
 from formlab.charts.pairings import pairing_table
 from formlab.charts.published import published, published_caption, published_dots
 from formlab.charts.ranks import (
@@ -67,6 +74,7 @@ from formlab.charts.ranks import (
     rank_slopes,
     text_and_facts,
 )
+from formlab.charts.reading import slice_figure, worst_caption
 from formlab.charts.relations import (
     relation_caption,
     relation_cards,
@@ -104,23 +112,25 @@ __all__ = [
     "can_say_table", "caption", "cause_bars", "cause_table", "change_bars", "changes_caption",
     "changes_table", "cited", "click_value_figures", "compare_cards", "compared_table",
     "comparison_table", "curve_caption", "curve_lines", "difference_caption", "difference_dots",
-    "difficulty_caption", "difficulty_dots", "each_with_and_without", "edit_bars", "edit_table",
-    "edit_trees", "entity_caption", "entity_cards", "entity_dots", "fact_cards", "fault_figures",
-    "few_shot_caption", "few_shot_chart", "filling_caption", "filling_cards", "filling_dots",
-    "filling_table", "findings_table", "flip_bars", "flip_caption", "flip_table", "gap_caption",
-    "gap_dots", "general_and_facts", "headline_table", "judge_figures", "judge_tables",
-    "ladder_lines", "leaderboard", "left_out_table", "level_cards", "level_figures",
-    "level_points", "levels_table", "metric_agreement", "miss_figures", "modality_panels",
-    "modes_table", "notes_table", "overview_cards", "page_dots", "pages_table", "pairing_table",
-    "power_dots", "proposals_caption", "proposals_table", "published", "published_caption",
-    "published_curves", "published_curves_caption", "published_dots", "published_levels",
-    "published_scores_table", "rank_slopes", "reading_cards", "relation_caption",
-    "relation_cards", "relation_dots", "relation_heatmap", "relation_pairs", "review_cards",
-    "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table", "size_caption",
-    "size_dots", "slice_caption", "slice_cards", "slice_dots", "slice_figures", "slice_ranks",
-    "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
-    "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
-    "theme", "with_and_without",
+    "difficulty_caption", "difficulty_dots", "each_page_figures", "each_with_and_without",
+    "edit_bars", "edit_table", "edit_trees", "entity_caption", "entity_cards", "entity_dots",
+    "fact_cards", "fault_figures", "few_shot_caption", "few_shot_chart", "filling_caption",
+    "filling_cards", "filling_dots", "filling_table", "findings_table", "flip_bars",
+    "flip_caption", "flip_table", "gap_caption", "gap_dots", "general_and_facts",
+    "headline_table", "judge_figures", "judge_tables", "ladder_lines", "leaderboard",
+    "left_out_table", "level_cards", "level_figures", "level_points", "levels_table",
+    "metric_agreement", "miss_figures", "modality_panels", "modes_table", "notes_table",
+    "overview_cards", "page_caption", "page_dots", "page_error_bars", "page_figures",
+    "page_table", "pages_table", "pairing_table", "power_dots", "proposals_caption",
+    "proposals_table", "published", "published_caption", "published_curves",
+    "published_curves_caption", "published_dots", "published_levels", "published_scores_table",
+    "rank_slopes", "reading_cards", "relation_caption", "relation_cards", "relation_dots",
+    "relation_heatmap", "relation_pairs", "review_cards", "ruler_note", "rung_lines",
+    "runs_table", "scores_by", "scores_table", "size_caption", "size_dots", "slice_caption",
+    "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks", "slice_table",
+    "status_bars", "status_table", "structure_bars", "structure_cards", "surface_2d",
+    "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts", "theme",
+    "with_and_without", "worst_caption",
 ]  # fmt: skip
 
 theme.enable()

@@ -79,6 +79,9 @@ class Need(NamedTuple):
     holds: Callable[[np.ndarray], np.ndarray]
 
 
+SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One entry of the registry.

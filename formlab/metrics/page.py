@@ -14,12 +14,14 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics._spec import Metric
+from formlab.metrics._spec import SOME_GOLD, Metric
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 # From this similarity on, a word that is left over on one side is a reading of one left over on
 # the other; words that were joined or cut apart are compared as they would stand joined.
 _SAME_WORD = 0.7
+# Joined or cut apart, words are told before those that take another's place, and more strictly.
+_SAME_JOINED = 0.85
 # From this similarity on, a word is a reading of the one whose place it takes.
 _SAME_PLACE = 0.5
 _JOINED = 4
@@ -110,18 +112,21 @@ def _read(
 ) -> tuple[set[int], set[int]]:
     """The words of each side that are left over and were read otherwise, in place or elsewhere."""
     found: tuple[set[int], set[int]] = (set(), set())
+    left = (
+        [src for kind, src, _ in script if kind != "insert" and src not in lost],
+        [dest for kind, _, dest in script if kind != "delete" and dest not in gained],
+    )
+    few = max(map(len, left)) <= _MOST
+    if few:
+        _match((ours, theirs), left, found, range(2, _JOINED + 1), _SAME_JOINED)
+    free = set(left[0]) - found[0], set(left[1]) - found[1]
     for kind, src, dest in script:
-        pair = kind == "replace" and src not in lost and dest not in gained
+        pair = kind == "replace" and src in free[0] and dest in free[1]
         if pair and Levenshtein.normalized_similarity(ours[src], theirs[dest]) >= _SAME_PLACE:
             found[0].add(src)
             found[1].add(dest)
-    known = lost | found[0], gained | found[1]
-    left = (
-        [src for kind, src, _ in script if kind != "insert" and src not in known[0]],
-        [dest for kind, _, dest in script if kind != "delete" and dest not in known[1]],
-    )
-    if max(map(len, left)) <= _MOST:
-        _match((ours, theirs), left, found)
+    if few:
+        _match((ours, theirs), left, found, range(1, _JOINED + 1), _SAME_WORD)
     return found
 
 
@@ -129,17 +134,19 @@ def _match(
     words: tuple[list[str], list[str]],
     left: tuple[list[int], list[int]],
     found: tuple[set[int], set[int]],
+    lengths: range,
+    least: float,
 ) -> None:
-    """Add to `found` what is left over and stands, read otherwise or joined, on the other side."""
+    """Add to `found` the words that stand, as so many words, among those left on the other side."""
     for one, other in ((0, 1), (1, 0)):
-        spans = _spans(left[other], longest=_JOINED)
+        spans = _spans([at for at in left[other] if at not in found[other]], lengths)
         texts = dict(enumerate("".join(words[other][i] for i in span) for span in spans))
         for place in sorted(left[one], key=lambda at: -len(words[one][at])):
             if place in found[one]:
                 continue
             best = process.extractOne(
                 words[one][place], texts, scorer=Levenshtein.normalized_similarity,
-                processor=None, score_cutoff=_SAME_WORD,
+                processor=None, score_cutoff=least,
             )  # fmt: skip
             if best is None:
                 continue
@@ -150,16 +157,11 @@ def _match(
                     del texts[number]
 
 
-def _spans(places: list[int], *, longest: int) -> list[tuple[int, ...]]:
-    """Runs of adjacent places, of one word up to `longest`."""
+def _spans(places: list[int], lengths: range) -> list[tuple[int, ...]]:
+    """Runs of adjacent places, of so many."""
     held = set(places)
-    spans = []
-    for start in places:
-        for end in range(start, start + longest):
-            if end not in held:
-                break
-            spans.append(tuple(range(start, end + 1)))
-    return spans
+    runs = (tuple(range(start, start + length)) for start in places for length in lengths)
+    return [run for run in runs if held.issuperset(run)]
 
 
 @lru_cache(maxsize=1)
@@ -170,6 +172,8 @@ def _all_edits(golds: tuple[str, ...], preds: tuple[str, ...]) -> list[WordEdits
 
 def _tallies(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
+        if len(golds) != len(preds):
+            raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
         edits = _all_edits(tuple(golds), tuple(preds))
         pairs = [(edit.counts[name], edit.words) for edit in edits]
         return np.array(pairs, dtype=np.float64).reshape(len(edits), 2)
@@ -194,6 +198,7 @@ PAGE_METRICS = {
         view="text",
         tallies=_tallies(name),
         units=("page",),
+        need=SOME_GOLD,
     )
     for name, title in _TITLES.items()
 }

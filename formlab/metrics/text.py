@@ -13,7 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
-from formlab.metrics._spec import Metric, Need
+from formlab.metrics._spec import SOME_GOLD, Metric
 
 # Numba takes a third of a second to import, so only the metrics that count words load `_words`.
 
@@ -99,7 +99,6 @@ def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 # The undefined case is the same for all: nothing on either side. An error rate is also undefined
 # for an empty gold text, where jiwer gives the number of insertions: a scorer leaves those out of
 # its sums, and what was read there is counted by `spurious_rate`.
-_SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
 cer = Metric(
     name="cer",
     title="character error rate (CER)",
@@ -110,7 +109,7 @@ cer = Metric(
     source="Levenshtein 1966; counts as jiwer 4 gives them",
     view="text",
     tallies=_character_edits,
-    need=_SOME_GOLD,
+    need=SOME_GOLD,
 )
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
@@ -124,7 +123,7 @@ wer = Metric(
     source="Levenshtein 1966 over words; counts as jiwer 4 gives them",
     view="text",
     tallies=_word_edits,
-    need=_SOME_GOLD,
+    need=SOME_GOLD,
 )
 spurious_rate = Metric(
     name="spurious_rate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -72,23 +73,27 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     True
     """
     pieces: list[str] = []
-    places: list[np.ndarray] = []
+    places: list[int] = []
     counts: Counter[str] = Counter()
     start = 0
-    rows = _table_rows(text)
+    starts, ends = _table_rows(text)
     for mark in _MARKS.finditer(text):
         kind = mark.lastgroup or ""
-        if kind in keep or (kind == "bar" and not _within(rows, mark.start())):
+        if kind in keep:
             continue
+        if kind == "bar":
+            row = bisect_right(starts, mark.start()) - 1
+            if row < 0 or mark.start() >= ends[row]:
+                continue
         said = _said(kind, mark.group())
-        pieces += [text[start : mark.start()], said]
-        places.append(np.arange(start, mark.start()))
-        places.append(np.full(len(said), mark.start()))
+        pieces += (text[start : mark.start()], said)
+        places += range(start, mark.start())
+        places += [mark.start()] * len(said)
         start = mark.end()
         counts[kind] += 1
     pieces.append(text[start:])
-    places.append(np.arange(start, len(text)))
-    return Unmarked("".join(pieces), np.concatenate(places), counts)
+    places += range(start, len(text))
+    return Unmarked("".join(pieces), np.array(places, dtype=np.int64), counts)
 
 
 def _said(kind: str, mark: str) -> str:
@@ -97,16 +102,12 @@ def _said(kind: str, mark: str) -> str:
     return " " if kind in ("tag", "bar", "rule") else ""
 
 
-def _table_rows(text: str) -> np.ndarray:
-    """Start and end of the lines with at least two bars, shape (n, 2)."""
-    found, start = [], 0
+def _table_rows(text: str) -> tuple[list[int], list[int]]:
+    """The starts and the ends of the lines with at least two bars."""
+    starts, ends, at = [], [], 0
     for line in text.splitlines(keepends=True):
         if line.count("|") > 1:
-            found.append((start, start + len(line)))
-        start += len(line)
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
-
-
-def _within(rows: np.ndarray, place: int) -> bool:
-    row = int(np.searchsorted(rows[:, 0], place, side="right")) - 1
-    return row >= 0 and place < rows[row, 1]
+            starts.append(at)
+            ends.append(at + len(line))
+        at += len(line)
+    return starts, ends

@@ -21,17 +21,30 @@ def value(evaluation, metric, **where):
 
 def test_document_without_a_line_stays_as_missing_and_loses_every_character(evaluate):
     result = evaluate(PAGE)
-    lost = only(result.scores, doc_id="b", metric="cer").row(0, named=True)
+    lost = only(result.scores, doc_id="b", metric="cer", unit="page").row(0, named=True)
     # "total 9.00" has 10 characters.
     assert (lost["hits"], lost["total"], lost["status"]) == (10, 10, "missing")
-    assert only(result.cases, doc_id="b")["outcome"].to_list() == ["missing"]
+    # The page and its only field.
+    assert only(result.cases, doc_id="b")["outcome"].to_list() == ["missing", "missing"]
     assert value(result, "rougeL", doc_id="b") == 0
 
 
-def test_page_text_alone_claims_no_fields_and_says_so(evaluate):
+def test_page_text_alone_is_judged_field_by_field(evaluate):
     result = evaluate(PAGE)
-    assert result.cases["path"].null_count() == result.cases.height
-    assert result.notes["gold fields not scored: the predictions give page text only"] == 4
+    cases = only(result.cases, doc_id="a").filter(pl.col("path").is_not_null())
+    rows = cases.select("path", "pred", "at", "outcome").rows()
+    # The last is empty in the gold; nothing stands for it.
+    assert rows == [
+        ("/entities/0", "name:", 0, "match"),
+        ("/entities/1", "ADA berg", 6, "match"),
+        ("/entities/2", "", None, "match"),
+    ]
+
+
+def test_text_that_no_page_has_usable_scores_no_field_and_says_so(evaluate):
+    result = evaluate({"doc_id": "a", "text": "name: ada berg", "status": "refused"})
+    assert only(result.cases, task="text")["path"].null_count() == 2
+    assert result.notes["gold fields not scored: no page has a usable text"] == 4
 
 
 def test_fields_are_judged_on_the_ladder_with_cause(evaluate):

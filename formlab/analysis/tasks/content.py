@@ -17,8 +17,9 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.analysis import fields as reading
+from formlab.analysis import page_text
 from formlab.analysis._oracle import NORM
-from formlab.analysis.align import GOLD, PRED, judged
+from formlab.analysis.align import GOLD, PRED, in_order, in_page_text, judged
 from formlab.analysis.fieldmatch import PAIRINGS, match
 from formlab.analysis.tasks._cases import (
     any_for,
@@ -56,6 +57,9 @@ def score(
     seen = predictions.records.filter(
         pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
     )
+    texts = predictions.records.filter(pl.col("task") == "text")
+    if not given.height and not seen.height and page_text.texts_only(texts):
+        return _in_texts(corpus, predictions, gold, texts, mode, threshold)
     if not any_for(predictions.records, given) and not seen.height:
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
@@ -69,6 +73,32 @@ def score(
     if given.height:
         scores += _found(corpus, part, [PAIRINGS[pairing]], mode)
     return Scored(cases, pl.concat(scores))
+
+
+def _in_texts(
+    corpus: Corpus,
+    predictions: Predictions,
+    gold: pl.DataFrame,
+    texts: pl.DataFrame,
+    mode: str,
+    threshold: float,
+) -> Scored:
+    """What is written, found in the texts of pages; marks and drawings cannot be read there."""
+    fields = gold.filter(pl.col("task").is_in(READABLE))
+    pages = corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
+    joined = _joined(fields, texts.filter(pl.col("path").is_not_null()), "default")
+    joined, notes = in_page_text(joined, pl.concat([fields, pages]), texts)
+    notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
+    joined = with_status(joined, predictions.records)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    cases = in_order(done, joined)
+    part = cases.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
+    )
+    rules = [page_text.RULES]
+    scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    return Scored(cases, pl.concat(scores), notes)
 
 
 def _joined(gold: pl.DataFrame, given: pl.DataFrame, pairing: str) -> pl.DataFrame:

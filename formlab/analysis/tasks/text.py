@@ -9,6 +9,8 @@ import polars as pl
 from formlab import files, metrics, tables, text
 from formlab.analysis.align import cases
 from formlab.analysis.fields import READER, described
+from formlab.analysis.page_text import INSERTED, texts_only
+from formlab.analysis.page_text import RULES as IN_TEXT
 from formlab.analysis.tasks._cases import score_rows
 from formlab.analysis.tasks._spec import Scored
 from formlab.metrics import Metric
@@ -28,15 +30,20 @@ def score(
     """Pages (unit `page`, slice ``all``) and fields (unit `field`) by every text metric.
 
     Text is compared as NFC, with white space collapsed and trimmed, in lower case. A missing or
-    unusable prediction is the empty text.
+    unusable prediction is the empty text. Text inserted in a page counts in its page's scores; it
+    is no field.
     """
     table, notes = cases(corpus, predictions, threshold=threshold, reader=reader)
     read = predictions.records.filter(pl.col("task") == "layout").height > 0
-    scored = table.filter(pl.col("outcome") != "unscored")
+    claims = predictions.records.filter(pl.col("task") == "text")
+    rules = described(reader) if read else IN_TEXT if texts_only(claims) else None
+    scored = table.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(INSERTED))
+    )
     page = pl.col("path").is_null()
     scores = [tables.table("scores", [])]
     for unit, part in (("page", scored.filter(page)), ("field", scored.filter(~page))):
-        how = described(reader) if read and unit == "field" else None
+        how = rules if unit == "field" else None
         settings = _Settings(corpus, unit=unit, mode=mode, threshold=threshold, read=how)
         scores += _scores(part, unit, settings) if part.height else []
     return Scored(table, pl.concat(scores), notes)

@@ -139,3 +139,29 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     assert scored.cases["cause"].to_list() == ["reader", "missing", None]
     again = content.score(corpus, seen, mode="fixed", threshold=0.8, reader="cut")
     assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]
+
+
+def test_page_text_alone_is_searched_for_what_is_written():
+    import polars as pl
+
+    from formlab import analysis, benchmarks
+    from tests.made_pages import page_texts
+
+    corpus = benchmarks.load("formcraft")
+    written = corpus.records.filter(
+        pl.col("task").is_in(["text", "visual"]), pl.col("path").is_not_null()
+    )
+    texts = {
+        doc_id: "\n".join(group["value"].drop_nulls())
+        for (doc_id,), group in written.group_by("doc_id", maintain_order=True)
+    }
+    result = analysis.evaluate(corpus, page_texts(corpus, texts))
+    found = result.cases.filter(pl.col("gold").is_not_null())
+    assert found.height == written.height
+    assert (found["outcome"] == "match").mean() > 0.97
+    marks = corpus.records.filter(
+        pl.col("task").is_in(["marking", "cross"]), pl.col("path").is_not_null()
+    )
+    assert result.notes["gold fields not scored: a text shows no marks"] == marks.height
+    assert set(result.scores["metric"]) >= {"cer", "wer", "exact_accuracy"}
+    assert "read=page-text" in result.scores["settings"][0]

@@ -1,0 +1,61 @@
+"""Which pages are read how well: their word errors by kind, and their fields."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from formlab.metrics.page import ERRORS
+from formlab.tables import Evaluation
+
+PAGES = {
+    "doc_id": pl.String, "status": pl.String, "words": pl.Int64, "wer": pl.Float64,
+    **dict.fromkeys(ERRORS, pl.Float64), "fields": pl.Int64, "wrong": pl.Int64,
+    "missed": pl.Int64, "out_of_order": pl.Int64,
+}  # fmt: skip
+
+
+def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFrame:
+    """The pages with the most word errors per gold word, what these errors are, and the fields.
+
+    Parameters
+    ----------
+    evaluation
+        As from `formlab.evaluate`.
+    limit
+        How many pages at the most; None for all.
+
+    Returns
+    -------
+    polars.DataFrame
+        `doc_id status words wer omitted inserted substituted order`, errors per gold word (the
+        four sum to `wer`), and counts of `fields`, of those `wrong`, `missed` (found nowhere) and
+        `out_of_order`. No rows where no page's text was scored. A page without gold words has no
+        rate and stands last.
+    """
+    names = ["wer", *(f"words_{name}" for name in ERRORS)]
+    scored = evaluation.scores.filter(pl.col("unit") == "page", pl.col("metric").is_in(names))
+    pages = scored.group_by("doc_id", maintain_order=True).agg(
+        pl.col("status").first(),
+        pl.col("total").filter(pl.col("metric") == "wer").first().cast(pl.Int64).alias("words"),
+        *(
+            pl.col("value").filter(pl.col("metric") == name).first().alias(short)
+            for name, short in zip(names, ("wer", *ERRORS), strict=True)
+        ),
+    )
+    cases = evaluation.cases.filter(
+        pl.col("path").is_not_null(), pl.col("task") != "layout", pl.col("gold").is_not_null(),
+        pl.col("outcome") != "unscored",
+    )  # fmt: skip
+    fields = cases.group_by("doc_id").agg(
+        pl.len().cast(pl.Int64).alias("fields"),
+        (pl.col("outcome") != "match").sum().cast(pl.Int64).alias("wrong"),
+        (pl.col("outcome") == "missing").sum().cast(pl.Int64).alias("missed"),
+        (pl.col("cause") == "wrong_order").sum().cast(pl.Int64).alias("out_of_order"),
+    )
+    joined = pages.join(fields, on="doc_id", how="left")
+    counts = ("fields", "wrong", "missed", "out_of_order")
+    joined = joined.with_columns(pl.col(name).fill_null(0) for name in counts)
+    rate = pl.col("wer").fill_nan(None)
+    ranked = joined.sort(rate, "doc_id", descending=[True, False], nulls_last=True)
+    ranked = ranked.select(pl.col(name).cast(kind) for name, kind in PAGES.items())
+    return ranked if limit is None else ranked.head(limit)

@@ -1,0 +1,63 @@
+"""Figures of text reading that say so in one line where there is nothing to draw."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from formlab.analysis.worst import wrong_fields
+from formlab.charts.scores import slice_dots
+from formlab.charts.show import Caption
+from formlab.charts.words import caption
+
+_UNKNOWN = ("none", "null")
+
+
+def slice_figure(
+    summary: pl.DataFrame, *, metric: str, by: str, say: str
+) -> list[Caption | alt.LayerChart]:
+    """`slice_dots` under its caption; one line where no value of `by` is known.
+
+    Parameters
+    ----------
+    summary, metric, by
+        As for `slice_dots`.
+    say
+        What the figure shows.
+    """
+    head = f"{by}="
+    rows = summary.filter(pl.col("metric") == metric, pl.col("slice").str.starts_with(head))
+    known = rows.filter(
+        ~pl.col("slice").str.strip_prefix(head).is_in(_UNKNOWN), pl.col("value").is_not_nan()
+    )
+    name = by.replace("_", " ")
+    if not known.height:
+        return [Caption(f"No field with a known {name} was scored.", label="Note")]
+    # A value that no field has says nothing beside those that some have.
+    drawn = pl.concat([summary.filter(~pl.col("slice").str.starts_with(head)), known])
+    return [caption(summary, metric=metric, say=say), slice_dots(drawn, metric=metric, by=by)]
+
+
+def worst_caption(cases: pl.DataFrame, shown: pl.DataFrame) -> Caption:
+    """How many of the wrong fields a gallery shows, by cause.
+
+    Parameters
+    ----------
+    cases
+        What `shown` was chosen from by `formlab.analysis.worst`.
+    shown
+        The cases in the gallery.
+    """
+    wrong = wrong_fields(cases)
+    if not wrong.height:
+        return Caption("No field is wrong.", label="Note")
+    counts = wrong["cause"].value_counts().sort("count", "cause", descending=[True, False])
+    held = dict(shown["cause"].value_counts().iter_rows())
+    said = "; ".join(
+        f"{(cause or 'no cause named').replace('_', ' ')} {held.get(cause, 0)} of {count:,}"
+        for cause, count in counts.iter_rows()
+    )
+    return Caption(
+        f"A sample of {shown.height:,} of {wrong.height:,} wrong fields, each cause in proportion "
+        f"and of each the least similar: {said}."
+    )

@@ -1,0 +1,105 @@
+import random
+
+import jiwer
+import pytest
+from rapidfuzz.distance import Levenshtein
+
+from formlab.metrics import METRICS
+from formlab.metrics.page import ERRORS, PAGE_METRICS, word_edits
+
+WORDS = ["a", "b", "the", "name", "total", "due", "9.00", "total:", "nane", "address"]
+PAGE = [f"{chr(97 + i % 26)}{i:03d}{chr(97 + i * 7 % 26)}word" for i in range(60)]
+
+
+def counts(gold, pred):
+    return word_edits(gold, pred).counts
+
+
+def page(words):
+    return counts(" ".join(PAGE), " ".join(words))
+
+
+def only(**said):
+    return dict.fromkeys(ERRORS, 0) | said
+
+
+def draws(times=30):
+    return [random.Random(seed) for seed in range(times)]
+
+
+def test_hand_count():
+    # "total" is inserted before "name ada" and replaced behind it by "addres", the reading of
+    # "address", which "thank" replaces, as "you" does "12": 4 edits, and nothing is lost but "12".
+    edits = counts("name ada total address 12", "total name ada addres thank you")
+    assert edits == only(order=1, substituted=2, inserted=1)
+    assert counts("a b c d e", "c a b d e") == only(order=2)
+    assert counts("a b c", "a c") == only(omitted=1)
+    assert counts("a c", "a b c") == only(inserted=1)
+    assert counts("a name c", "a nane c") == only(substituted=1)
+    # Two words become one, or one two: one edit replaces, one deletes, and neither word is lost.
+    assert counts("a date october", "a dateoctober") == only(substituted=2)
+    assert counts("a dateoctober", "a date october") == only(substituted=2)
+
+
+def test_the_four_sum_to_the_word_errors():
+    for rng in draws(300):
+        gold, pred = (rng.choices(WORDS, k=rng.randrange(12)) for _ in range(2))
+        texts = " ".join(gold), " ".join(pred)
+        edits = word_edits(*texts)
+        assert sum(edits.counts.values()) == Levenshtein.distance(gold, pred)
+        assert edits.words == len(gold)
+        assert len(edits.inserted) == edits.counts["inserted"]
+        tallies = [METRICS[name](*texts) for name in PAGE_METRICS]
+        whole = METRICS["wer"](*texts)
+        assert sum(tally.hits for tally in tallies) == whole.hits
+        assert {tally.total for tally in tallies} == {whole.total}
+
+
+def test_the_sum_is_the_count_of_another_library():
+    for rng in draws():
+        pred = [word for word in PAGE if rng.random() > 0.2]
+        rng.shuffle(pred)
+        found = jiwer.process_words(" ".join(PAGE), " ".join(pred))
+        edits = found.substitutions + found.deletions + found.insertions
+        assert sum(page(pred).values()) == edits
+
+
+def test_shuffled_blocks_are_only_out_of_order():
+    for rng in draws():
+        blocks = [PAGE[10 * i : 10 * i + 10] for i in rng.sample(range(6), 6)]
+        edits = page([word for block in blocks for word in block])
+        assert edits == only(order=edits["order"])
+
+
+def test_dropped_block_is_only_omitted():
+    for rng in draws():
+        start, size = rng.randrange(60), rng.randrange(20)
+        dropped = len(PAGE[start : start + size])
+        assert page(PAGE[:start] + PAGE[start + size :]) == only(omitted=dropped)
+
+
+def test_appended_text_is_only_inserted():
+    for rng in draws():
+        added = rng.choices(["xyz", "qqq", "thank", PAGE[3]], k=rng.randrange(9))
+        assert page(PAGE + added) == only(inserted=len(added))
+
+
+def test_noise_within_words_is_only_substituted():
+    for rng in draws():
+        noisy = rng.sample(range(60), rng.randrange(60))
+        read = [f"{word[:-1]}#" if i in noisy else word for i, word in enumerate(PAGE)]
+        assert page(read) == only(substituted=len(noisy))
+
+
+def test_misread_word_that_moved_is_substituted_and_not_lost():
+    gold, read = "alpha beta gamma delta invoice", "lnvoice alpha beta gamma delta"
+    assert counts(gold, read) == only(substituted=2)
+
+
+def test_places_of_inserted_words_are_those_of_the_prediction():
+    assert word_edits("a b", "a free lunch b").inserted == (1, 2)
+
+
+def test_sides_of_different_length_are_refused():
+    with pytest.raises(ValueError, match="2 gold and 1 predicted"):
+        METRICS["words_order"].tallies(["a", "b"], ["a"])

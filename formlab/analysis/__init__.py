@@ -16,8 +16,12 @@ from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
 from formlab.analysis.evaluate import evaluate
 from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
+from formlab.analysis.finding import Finding, finding_table
+from formlab.analysis.finding_kinds import kinds
+from formlab.analysis.finding_list import findings
+from formlab.analysis.finding_systems import verdicts
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
-from formlab.analysis.overview import findings, runs, statuses
+from formlab.analysis.overview import runs, statuses
 from formlab.analysis.pairing import common
 from formlab.analysis.pooling import by_entity, losses, pooled
 from formlab.analysis.propagation import chains, fault_counts, propagation
@@ -38,14 +42,15 @@ from formlab.analysis.verdicts import proposals, with_verdicts
 from formlab.analysis.worst import worst
 
 __all__ = [
-    "BASELINES", "CAUSES", "agreement", "agreement_of_systems", "both_modes", "by_difficulty",
+    "BASELINES", "CAUSES", "Finding", "agreement", "agreement_of_systems", "both_modes", "by_difficulty",
     "by_entity", "by_screen", "chains", "changed_entities", "click_and_value", "common",
     "compare", "curve", "difficulty", "disagreements", "evaluate", "evaluation_pairs",
-    "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "findings",
+    "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "finding_table",
+    "findings",
     "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth", "headlines",
-    "heaviest", "losses", "misses", "open_all", "open_audit", "open_compared",
+    "heaviest", "kinds", "losses", "misses", "open_all", "open_audit", "open_compared",
     "open_evaluation", "open_evaluations", "pooled", "propagation", "proposals",
     "reviewer_agreement", "ruler_runs", "rungs", "runs", "side", "slice_cases", "statuses",
     "summaries", "summarise", "surface", "transfer_gaps", "tree_sizes", "whole_pages",
-    "with_verdicts", "worst", "wrong_facts",
+    "verdicts", "with_verdicts", "worst", "wrong_facts",
 ]  # fmt: skip

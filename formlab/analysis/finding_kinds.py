@@ -1,4 +1,4 @@
-"""Whether one system does better on one kind of field than on another, by documents that hold both."""
+"""Whether a system does better on one kind of field than on another, by documents with both."""
 
 from __future__ import annotations
 
@@ -304,11 +304,11 @@ def _speaker(
 ) -> tuple[Evaluation, str, KindPair, float]:
     """The pair with the largest difference of those that hold, else of all."""
     rows = list(rows)
-    sure = [row for row in rows if _holds(row[2], row[3], alpha, metric=row[1])]
+    sure = [row for row in rows if _holds(row[2], row[3], alpha)]
     return max(sure or rows, key=lambda row: (abs(row[2].difference), row[2].first))
 
 
-def _holds(pair: KindPair, adjusted: float, alpha: float, *, metric: str) -> bool:
+def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
     # What the documents that hold both say must be what the table over all of them shows.
     gap = pair.values[1] - pair.values[0]
     return bool(adjusted <= alpha and gap * pair.difference > 0)
@@ -347,7 +347,7 @@ def _finding(
         zip((pair.first, pair.second), pair.values, strict=True),
         key=lambda row: (row[1] != row[1], -row[1] if up else row[1]),
     )
-    holds = _holds(pair, adjusted, alpha, metric=metric)
+    holds = _holds(pair, adjusted, alpha)
     edge = float(stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
     span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")

@@ -24,7 +24,7 @@ from formlab.analysis.finding import (
     word,
 )
 from formlab.analysis.finding_kinds import OUTCOME, asked, kinds
-from formlab.analysis.finding_systems import verdicts
+from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.pairing import common
 from formlab.analysis.slices import find_slices, slice_cases
@@ -53,8 +53,8 @@ def findings(
 
     Counted are answers that cannot be used, documents without any, the largest cause of error and
     pages of which half or more is wrong. Tested are slices against the rest (`find_slices`), kinds
-    of field (`kinds`) and systems of one corpus (`verdicts`); what a test does not support is left
-    out. Each kind of test adjusts over its own comparisons, and all together after Bonferroni.
+    of field (`kinds`) and systems of one corpus (`tell_apart`); what no test supports is left out.
+    Each kind of test adjusts over its own comparisons, and all together after Bonferroni.
 
     Parameters
     ----------
@@ -121,16 +121,14 @@ def _corpora(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _systems(
-    ground: Sequence[Evaluation], alpha: float, options: dict[str, Any]
-) -> list[Finding]:
+def _systems(ground: Sequence[Evaluation], alpha: float, options: dict[str, Any]) -> list[Finding]:
     swaps = {"resamples": options["resamples"], "permutations": _SWAPS, "seed": options["seed"]}
     found = [pl.DataFrame(schema=MATRIX)]
     for first, second in itertools.combinations(ground, 2):
         table = flips(first, second)
         if table.height:
             found.append(flip_matrix(table, first.documents, **swaps).select(found[0].columns))
-    return verdicts(ground, pl.concat(found), alpha=alpha, **swaps)
+    return tell_apart(ground, pl.concat(found), alpha=alpha, **swaps)
 
 
 def _slices(one: Evaluation, alpha: float, options: dict[str, Any]) -> list[Finding]:
@@ -163,11 +161,8 @@ def _counts(one: Evaluation, options: dict[str, Any]) -> Iterator[Finding]:
     yield from _of_pages(one, cases.height, options)
 
 
-def _of_answers(
-    one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]
-) -> Iterator[Finding]:
-    usable = one.cases.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
-    lost = ~pl.col("doc_id").is_in(usable.implode())
+def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
+    lost = _lost(one)
     part = cases.filter(lost)
     if part.height:
         docs = part["doc_id"].n_unique()
@@ -191,19 +186,23 @@ def _of_answers(
         )  # fmt: skip
 
 
+def _lost(one: Evaluation) -> pl.Expr:
+    """Whether a document has no usable answer at all."""
+    usable = one.cases.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
+    return ~pl.col("doc_id").is_in(usable.implode())
+
+
 def _first(values: pl.Series) -> str:
     counts = values.drop_nulls().value_counts().sort("count", values.name, descending=[True, False])
     return str(counts[values.name].first() or "")
 
 
-def _of_causes(
-    one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]
-) -> Iterator[Finding]:
+def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
     """The largest cause of error: a count of errors, no comparison of systems or kinds."""
-    # What could not be used is told by its status.
-    told = [*STATUSES, "missing_document", READER, LABEL]
-    told.remove("missing")
-    wrong = (pl.col("outcome") != "match") & pl.col("status").is_in([*USABLE, "missing"])
+    # What could not be used is told by its status, and what was lost by its document.
+    told = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
+    usable = pl.col("status").is_in([*USABLE, "missing"]) & ~_lost(one)
+    wrong = (pl.col("outcome") != "match") & usable
     errors = cases.filter(wrong)
     named = errors.filter(pl.col("cause").is_not_null(), ~pl.col("cause").is_in(told))
     if not named.height:

@@ -21,7 +21,7 @@ from formlab.tables import Evaluation
 DEPENDS = "depends"
 
 
-def verdicts(
+def tell_apart(
     evaluations: Sequence[Evaluation],
     matrix: pl.DataFrame,
     *,
@@ -94,17 +94,14 @@ def _test(part: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> d
     if not part.height:
         return {"p": 1.0, "difference": 0.0}
     place = part["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-    total = np.bincount(place, minlength=len(codes))
-    sides = [
-        np.stack([np.bincount(place, weights=part[f"right_{side}"], minlength=len(codes)), total], 1)
-        for side in "ab"
-    ]  # fmt: skip
+    size = len(codes)
+    total = np.bincount(place, minlength=size)
+    right = [np.bincount(place, weights=part[f"right_{side}"], minlength=size) for side in "ab"]
+    sides = [np.stack([hits, total], axis=1) for hits in right]
     return differences([Pair(*sides, ratio)], **draws | {"resamples": 0})[0]
 
 
-def _pages(
-    pair: Sequence[Evaluation], metric: str, draws: dict[str, int]
-) -> list[dict[str, Any]]:
+def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
     """The row of whole documents by `metric`, or by the first other that both were scored by."""
     whole = pl.col("slice") == "all", pl.col("unit") != "answer"
     known = [set(one.scores.filter(*whole)["metric"]) for one in pair]

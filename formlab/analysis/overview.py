@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,8 +74,10 @@ def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        `benchmark split system status cases documents`, in the order of `STATUSES`.
+        `benchmark split system status cases documents`, in the order of `STATUSES`. Runs of one
+        name are told apart by their place: ``ocr``, ``ocr (2)``.
     """
+    seen: Counter[tuple[str, ...]] = Counter()
     order = {status: place for place, status in enumerate(STATUSES)}
     found = []
     for one in evaluations:
@@ -82,7 +85,11 @@ def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         counts = asked.group_by("status").agg(
             cases=pl.len().cast(pl.Int64), documents=pl.col("doc_id").n_unique().cast(pl.Int64)
         )
-        named = [pl.lit(getattr(one, key)).alias(key) for key in ("benchmark", "split", "system")]
+        key = one.benchmark, one.split, one.system
+        seen[key] += 1
+        name = one.system if seen[key] == 1 else f"{one.system} ({seen[key]})"
+        given = {"benchmark": one.benchmark, "split": one.split, "system": name}
+        named = [pl.lit(value).alias(column) for column, value in given.items()]
         ranked = counts.sort(pl.col("status").replace_strict(order, default=len(order)))
         found.append(ranked.select(*named, "status", "cases", "documents"))
     schema = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)

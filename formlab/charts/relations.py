@@ -6,13 +6,14 @@ import altair as alt
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.finding import Finding
 from formlab.analysis.tasks.relations import TASKS, cell_counts
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.charts import theme
-from formlab.charts._output import clean
+from formlab.charts._output import clean, number
 from formlab.charts.published import OWN, PUBLISHED, own_label, told_apart
 from formlab.charts.show import Caption, Card, Cards
-from formlab.charts.words import span
+from formlab.charts.words import sentences, span
 
 TITLES = {"vqa": "questions", "consistency": "consistency checks"}
 _METRICS = {metric: TITLES[task] for task, metric in TASKS.items()}
@@ -22,19 +23,42 @@ _CELL = 74
 _LIGHT_FROM = 0.55
 
 
-def relation_cards(summary: pl.DataFrame) -> Cards:
-    """Accuracy of questions and of checks, and which kind of relation is answered worst."""
-    cards = [
-        Card(f"{title} right", row["value"], span(row))
+def relation_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """Accuracy of questions and of checks, and what can be said of the kinds of relation.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    finding
+        What can be said of the kinds of relation, as from `analysis.kinds`.
+    """
+    rows = _whole(summary)
+    cards = [Card(f"{title} right", row["value"], span(row)) for title, row in rows]
+    if not cards:
+        return Cards([], finding=f"{_NONE} Only published figures are shown.")
+    system = clean(summary["system"][0], limit=80)
+    every = {row["value"] for _, row in rows}
+    if every <= {0.0, 1.0} and len(every) == 1:
+        # Of what is all right, or all wrong, no part differs from another.
+        word = "right" if every == {1.0} else "wrong"
+        counts = " and ".join(f"{row['n_cases']:,} {title}" for title, row in rows)
+        said = f"{system} gets all {counts} {word}, so kinds of relation cannot be told apart"
+        return Cards(cards, finding=sentences(said, _not_answered(summary)))
+    named = " and ".join(f"{number(row['value'], 2)} of the {title}" for title, row in rows)
+    return Cards(
+        cards,
+        finding=sentences(f"{system} gets {named} right", finding, _not_answered(summary)),
+    )
+
+
+def _whole(summary: pl.DataFrame) -> list[tuple[str, dict]]:
+    """The rows of all questions and of all checks, each with its title."""
+    return [
+        (title, row)
         for metric, title in _METRICS.items()
         for row in tables.only(summary, metric=metric, slice="all").to_dicts()
     ]
-    if not cards:
-        return Cards([], finding=f"{_NONE} Only published figures are shown.")
-    named = " and ".join(f"{card.value:.2f} of the {card.label[:-6]}" for card in cards)
-    system = clean(summary["system"][0], limit=80)
-    finding = f"{system} gets {named} right{_weakest(summary)}. {_not_answered(summary)}"
-    return Cards(cards, finding=finding.strip())
 
 
 def relation_caption(
@@ -51,13 +75,9 @@ def relation_caption(
     printed
         The published rows that are shown, to be cited.
     """
-    rows = [
-        (title, row)
-        for metric, title in _METRICS.items()
-        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
-    ]
-    parts = [f"{title} {row['value']:.3f} ({span(row)})" for title, row in rows]
-    said = f"Right over all items: {'; '.join(parts)}." if parts else "Nothing was scored for it."
+    rows = _whole(summary)
+    parts = [f"{title} {number(row['value'])} ({span(row)})" for title, row in rows]
+    said = f"Right over all items: {'; '.join(parts)}." if parts else "No answer was scored."
     text = f"{say} {said} {_not_answered(summary)}".strip()
     if printed is not None:
         text += f" {told_apart(printed)}"
@@ -77,20 +97,6 @@ def _not_answered(summary: pl.DataFrame) -> str:
         if "vqa_accuracy" not in set(whole["metric"]):
             said.append("No question was answered.")
     return " ".join(said)
-
-
-def _weakest(summary: pl.DataFrame) -> str:
-    """The value of one axis with the lowest accuracy over questions and checks, in words."""
-    one = pl.any_horizontal(_is_one(axis) for axis in RELATIONS)
-    rows = summary.filter(one, pl.col("metric").is_in(list(_METRICS)), pl.col("value").is_finite())
-    if rows["value"].n_unique() < 2:
-        return ""
-    row = rows.sort("value", "n_cases", "slice", descending=[False, True, False]).row(0, named=True)
-    axis, _, name = row["slice"].partition("=")
-    return (
-        f"; the lowest accuracy is {row['value']:.2f}, of {_METRICS[row['metric']]} "
-        f"whose {axis} is {name} (n = {row['n_cases']:,})"
-    )
 
 
 def _is_one(axis: str) -> pl.Expr:

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.finding import p_text
 from formlab.charts import theme
 from formlab.charts.show import Caption, Table
 
@@ -87,14 +88,15 @@ def slice_table(found: pl.DataFrame) -> Table | Caption:
 
 
 def slice_caption(found: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
-    """A caption with the heaviest slice, its value, interval and n, and the search's settings."""
+    """A caption with the first slice, its value, interval, n and p, and the search's settings."""
     if not found.height:
         return Caption(f"{say} None was found.", label=label)
     row = found.row(0, named=True)
     text = (
-        f"{say} Heaviest: {row['slice']} of {row['system']} with {row['value']:.3f} against "
+        f"{say} First: {row['slice']} of {row['system']} with {row['value']:.3f} against "
         f"{row['rest']:.3f} elsewhere (95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, "
-        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents)."
+        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents; {p_text(row['p_adjusted'])} "
+        f"adjusted over {row['n_tested']:,} slices)."
     )
     return Caption(text, label=label, settings=row["settings"])
 

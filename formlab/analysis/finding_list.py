@@ -23,7 +23,8 @@ from formlab.analysis.finding import (
     p_text,
     word,
 )
-from formlab.analysis.finding_kinds import OUTCOME, asked, kinds
+from formlab.analysis.finding_kinds import kinds
+from formlab.analysis.finding_pairs import OUTCOME, asked
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.pairing import common

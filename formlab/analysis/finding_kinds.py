@@ -182,7 +182,7 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
         return "; these documents are too few to show one"
     if not abs(pair.difference) < least < np.inf or least < 0.005:
         return ""
-    return f"; about {least:.2f} would have been seen"
+    return f"; a difference of about {least:.2f} would have been seen"
 
 
 def _behind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame | None:
@@ -194,7 +194,7 @@ def _behind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame | None:
 
 
 def _of(count: int) -> str:
-    return f" after Holm over {count:,} pairs" if count > 1 else ""
+    return f", adjusted for {count:,} pairs" if count > 1 else ""
 
 
 def _plain(name: str) -> str:

@@ -140,7 +140,7 @@ def _slices(one: Evaluation, alpha: float, options: dict[str, Any]) -> list[Find
 
 def _slice(one: Evaluation, row: dict[str, Any]) -> Finding:
     share = f"{row['value']:.0%} of {row['n_cases']:,} values right, {row['rest']:.0%} elsewhere"
-    tested = f"{p_text(row['p_adjusted'])} after adjusting over {row['n_tested']:,} slices"
+    tested = f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} slices"
     name = row["slice"].replace("=", " ").replace("_", " ").replace(" & ", " and ")
     low, high = -row["difference_high"], -row["difference_low"]
     return Finding(
@@ -213,10 +213,13 @@ def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) ->
     part = cases.filter(held.fill_null(False))
     tied = named["cause"].value_counts().filter(pl.col("count") == part.height).height > 1
     lead = "One of the largest causes" if tied else "The largest cause"
+    docs = part["doc_id"].n_unique()
+    over = f"in {docs:,} document{'s' if docs > 1 else ''}"
+    claim = f"{lead} of error is {word(first)}: {part.height:,} of {errors.height:,} errors, {over}"
+    if part.height == errors.height:
+        claim = f"{word(first).capitalize()} is the cause of all {errors.height:,} errors, {over}"
     yield _count(
-        one, cases, held.fill_null(False), "cause", options,
-        f"{lead} of error is {word(first)}: {part.height:,} of {errors.height:,} errors, in "
-        f"{part['doc_id'].n_unique():,} documents",
+        one, cases, held.fill_null(False), "cause", options, claim,
         advice(first),
     )  # fmt: skip
 

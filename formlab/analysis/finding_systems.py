@@ -179,11 +179,11 @@ def _of_pages(row: dict[str, Any], holds: bool, p: float, count: int) -> str:
 def _tested(p: float, count: int) -> str:
     if math.isnan(p):
         return "one document is no test"
-    return p_text(p) + (f" after Holm over {count} tests" if count > 1 else "")
+    return p_text(p) + (f", adjusted for {count} tests" if count > 1 else "")
 
 
 def _seen(row: dict[str, Any]) -> str:
     least = row["least_difference"]
     if not abs(row["difference"]) < least < 1 or least < 0.005:
         return ""
-    return f"; about {least:.2f} would have been seen"
+    return f"; a difference of about {least:.2f} would have been seen"

@@ -269,9 +269,11 @@ def difference_caption(
     if not rows:
         return Caption(f"{say} No {metrics.title(metric)} for both systems.", label=label)
     row = rows[0]
-    over = "Whole documents: " if row["slice"] == "all" and part != "all" else ""
+    over = "Whole documents, " if row["slice"] == "all" and part != "all" else ""
+    title = metrics.title(metric)
+    title = title if over else title[0].upper() + title[1:]
     text = (
-        f"{say} {over}{metrics.title(metric)}: {row['system_a']} {number(row['value_a'])}, "
+        f"{say} {over}{title}: {row['system_a']} {number(row['value_a'])}, "
         f"{row['system_b']} {number(row['value_b'])}, difference {gain_span(row)}."
     )
     return Caption(text, label=label, settings=row["settings"])

@@ -162,14 +162,24 @@ def flip_table(matrix: pl.DataFrame) -> Table:
     )  # fmt: skip
 
 
-def flip_caption(matrix: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
-    """A caption with the counts of all fields, the difference, its interval and settings."""
+def flip_caption(matrix: pl.DataFrame, *, say: str, by: str = "", label: str = "Figure") -> Caption:
+    """A caption with the counts of all fields, the difference, its interval and settings.
+
+    With `by` as ``cause_a`` or ``cause_b`` it counts what that system gets wrong, and how much of
+    it the other gets right.
+    """
     rows = tables.only(matrix, slice="all").to_dicts()
     if not rows:
         return Caption(f"{say} No field was scored for both systems.", label=label)
     row = rows[0]
+    a, b = row["system_a"], row["system_b"]
+    if by.startswith("cause_"):
+        name, other, won = (a, b, "only_b") if by == "cause_a" else (b, a, "only_a")
+        lost = row[won] + row["both_wrong"]
+        text = f"{say} {name} gets {lost:,} fields wrong; {other} gets {row[won]:,} of them right."
+        return Caption(text, label=label)
     text = (
-        f"{say} Right with {row['system_a']} alone: {row['only_a']:,} fields; with "
-        f"{row['system_b']} alone: {row['only_b']:,}; difference {gain_span(row)}."
+        f"{say} Right with {a} alone: {row['only_a']:,} fields; with {b} alone: "
+        f"{row['only_b']:,}; difference {gain_span(row)}."
     )
     return Caption(text, label=label, settings=row["settings"])

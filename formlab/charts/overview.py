@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 
 from formlab.analysis.finding import Finding, finding_table
 from formlab.charts import theme
+from formlab.charts._output import number
 from formlab.charts.compare import p_words
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import STATUSES
@@ -132,17 +134,26 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
         _page(reports.get(row["benchmark"], ""), row["system"], list(beside))
         for row in table.iter_rows(named=True)
     ]
+    spans = [
+        number(row["effect"]) + (f" ({number(row['ci_low'])} to {number(row['ci_high'])})" * known)
+        for row in table.iter_rows(named=True)
+        for known in [not math.isnan(row["ci_low"])]
+    ]
     shown = table.select(
-        "finding", "benchmark", "split", "system", "effect", "ci_low", "ci_high", "n_cases",
-        "n_docs", p_words(table["p_adjusted"]), "what_to_try",
-    ).with_columns(pl.Series("report", pages, dtype=pl.String))  # fmt: skip
-    titles = {"ci_low": "low", "ci_high": "high", "n_cases": "values", "n_docs": "documents"}
+        "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
+        pl.Series("effect", spans, dtype=pl.String), "n_cases", "n_docs",
+        p_words(table["p_adjusted"]), "what_to_try",
+        pl.Series("report", pages, dtype=pl.String),
+    )  # fmt: skip
+    # A column in which nothing stands tells nothing.
+    said = shown.with_columns(pl.col("what_to_try").replace("", None))
+    shown = said.drop([n for n in ("p_adjusted", "what_to_try", "report") if not said[n].count()])
+    titles = {"effect": "effect (95 % interval)", "n_cases": "values", "n_docs": "documents"}
     titles |= {"p_adjusted": "p, adjusted", "what_to_try": "what to try"}
-    note = (
-        "Effect: the share of gold values, or the difference; – under p: a count, which needs no "
-        "test. The report's page, where it stands beside this one."
-    )
-    return Table(shown, titles=titles, links=("report",), note=note)
+    note = "Effect: the share of gold values, or the difference. What has no p is a count."
+    titles = {name: title for name, title in titles.items() if name in shown.columns}
+    links = ("report",) if "report" in shown.columns else ()
+    return Table(shown, titles=titles, links=links, note=note)
 
 
 def _page(notebook: str, system: str, names: list[str]) -> str | None:

@@ -95,8 +95,8 @@ def slice_caption(found: pl.DataFrame, *, say: str, label: str = "Figure") -> Ca
     text = (
         f"{say} First: {row['slice']} of {row['system']} with {row['value']:.3f} against "
         f"{row['rest']:.3f} elsewhere (95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, "
-        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents; {p_text(row['p_adjusted'])} "
-        f"adjusted over {row['n_tested']:,} slices)."
+        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents; {p_text(row['p_adjusted'])}, "
+        f"adjusted for {row['n_tested']:,} slices)."
     )
     return Caption(text, label=label, settings=row["settings"])
 

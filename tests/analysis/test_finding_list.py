@@ -45,7 +45,7 @@ def test_counts_say_how_many_values_and_documents():
         "1 of 4 documents have no usable answer, and with them 1 of 7 values are lost"
     )
     assert found["cause"].claim == (
-        "The largest cause of error is digit: 2 of 3 errors, in 1 documents"
+        "The largest cause of error is digit: 2 of 3 errors, in 1 document"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]

@@ -123,7 +123,7 @@ def test_caption_tells_values_difference_interval_and_n():
 
 def test_caption_of_fields_speaks_of_pages_where_only_they_were_scored():
     text = difference_caption(frame(row("all", -0.1, -0.2, 0)), metric="cer", say="So.").text
-    assert text.startswith("So. Whole documents: ")
+    assert text.startswith("So. Whole documents, character error rate (CER): ")
     assert "n 0.200" in text
 
 

@@ -121,10 +121,7 @@ def _nothing(
     elif max(sizes) == 1:
         claim = f"There is one {_plain(by)} only, so nothing can be told apart"
     else:
-        claim = (
-            f"Too few documents hold two {said} to tell them apart: fewer than {min_docs} for "
-            "every pair"
-        )
+        claim = f"Too few documents hold two {said} to tell them apart; {min_docs} are needed"
     return Finding(claim, "kinds", holds=False, settings=settings, **base)
 
 

@@ -182,7 +182,7 @@ def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -
         yield _count(
             one, cases, broken, "status", options,
             f"{part.height:,} of {cases.height:,} values stand in answers that cannot be used, "
-            f"{count:,} of them by {word(status)}",
+            f"{count:,} of them with the status {word(status)}",
             advice(status),
         )  # fmt: skip
 
@@ -236,9 +236,9 @@ def _of_pages(one: Evaluation, values: int, options: dict[str, Any]) -> Iterator
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = whole.filter(length <= pl.col("gold").str.len_chars() / 2)["doc_id"].n_unique()
     many = f"{bad.height:,} of {pages.height:,} pages"
-    claim = f"{many} have a CER of {_BAD_PAGE} or more; the mean CER is {pages['value'].mean():.3f}"
+    claim = f"{many} have a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
     if short:
-        claim += f"; half or more of the text is missing from {short:,} of them"
+        claim += f"; at least half of the text is missing from {short:,} of them"
     held = (pages["value"] >= _BAD_PAGE).to_numpy()
     share, low, high = _interval(pages["doc_id"], held, options)
     # A page concerns the values on it; without values it counts itself.

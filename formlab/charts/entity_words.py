@@ -102,7 +102,9 @@ def few_shot_caption(
     if rows.height <= _NAMED:
         said = "; ".join(f"{_place(row)} {_score(row)}" for row in rows.to_dicts())
     else:
-        low, high = rows.sort("value").row(0, named=True), rows.sort("value").row(-1, named=True)
+        known = rows.filter(pl.col("value").is_finite()).sort("value")
+        ends = known if known.height else rows
+        low, high = ends.row(0, named=True), ends.row(-1, named=True)
         said = f"from {_score(low)} on {_place(low)} to {_score(high)} on {_place(high)}"
     over = {"splits": "over splits (t)", "documents": "over documents (bootstrap)"}
     kinds = [over[kind] for kind in rows["interval"].unique().sort()]

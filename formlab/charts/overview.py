@@ -63,7 +63,7 @@ def _first(runs: pl.DataFrame, findings: Sequence[Finding]) -> str:
     if lost:
         return f"{lost:,} values are not right; no finding stands out among them."
     if (pages > 0).any():
-        return "No value was lost, and no page has a CER of half or more."
+        return "No value was lost, and every page has a CER below 0.5."
     return "No value was lost." if runs["values"].sum() else "Nothing was scored."
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import Finding
+from formlab.charts._output import number
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import Evaluation
 
@@ -197,11 +198,11 @@ def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
 
 def span(row: dict) -> str:
     """The interval and counts of one row of a summary, in words."""
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     if math.isnan(row["ci_low"]):
         return counts
-    return f"95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, {counts}"
+    return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
 
 
 def _number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"
+    return "undefined" if math.isnan(value) else number(value)

@@ -54,7 +54,9 @@ def test_counts_say_how_many_values_and_documents():
 def test_answers_that_cannot_be_used_are_told_by_their_commonest_status():
     rows = [("1", "a", "match", "ok", None), ("1", "a", "missing", "refused", "refused")]
     said = [str(one) for one in analysis.findings([evaluation(rows)])]
-    assert said == ["1 of 2 values stand in answers that cannot be used, 1 of them by refused"]
+    assert said == [
+        "1 of 2 values stand in answers that cannot be used, 1 of them with the status refused"
+    ]
 
 
 def test_what_was_not_given_is_no_answer_that_cannot_be_used():
@@ -122,8 +124,8 @@ def test_pages_of_a_parser_have_findings_though_no_field_was_scored():
     (found,) = analysis.findings([one])
     # Each page is one character against a hundred: less than half of its text.
     assert found.claim == (
-        "12 of 50 pages have a CER of 0.5 or more; the mean CER is 0.292; half or more of the "
-        "text is missing from 12 of them"
+        "12 of 50 pages have a CER of at least 0.5; the mean is 0.292; at least half of the text "
+        "is missing from 12 of them"
     )
     cards = analysis.runs([one])
     assert cards["page_cer"].to_list() == [pytest.approx(0.292)]

@@ -47,7 +47,7 @@ def test_nothing_was_lost_is_said_only_where_nothing_was(runs):
         pl.lit(0, pl.Int64).alias("values"), pl.lit(0, pl.Int64).alias("right"), page_cer=0.4
     )
     said = charts.overview_cards(pages, [])
-    assert said.finding == "No value was lost, and no page has a CER of half or more."
+    assert said.finding == "No value was lost, and every page has a CER below 0.5."
     assert said.cards[2].label == "CER of pages: ocr on funsd:test"
     assert charts.overview_cards(runs.clear(), []).finding == "Nothing was scored."
 

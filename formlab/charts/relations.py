@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -18,6 +20,7 @@ from formlab.charts.words import sentences, span
 TITLES = {"vqa": "questions", "consistency": "consistency checks"}
 _METRICS = {metric: TITLES[task] for task, metric in TASKS.items()}
 _NONE = "No question or consistency check was scored: the predictions answer none."
+_AXES = {"modal": "modal relationship"}
 _CELL = 74
 # Where the ground is dark enough for white text, on the scale of accuracy.
 _LIGHT_FROM = 0.55
@@ -38,10 +41,7 @@ def relation_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Car
     if not cards:
         return Cards([], finding=f"{_NONE} Only published figures are shown.")
     system = clean(summary["system"][0], limit=80)
-    every = {row["value"] for _, row in rows}
-    if every <= {0.0, 1.0} and len(every) == 1:
-        # Of what is all right, or all wrong, no part differs from another.
-        word = "right" if every == {1.0} else "wrong"
+    if (word := _all_alike(rows)) is not None:
         counts = " and ".join(f"{row['n_cases']:,} {title}" for title, row in rows)
         said = f"{system} gets all {counts} {word}, so kinds of relation cannot be told apart"
         return Cards(cards, finding=sentences(said, _not_answered(summary)))
@@ -102,6 +102,39 @@ def _not_answered(summary: pl.DataFrame) -> str:
 def _is_one(axis: str) -> pl.Expr:
     """Slices of this axis alone, not its combinations with others."""
     return pl.col("slice").str.starts_with(f"{axis}=") & ~pl.col("slice").str.contains("&")
+
+
+def relation_figures(summary: pl.DataFrame, cases: pl.DataFrame) -> list[Any]:
+    """Right answers by kind of relation, each chart under its caption.
+
+    One note instead where nothing was scored, or where all items are right or all are wrong: then
+    no kind of relation differs from another.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    cases
+        Of the evaluation.
+    """
+    whole = _whole(summary)
+    if not whole:
+        return [Caption(_NONE, label="Note")]
+    if (word := _all_alike(whole)) is not None:
+        said = f"Every item is {word}, so no kind of relation differs from another."
+        return [relation_caption(summary, say=said)]
+    heat = "Right answers by scope, reference and complexity; a cell without items is empty."
+    shown: list[Any] = [relation_caption(summary, say=heat), relation_heatmap(cases)]
+    for axis in ("modal", "scope", "reference", "complexity"):
+        say = f"Share of right answers by {_AXES.get(axis, axis)}."
+        shown += [relation_caption(summary, say=say), relation_dots(summary, by=axis)]
+    return shown
+
+
+def _all_alike(whole: list[tuple[str, dict]]) -> str | None:
+    """``right`` or ``wrong`` where all items are; else None."""
+    values = {row["value"] for _, row in whole}
+    return {1.0: "right", 0.0: "wrong"}.get(values.pop()) if len(values) == 1 else None
 
 
 def relation_heatmap(cases: pl.DataFrame) -> alt.FacetChart | Caption:

@@ -6,6 +6,7 @@ from formlab.charts import (
     relation_caption,
     relation_cards,
     relation_dots,
+    relation_figures,
     relation_heatmap,
     relation_pairs,
 )
@@ -123,3 +124,13 @@ def test_without_answers_notes_say_so_and_published_figures_stay(relation_cases,
     assert "Only published figures" in relation_cards(none).finding
     assert {row["system"] for row in datasets(relation_pairs(none, PRINTED))} == {"P"}
     assert isinstance(relation_pairs(none, PRINTED.clear()), Caption)
+
+
+def test_figures_are_one_sentence_where_all_is_right(relation_cases, summary_of):
+    right = summary_of(("vqa_accuracy", "all", 1.0), ("vqa_accuracy", "scope=cross-page", 1.0))
+    (said,) = relation_figures(right, relation_cases)
+    assert said.text.startswith("Every item is right, so no kind of relation differs")
+    mixed = summary_of(("vqa_accuracy", "all", 0.5), ("vqa_accuracy", "scope=cross-page", 0.5))
+    assert len(relation_figures(mixed, relation_cases)) == 10
+    (none,) = relation_figures(summary_of(), relation_cases.clear())
+    assert none.label == "Note"

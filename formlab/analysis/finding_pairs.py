@@ -82,7 +82,7 @@ def within_test(
     --------
     >>> first = np.array([[1.0, 2.0]] * 8)
     >>> [round(x, 3) for x in within_test(first, np.array([[2.0, 2.0]] * 8))[:3]]
-    [0.5, 0.0, 0.026]
+    [0.5, 0.0, 0.025]
     """
     both = (first[:, 1] > 0) & (second[:, 1] > 0)
     (h, t), (g, s) = first[both].T, second[both].T

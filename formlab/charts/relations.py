@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import altair as alt
@@ -122,7 +123,7 @@ def relation_figures(summary: pl.DataFrame, cases: pl.DataFrame) -> list[Any]:
         return [Caption(_NONE, label="Note")]
     if (word := _all_alike(whole)) is not None:
         said = f"Every item is {word}, so no kind of relation differs from another."
-        return [relation_caption(summary, say=said)]
+        return [dataclasses.replace(relation_caption(summary, say=said), label="Note")]
     heat = "Right answers by scope, reference and complexity; a cell without items is empty."
     shown: list[Any] = [relation_caption(summary, say=heat), relation_heatmap(cases)]
     for axis in ("modal", "scope", "reference", "complexity"):

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import ALPHA
+from formlab.analysis.finding import ALPHA, adjust, p_text
 from formlab.charts import theme
 from formlab.charts._output import number
 from formlab.charts.show import Caption, Table
@@ -203,14 +203,19 @@ def left_out_table(notes: Mapping[str, int]) -> Table | Caption:
     return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
 
 
-def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table:
+def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    The system that does better is named only where the adjusted test and the interval say so.
-    With `part`, such as ``fields`` or ``kind=``, only slices that begin so.
+    The system that does better is named only where the test, adjusted over all rows of the table,
+    and the interval say so. With `part`, such as ``fields`` or ``kind=``, only slices that begin
+    so.
     """
     rows = comparison.filter(pl.col("slice").str.starts_with(part))
-    rows = rows.with_columns(pl.when(_holds()).then("better").alias("better"))
+    if not rows.height:
+        return Caption("Nothing to show: no such score of both systems.", label="Note")
+    # So many metrics are so many chances that one of them looks different.
+    sure = pl.Series(adjust(rows["p"].to_list())) <= ALPHA
+    rows = rows.with_columns(pl.when(_holds() & sure).then("better").alias("better"))
     titles = {
         "system_a": "first system", "system_b": "second system", "value_a": "first",
         "value_b": "second", "ci_low": "low", "ci_high": "high", "p_holm": "p, Holm",
@@ -227,7 +232,10 @@ def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table:
     ]
     columns = [name for name in columns if name not in alike]
     titles = {name: title for name, title in titles.items() if name in columns}
-    notes = ["p is of swapping whole documents between the systems; Holm's is over the slices."]
+    notes = [
+        "p is of swapping whole documents between the systems; Holm's is over the slices. A system "
+        "is shown to do better only where p, adjusted over all rows here, and the interval agree."
+    ]
     if (rows["n_docs"].max() or 0) < FEW:
         notes.append("With so few documents the interval is too narrow; trust p.")
     shown = rows.select(columns).with_columns(p_words(rows[name]) for name in ("p", "p_holm"))
@@ -265,9 +273,11 @@ def difference_caption(
         What the figure shows, in words and without numbers.
     """
     mine = comparison.filter(pl.col("metric") == metric)
-    rows = tables.only(mine, slice=_whole(mine, part)).to_dicts()
+    # A figure shows the other whole as well; a table is of one.
+    chosen = part if label == "Table" else _whole(mine, part)
+    rows = tables.only(mine, slice=chosen).to_dicts()
     if not rows:
-        return Caption(f"{say} No {metrics.title(metric)} for both systems.", label=label)
+        return Caption(f"{say} No {metrics.title(metric)} of both systems.", label=label)
     row = rows[0]
     over = "Whole documents, " if row["slice"] == "all" and part != "all" else ""
     title = metrics.title(metric)
@@ -281,12 +291,12 @@ def difference_caption(
 
 def gain_span(row: dict[str, Any]) -> str:
     """The difference of one row with its interval, p and counts, in words."""
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     gain = signed(row["difference"])
     if math.isnan(row["ci_low"]):
         return f"{gain} ({counts})"
     ends = f"{signed(row['ci_low'])} to {signed(row['ci_high'])}"
-    return f"{gain} (95 % interval {ends}, p = {row['p']:.3g}, {counts})"
+    return f"{gain} (95 % interval {ends}, {p_text(row['p'])}, {counts})"
 
 
 def signed(value: float) -> str:

@@ -94,7 +94,8 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
         parts = parts | pl.col("slice").str.starts_with(f"{by}=")
     shown = matrix.filter(parts)
     if not shown.height:
-        return Caption(f"Nothing to show by {by or 'field'} for both systems.", label="Note")
+        what = by.removesuffix("_a").removesuffix("_b") or "field"
+        return Caption(f"Nothing to show by {what} for both systems.", label="Note")
     pairs = shown.select("system_a", "system_b").unique(maintain_order=True).rows()
     alone = pairs[0] if len(pairs) == 1 else ("the first", "the second")
     words = dict(
@@ -142,8 +143,10 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
     return chart.properties(height=alt.Step(24), width=theme.WIDTH - 120, description=text)
 
 
-def flip_table(matrix: pl.DataFrame) -> Table:
+def flip_table(matrix: pl.DataFrame) -> Table | Caption:
     """Flips by slice, with the difference, its interval and both tests."""
+    if not matrix.height:
+        return Caption("Nothing to show: no field was scored for both systems.", label="Note")
     several = matrix.select("system_a", "system_b").n_unique() > 1
     columns = [*(["system_a", "system_b"] if several else []), "slice", *_KINDS, "difference"]
     columns += ["ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "n_docs", "n_cases"]

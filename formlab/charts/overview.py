@@ -38,11 +38,15 @@ def overview_cards(runs: pl.DataFrame, findings: Sequence[Finding]) -> Cards:
     """
     total = runs.select(pl.col("documents", "answered", "values", "right").sum()).row(0, named=True)
     cards = [
-        Card("evaluations", runs.height, f"{runs['benchmark'].n_unique()} benchmarks"),
+        Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique())),
         Card("documents", total["documents"], f"{total['answered']:,} with a usable answer"),
     ]
     cards += [_run_card(row) for row in runs.head(_CARDS).iter_rows(named=True)]
     return Cards(cards, finding=_first(runs, findings))
+
+
+def _benchmarks(count: int) -> str:
+    return f"{count:,} benchmark{'s' * (count != 1)}"
 
 
 def _run_card(row: dict[str, Any]) -> Card:

@@ -32,7 +32,7 @@ COMPARES = re.compile(
 NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
 NAMES = ("ant", "bee", "cat", "dog", "elk")
 # What sentences say of themselves: the level of intervals and the number of a cell's axes.
-FIXED = {"95 %", "1", "0", "5"}
+FIXED = {"95 %", "1", "0", "5", "0.0001"}
 
 
 def compares(text):
@@ -277,7 +277,7 @@ def test_cards_and_captions_of_two_systems(seed):
             "benchmark": "b", "split": "s", "metric": "cer", "slice": str(part), "value_a": first,
             "value_b": second, "difference": gain, "system_a": "fox", "system_b": "owl",
             "better": None if not abs(gain) > 0 else "fox" if gain > 0 else "owl",
-            "p": float(draw.random()), "p_holm": float(draw.random()) ** 4, "p_bh": 0.5,
+            "p": float(draw.random()) ** 4, "p_holm": float(draw.random()) ** 4, "p_bh": 0.5,
             "least_difference": 0.1, "n_undefined": 0, "settings": "x",
         } | counts(draw) | ends(draw, gain))  # fmt: skip
     table = pl.DataFrame(rows, schema=COMPARISON)
@@ -286,10 +286,22 @@ def test_cards_and_captions_of_two_systems(seed):
         check(said, table)
         wholes = {"all", "fields"} & set(table["slice"])
         assert ("No character" in said) == (not wholes)
+        of_table = charts.difference_caption(
+            table, metric="cer", part=part, say="So.", label="Table"
+        )
+        assert ("No character" in of_table.text) == (part not in set(table["slice"]))
+    if not rows:
+        assert charts.comparison_table(table).label == "Note"
+        return
     shown = charts.comparison_table(table).frame
     for row, name in zip(table.to_dicts(), shown["better"].to_list(), strict=True):
         clear = row["ci_low"] > 0 or row["ci_high"] < 0
-        assert (name is not None) == bool(clear and row["p_holm"] <= 0.05 and row["better"])
+        # Holm by its definition: the k-th smallest of n counts n - k + 1 times, none below another.
+        before = sorted(p for p in table["p"] if p <= row["p"])
+        holm = max((len(rows) - place) * p for place, p in enumerate(before))
+        assert (name is not None) == bool(
+            clear and row["p_holm"] <= 0.05 and holm <= 0.05 and row["better"]
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

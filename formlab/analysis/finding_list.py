@@ -181,8 +181,8 @@ def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -
         count = part.filter(pl.col("status") == status).height
         yield _count(
             one, cases, broken, "status", options,
-            f"{part.height:,} of {cases.height:,} values stand in answers that cannot be used, "
-            f"{count:,} of them with the status {word(status)}",
+            f"{part.height:,} of {cases.height:,} values stand in answers that cannot be used "
+            f"(status {word(status)}: {count:,})",
             advice(status),
         )  # fmt: skip
 

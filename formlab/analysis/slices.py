@@ -134,6 +134,8 @@ def find_slices(
             f"|docs>={min_docs}|cases>={min_cases}|ci=bootstrap,documents,n={resamples},"
             f"level={level:g},seed={seed}"
         )
+        if odd := one.cases.filter(pl.col("cause") == READER).height:
+            settings += f"|without={odd} that depend on the reading rule"
         base = {"benchmark": one.benchmark, "split": one.split, "system": one.system}
         base |= {"metric": metric, "n_tested": len(tested), "settings": settings}
         rows = [base | row for row in _rows(kept, scored, resamples, level, seed)]

@@ -54,9 +54,7 @@ def test_counts_say_how_many_values_and_documents():
 def test_answers_that_cannot_be_used_are_told_by_their_commonest_status():
     rows = [("1", "a", "match", "ok", None), ("1", "a", "missing", "refused", "refused")]
     said = [str(one) for one in analysis.findings([evaluation(rows)])]
-    assert said == [
-        "1 of 2 values stand in answers that cannot be used, 1 of them with the status refused"
-    ]
+    assert said == ["1 of 2 values stand in answers that cannot be used (status refused: 1)"]
 
 
 def test_what_was_not_given_is_no_answer_that_cannot_be_used():

@@ -14,9 +14,13 @@ from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
 from formlab.analysis.evaluate import evaluate
 from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
+from formlab.analysis.finding import Finding, finding_table
+from formlab.analysis.finding_kinds import kinds
+from formlab.analysis.finding_list import findings
+from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
 from formlab.analysis.levels import headlines, rungs
-from formlab.analysis.overview import findings, runs, statuses
+from formlab.analysis.overview import runs, statuses
 from formlab.analysis.pages import worst_pages
 from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
@@ -39,15 +43,15 @@ from formlab.analysis.verdicts import proposals, with_verdicts
 from formlab.analysis.worst import worst
 
 __all__ = [
-    "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "agreement", "agreement_of_systems",
-    "both_modes", "by_difficulty", "by_entity", "by_screen", "chains", "changed_entities",
-    "click_and_value", "common", "compare", "curve", "difficulty", "disagreements", "evaluate",
-    "evaluation_pairs",
-    "fact_pages", "fault_counts", "few_shot", "few_shot_only", "find_slices", "findings",
-    "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth", "headlines",
-    "heaviest", "losses", "misses", "open_all", "open_audit", "open_compared",
-    "open_evaluation", "open_evaluations", "pairings", "pooled", "propagation", "proposals",
-    "reviewer_agreement", "ruler_runs", "rungs", "runs", "side", "slice_cases", "statuses",
-    "summaries", "summarise", "surface", "transfer_gaps", "tree_sizes", "whole_pages",
-    "with_verdicts", "worst", "worst_pages", "wrong_facts",
+    "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
+    "agreement_of_systems", "both_modes", "by_difficulty", "by_entity", "by_screen", "chains",
+    "changed_entities", "click_and_value", "common", "compare", "curve", "difficulty",
+    "disagreements", "evaluate", "evaluation_pairs", "fact_pages", "fault_counts", "few_shot",
+    "few_shot_only", "find_slices", "finding_table", "findings", "flip_matrices", "flip_matrix",
+    "flipped", "flips", "gold_facts", "growth", "headlines", "heaviest", "kinds", "losses",
+    "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
+    "pairings", "pooled", "propagation", "proposals", "reviewer_agreement", "ruler_runs",
+    "rungs", "runs", "side", "slice_cases", "statuses", "summaries", "summarise", "surface",
+    "tell_apart", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts", "worst",
+    "worst_pages", "wrong_facts",
 ]  # fmt: skip

@@ -265,8 +265,10 @@ def _slices(
         values = sliced(table, documents, column)
         parts = table.with_columns(values.alias("_slice")).group_by("_slice", maintain_order=True)
         if column.startswith("cause_"):
-            # What is right has no cause.
-            parts = [(key, part) for key, part in parts if key[0] is not None]
+            # A cause is of what this side gets wrong; what is right but not exact has one too.
+            wrong = ~pl.col(f"right_{column[-1]}")
+            parts = [(key, part.filter(wrong)) for key, part in parts if key[0] is not None]
+            parts = [(key, part) for key, part in parts if part.height]
         named = sorted(parts, key=lambda item: order(values, item[0][0]))
         # One slice that holds everything would only be tested once more.
         named = [(key, part) for key, part in named if part.height < table.height]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis.finding import LABEL, READER
 from formlab.analysis.pairing import fields
 from formlab.analysis.slice_search import (
     Scored,
@@ -16,6 +17,7 @@ from formlab.analysis.slice_search import (
     beats_parents,
     coded,
     passed,
+    score_test,
     search,
 )
 from formlab.analysis.summarise import draws, sliced
@@ -62,7 +64,8 @@ def find_slices(
     Every conjunction of at most `max_columns` values with enough fields in enough documents, inside
     and outside, is tested by documents (see Notes). Of those that pass, a conjunction stays only if
     it is also worse, at `alpha`, than what is left of each conjunction it refines. Of two that hold
-    the same fields, the shorter one stays.
+    the same fields, the shorter one stays. Fields whose verdict depends on the reading rule are no
+    fields here, and a slice must be worse as well without those whose label may be wrong.
 
     Parameters
     ----------
@@ -124,13 +127,15 @@ def find_slices(
         kept = [
             each
             for each in passed(tested, alpha, correction)
-            if beats_parents(each, scored, codes, alpha)
+            if beats_parents(each, scored, codes, alpha) and _but_for_labels(each, scored, alpha)
         ]
         settings = (
             f"score test,documents,t|fdr={correction}<={alpha:g}|columns<={min(max_columns, 3)}"
             f"|docs>={min_docs}|cases>={min_cases}|ci=bootstrap,documents,n={resamples},"
             f"level={level:g},seed={seed}"
         )
+        if odd := one.cases.filter(pl.col("cause") == READER).height:
+            settings += f"|without={odd} that depend on the reading rule"
         base = {"benchmark": one.benchmark, "split": one.split, "system": one.system}
         base |= {"metric": metric, "n_tested": len(tested), "settings": settings}
         rows = [base | row for row in _rows(kept, scored, resamples, level, seed)]
@@ -180,7 +185,8 @@ def heaviest(
 
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
     cases = fields(evaluation).drop("turn")
-    return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+    sound = pl.col("cause").ne_missing(READER)
+    return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored", sound)
 
 
 def _scored(evaluation: Evaluation, metric: str) -> Scored:
@@ -203,6 +209,16 @@ def _scored(evaluation: Evaluation, metric: str) -> Scored:
     # Documents without a field tell nothing of fields.
     used, place = np.unique(cases["doc_id"].to_numpy(), return_inverse=True)
     return Scored(cases, place, parts, len(used), worse)
+
+
+def _but_for_labels(each: Slice, scored: Scored, alpha: float) -> bool:
+    """Whether a slice is worse as well without the fields whose label may be wrong."""
+    sure = (scored.cases["cause"].ne_missing(LABEL)).to_numpy()
+    if sure.all():
+        return True
+    inside = scored.by_document(each.members[sure[each.members]])
+    whole = scored.by_document(np.flatnonzero(sure))
+    return bool(score_test(inside[None], (whole - inside)[None], scored.worse)[0] <= alpha)
 
 
 def _rows(

@@ -79,6 +79,7 @@ from formlab.charts.relations import (
     relation_caption,
     relation_cards,
     relation_dots,
+    relation_figures,
     relation_heatmap,
     relation_pairs,
 )
@@ -125,12 +126,12 @@ __all__ = [
     "proposals_table", "published", "published_caption", "published_curves",
     "published_curves_caption", "published_dots", "published_levels", "published_scores_table",
     "rank_slopes", "reading_cards", "relation_caption", "relation_cards", "relation_dots",
-    "relation_heatmap", "relation_pairs", "review_cards", "ruler_note", "rung_lines",
-    "runs_table", "scores_by", "scores_table", "size_caption", "size_dots", "slice_caption",
-    "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks", "slice_table",
-    "status_bars", "status_table", "structure_bars", "structure_cards", "surface_2d",
-    "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts", "theme",
-    "with_and_without", "worst_caption",
+    "relation_figures", "relation_heatmap", "relation_pairs", "review_cards", "ruler_note",
+    "rung_lines", "runs_table", "scores_by", "scores_table", "size_caption", "size_dots",
+    "slice_caption", "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks",
+    "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
+    "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
+    "theme", "with_and_without", "worst_caption",
 ]  # fmt: skip
 
 theme.enable()

@@ -97,4 +97,4 @@ def _between(table: pl.DataFrame, about: Sequence[str], against: Sequence[str]) 
 
 
 def _title(name: str) -> str:
-    return metrics.title(name) if name.removeprefix("macro_") in metrics.METRICS else name
+    return metrics.title(name) if metrics.plain(name) in metrics.METRICS else name

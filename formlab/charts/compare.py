@@ -10,6 +10,7 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis.finding import ALPHA, adjust, p_text
 from formlab.charts import theme
 from formlab.charts._output import number
 from formlab.charts.show import Caption, Table
@@ -18,7 +19,7 @@ from formlab.tables import USABLE, Evaluation
 WHOLE = ("all", "fields")
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20
-_SURE, _UNSURE = "0 outside the interval", "0 inside the interval"
+_SURE, _UNSURE = "a difference was shown", "none was shown"
 
 
 def difference_dots(
@@ -26,8 +27,9 @@ def difference_dots(
 ) -> alt.LayerChart | Caption:
     """One dot and interval per slice: by how much the second system differs from the first.
 
-    Dots of one pair are coloured by the system that does better; of several, by pair. They are
-    hollow where 0 lies inside the interval.
+    Dots of one pair have the colour of the system that does better where the paired test, adjusted
+    over the slices, and the interval both say so, and no colour elsewhere; of several, each pair
+    has its own. They are hollow where that is not so.
 
     Parameters
     ----------
@@ -75,26 +77,32 @@ def _shown(comparison: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
     parts = parts | pl.col("slice").str.starts_with(f"{by}=") if by else parts
     shown = comparison.filter(parts, pl.col("metric") == metric, pl.col("difference").is_not_nan())
     names = {"all": "whole documents", "fields": "all fields"}
-    inside = (pl.col("ci_low") <= 0) & (pl.col("ci_high") >= 0)
     return shown.with_columns(
         pl.col("slice").str.strip_prefix(f"{by}=").replace(names).alias("label"),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
-        pl.col("better").fill_null("equal"),
-        pl.when(inside).then(pl.lit(_UNSURE)).otherwise(pl.lit(_SURE)).alias("sure"),
+        pl.when(_holds()).then("better").fill_null(_UNSURE).alias("better"),
+        pl.when(_holds()).then(pl.lit(_SURE)).otherwise(pl.lit(_UNSURE)).alias("sure"),
     )
+
+
+def _holds() -> pl.Expr:
+    """Whether the test, adjusted, and the interval both tell the two systems apart."""
+    apart = (pl.col("ci_low") > 0) | (pl.col("ci_high") < 0)
+    return ((pl.col("p_holm") <= ALPHA) & pl.col("ci_low").is_not_nan() & apart).fill_null(False)
 
 
 def _by_system(shown: pl.DataFrame) -> dict[str, str]:
     colours = theme.system_colours(shown.select("system_a", "system_b").row(0))
-    colours["equal"] = theme.NEUTRAL
+    colours[_UNSURE] = theme.NEUTRAL
     return {name: colours[name] for name in colours if name in shown["better"].to_list()}
 
 
 def _tip() -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("label:N", title="slice"), alt.Tooltip("pair:N"), alt.Tooltip("better:N"),
-        alt.Tooltip("value_a:Q", format=".3f"), alt.Tooltip("value_b:Q", format=".3f"),
-        alt.Tooltip("difference:Q", format="+.3f"), alt.Tooltip("ci_low:Q", format="+.3f"),
+        alt.Tooltip("label:N", title="slice"), alt.Tooltip("pair:N"),
+        alt.Tooltip("better:N", title="shown to do better"), alt.Tooltip("value_a:Q", format=".3f"),
+        alt.Tooltip("value_b:Q", format=".3f"), alt.Tooltip("difference:Q", format="+.3f"),
+        alt.Tooltip("ci_low:Q", format="+.3f"),
         alt.Tooltip("ci_high:Q", format="+.3f"), alt.Tooltip("p:Q", format=".3g"),
         alt.Tooltip("p_holm:Q", format=".3g"), alt.Tooltip("n_docs:Q", title="documents"),
         alt.Tooltip("n_cases:Q", title="cases"),
@@ -114,26 +122,41 @@ def _counts(base: alt.Chart, y: alt.Y) -> alt.Chart:
     return label.encode(x=alt.value("width"), y=y, text="n:N")
 
 
+# Shares, and error rates, which are 1 where as much is wrong as there is to read.
+_RATES = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
+
+
+def _whole(comparison: pl.DataFrame, part: str) -> str:
+    """`part`, or where nothing was scored for it and it is a whole, the other whole."""
+    have = set(comparison["slice"])
+    others = [name for name in WHOLE if name in have]
+    return others[0] if part in WHOLE and part not in have and others else part
+
+
 def power_dots(comparison: pl.DataFrame, *, part: str = "fields") -> alt.LayerChart | Caption:
     """The size of each metric's difference, and as a tick the least that this corpus would find.
 
-    The tick says what an experiment of this size can show; it is no second test of the dot.
-    Metrics without an upper bound are left out: they have another scale.
+    The tick says what an experiment of this size can show; it is no second test of the dot. Each
+    is in its metric's own unit: shares, and errors per character or word. Metrics in other units
+    (pixels, edits a form) are left out. Where nothing was scored for `part`, whole documents are
+    shown.
     """
-    bounded = [name for name, entry in metrics.METRICS.items() if entry.high == 1.0]
-    means = filter(None, map(metrics.mean_of, bounded))
-    known = pl.col("metric").is_in([*bounded, *means])
+    known = pl.col("metric").is_in([*_RATES, *filter(None, map(metrics.mean_of, _RATES))])
+    rows = comparison.filter(pl.col("slice") == _whole(comparison, part), known)
     numbers = pl.all_horizontal(pl.col("least_difference", "difference").is_not_nan())
-    shown = comparison.filter(pl.col("slice") == part, known, numbers)
+    shown = rows.filter(numbers)
     if not shown.height:
-        return Caption("Nothing to show: too few documents to tell.", label="Note")
+        said = "no share or error rate was scored for both systems"
+        if rows.height:
+            said = f"n = {rows['n_docs'].max() or 0:,} documents give no interval"
+        return Caption(f"Nothing to show: {said}.", label="Note")
     titles = {name: metrics.title(name) for name in shown["metric"].unique()}
     label = pl.col("metric").replace_strict(titles)
     several = shown.select("system_a", "system_b").n_unique() > 1
     label = pl.format("{} | {}: {}", "system_a", "system_b", label) if several else label
     shown = shown.with_columns(label.alias("label"), pl.col("difference").abs().alias("size"))
     y = alt.Y("label:N", title=None, sort=shown["label"].to_list()).axis(labelLimit=300)
-    axis = "size of the difference; the tick is the least that would be found"
+    axis = "size of the difference, each metric in its own unit; the tick is what would be found"
     x = alt.X("size:Q", title=axis).scale(domainMin=0)
     base = alt.Chart(shown).encode(
         y, tooltip=[
@@ -179,16 +202,24 @@ def left_out_table(notes: Mapping[str, int]) -> Table | Caption:
     return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
 
 
-def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table:
+def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    With `part`, such as ``fields`` or ``kind=``, only slices that begin so.
+    The system that does better is named only where the test, adjusted over all rows of the table,
+    and the interval say so. With `part`, such as ``fields`` or ``kind=``, only slices that begin
+    so.
     """
     rows = comparison.filter(pl.col("slice").str.starts_with(part))
+    if not rows.height:
+        return Caption("Nothing to show: no such score of both systems.", label="Note")
+    # So many metrics are so many chances that one of them looks different.
+    sure = pl.Series(adjust(rows["p"].to_list())) <= ALPHA
+    rows = rows.with_columns(pl.when(_holds() & sure).then("better").alias("better"))
     titles = {
         "system_a": "first system", "system_b": "second system", "value_a": "first",
         "value_b": "second", "ci_low": "low", "ci_high": "high", "p_holm": "p, Holm",
         "least_difference": "least found", "n_docs": "documents", "n_cases": "cases",
+        "better": "shown better",
     }  # fmt: skip
     columns = [
         "metric", "slice", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low",
@@ -200,7 +231,10 @@ def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table:
     ]
     columns = [name for name in columns if name not in alike]
     titles = {name: title for name, title in titles.items() if name in columns}
-    notes = ["p is of swapping whole documents between the systems; Holm's is over the slices."]
+    notes = [
+        "p is of swapping whole documents between the systems; Holm's is over the slices. A system "
+        "is shown to do better only where p, adjusted over all rows here, and the interval agree."
+    ]
     if (rows["n_docs"].max() or 0) < FEW:
         notes.append("With so few documents the interval is too narrow; trust p.")
     shown = rows.select(columns).with_columns(p_words(rows[name]) for name in ("p", "p_holm"))
@@ -233,16 +267,22 @@ def difference_caption(
     comparison
         As from `formlab.compare`; the first pair speaks.
     metric, part
-        Which row.
+        Which row; of a whole that was not scored, the other whole.
     say
         What the figure shows, in words and without numbers.
     """
-    rows = tables.only(comparison, metric=metric, slice=part).to_dicts()
+    mine = comparison.filter(pl.col("metric") == metric)
+    # A figure shows the other whole as well; a table is of one.
+    chosen = part if label == "Table" else _whole(mine, part)
+    rows = tables.only(mine, slice=chosen).to_dicts()
     if not rows:
-        return Caption(f"{say} Nothing was scored for it.", label=label)
+        return Caption(f"{say} No {metrics.title(metric)} of both systems.", label=label)
     row = rows[0]
+    over = "Whole documents, " if row["slice"] == "all" and part != "all" else ""
+    title = metrics.title(metric)
+    title = title if over else title[0].upper() + title[1:]
     text = (
-        f"{say} {metrics.title(metric)}: {row['system_a']} {number(row['value_a'])}, "
+        f"{say} {over}{title}: {row['system_a']} {number(row['value_a'])}, "
         f"{row['system_b']} {number(row['value_b'])}, difference {gain_span(row)}."
     )
     return Caption(text, label=label, settings=row["settings"])
@@ -250,12 +290,12 @@ def difference_caption(
 
 def gain_span(row: dict[str, Any]) -> str:
     """The difference of one row with its interval, p and counts, in words."""
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     gain = signed(row["difference"])
     if math.isnan(row["ci_low"]):
         return f"{gain} ({counts})"
     ends = f"{signed(row['ci_low'])} to {signed(row['ci_high'])}"
-    return f"{gain} (95 % interval {ends}, p = {row['p']:.3g}, {counts})"
+    return f"{gain} (95 % interval {ends}, {p_text(row['p'])}, {counts})"
 
 
 def signed(value: float) -> str:

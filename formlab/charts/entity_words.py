@@ -6,13 +6,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.few_shot import NESTED, TASKS, WHOLE
+from formlab.analysis.finding import Finding
 from formlab.charts._output import clean, number
 from formlab.charts._table import Table
 from formlab.charts.entities import NO_ENTITIES
 from formlab.charts.few_shot import PAPER_CORPORA, TASK_TITLES, in_paper
 from formlab.charts.published import citation
 from formlab.charts.show import Caption, Card, Cards
-from formlab.charts.words import span
+from formlab.charts.words import sentences, span
 
 # A caption names so many scores; of more it gives the range.
 _NAMED = 4
@@ -24,13 +25,15 @@ _CARDS = (
 )  # fmt: skip
 
 
-def entity_cards(summary: pl.DataFrame) -> Cards:
-    """Micro and macro F1 of each data set, and what is found best and worst.
+def entity_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """Micro and macro F1 of each data set, and what can be said of its entities.
 
     Parameters
     ----------
     summary
         As from `formlab.analysis.by_entity`.
+    finding
+        What can be said of the entities, as from `analysis.kinds`.
     """
     cards = [
         Card(f"{title}, {clean(corpus, limit=60)}", row["value"], span(row))
@@ -38,41 +41,23 @@ def entity_cards(summary: pl.DataFrame) -> Cards:
         for part, metric, title in _CARDS
         for row in tables.only(summary, corpus=corpus, slice=part, metric=metric).to_dicts()
     ]
-    return Cards(cards, finding=_finding(summary) if cards else NO_ENTITIES)
+    return Cards(cards, finding=sentences(_finding(summary), finding) if cards else NO_ENTITIES)
 
 
 def _finding(summary: pl.DataFrame) -> str:
-    nested = tables.only(summary, slice=f"type={NESTED}", metric="f1").sort("n_gold")
-    if nested.height:
-        corpus = nested["corpus"][-1]
-        simple = tables.only(summary, corpus=corpus, slice="group=unrepeated", metric="f1")
-        if simple.height:
-            row = simple.row(0, named=True)
-            return (
-                f"{clean(row['system'], limit=80)} finds simple entities of "
-                f"{clean(corpus, limit=60)} with F1 {number(row['value'], 2)} and line items "
-                f"with F1 {number(nested['value'][-1], 2)}."
+    """F1 of simple entities and of line items, corpus by corpus, side by side."""
+    said = []
+    for corpus in summary["corpus"].unique(maintain_order=True):
+        parts = [
+            f"{name} with F1 {number(row['value'], 2)}"
+            for part, name in (
+                ("group=unrepeated", "simple entities"), (f"type={NESTED}", "line items"),
             )
-    return _extremes(summary)
-
-
-def _extremes(summary: pl.DataFrame) -> str:
-    each = summary.filter(
-        pl.col("slice").str.starts_with("entity="), pl.col("metric") == "f1",
-        pl.col("value").is_not_nan(),
-    ).sort("value", maintain_order=True)  # fmt: skip
-    if not each.height:
-        return NO_ENTITIES
-    worst, best = (each.row(place, named=True) for place in (0, -1))
-    who = clean(worst["system"], limit=80)
-    if best["value"] == worst["value"]:
-        return f"{who} finds every entity equally well (F1 {number(best['value'], 2)})."
-    names = (clean(row["slice"].removeprefix("entity="), limit=80) for row in (best, worst))
-    good, bad = names
-    return (
-        f"{who} finds {good} best (F1 {number(best['value'], 2)}) and "
-        f"{bad} worst (F1 {number(worst['value'], 2)})."
-    )
+            for row in tables.only(summary, corpus=corpus, slice=part, metric="f1").to_dicts()
+        ]  # fmt: skip
+        if parts:
+            said.append(f"{' and '.join(parts)} in {clean(corpus, limit=60)}")
+    return f"{clean(summary['system'][0], limit=80)} finds {'; '.join(said)}" if said else ""
 
 
 def entity_caption(summary: pl.DataFrame, *, say: str) -> Caption:
@@ -87,7 +72,7 @@ def entity_caption(summary: pl.DataFrame, *, say: str) -> Caption:
     """
     rows = tables.only(summary, slice="group=unrepeated", metric="f1")
     if not rows.height:
-        return Caption(f"{say} Nothing was scored for it.")
+        return Caption(f"{say} No F1 of simple entities was scored.")
     said = "; ".join(
         f"{clean(row['corpus'], limit=60)} {_score(row)}, n = {row['n_gold']:,} in "
         f"{row['n_docs']:,} documents"
@@ -112,12 +97,14 @@ def few_shot_caption(
     """
     rows = tables.only(table, metric=metric, part=part)
     if not rows.height:
-        return Caption(f"{say} Nothing was scored for it.")
+        return Caption(f"{say} No {metrics.title(metric)} of {part} was scored.")
     title = f"{metrics.title(metric)} of {part}"
     if rows.height <= _NAMED:
         said = "; ".join(f"{_place(row)} {_score(row)}" for row in rows.to_dicts())
     else:
-        low, high = rows.sort("value").row(0, named=True), rows.sort("value").row(-1, named=True)
+        known = rows.filter(pl.col("value").is_finite()).sort("value")
+        ends = known if known.height else rows
+        low, high = ends.row(0, named=True), ends.row(-1, named=True)
         said = f"from {_score(low)} on {_place(low)} to {_score(high)} on {_place(high)}"
     over = {"splits": "over splits (t)", "documents": "over documents (bootstrap)"}
     kinds = [over[kind] for kind in rows["interval"].unique().sort()]

@@ -6,9 +6,11 @@ import altair as alt
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.finding import Finding
 from formlab.charts import theme
 from formlab.charts.ranks import GENERAL, NOTHING, upto_one
 from formlab.charts.show import Caption, Card, Cards, Table
+from formlab.charts.words import sentences
 
 # Each metric as the legend names it: by what it divides.
 DIVIDED = {
@@ -18,8 +20,16 @@ DIVIDED = {
 STRUCTURE = {0: "0: lost", 1: "1: partly kept", 2: "2: kept"}
 
 
-def fact_cards(summary: pl.DataFrame) -> Cards:
-    """The report in short: facts right by both definitions, missing ones, and the page's text."""
+def fact_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """The report in short: facts right by both definitions, missing ones, and the page's text.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    finding
+        What can be said of its kinds of fact, as from `analysis.kinds`.
+    """
     wanted = (
         ("fields", "fact_accuracy", "facts right (FFA)"),
         ("fields", "fact_accuracy_of_found", "right of those found"),
@@ -32,23 +42,21 @@ def fact_cards(summary: pl.DataFrame) -> Cards:
         for place, metric, title in wanted
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
     ]
-    return Cards(cards, finding=_finding(summary))
+    return Cards(cards, finding=sentences(_finding(summary), finding))
 
 
 def _finding(summary: pl.DataFrame) -> str:
     facts = tables.only(summary, slice="fields", metric="fact_accuracy")
     if not facts.height:
-        return "No financial fact was scored."
+        return "No financial fact was scored"
     row = facts.row(0, named=True)
-    said = f"{row['system']} gets {row['value']:.1%} of the facts right"
-    kinds = _by_kind(summary).filter(metric="fact_accuracy").sort("value")
-    if kinds.height > 1:
-        worst = kinds.row(0, named=True)
-        said += f" (worst: {worst['kind'].replace('_', ' ')}, {worst['value']:.1%})"
+    if row["value"] != row["value"]:
+        return f"{row['system']} was scored on facts, and their accuracy is undefined"
+    said = f"{row['system']} gets {row['value']:.1%} of the facts right".replace("%", " %")
     text = tables.only(summary, slice="all", metric="macro_rouge1_stem")
-    if text.height:
-        said += f", where the text of its pages has a ROUGE-1 of {text['value'][0]:.3f}"
-    return f"{said}."
+    if text.height and text["value"].is_finite().all():
+        said += f"; the text of its pages has a ROUGE-1 of {text['value'][0]:.3f}"
+    return said
 
 
 def _span(row: dict) -> str:
@@ -122,7 +130,7 @@ def page_dots(pages: pl.DataFrame) -> alt.Chart | Caption:
     shown = pages.drop_nulls(["general", "fact_accuracy"]).drop_nans(["general", "fact_accuracy"])
     if not shown.height:
         return Caption(NOTHING, label="Note")
-    text = f"Text and facts of {shown.height} pages; worst facts: " + "; ".join(
+    text = f"Text and facts of {shown.height} pages, the lowest FFA first: " + "; ".join(
         f"page {name} {general:.3f} and {facts:.3f}"
         for name, general, facts in shown.sort("fact_accuracy")
         .head(5)

@@ -3,54 +3,77 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from formlab import tables
+from formlab import metrics, tables
+from formlab.analysis.finding import Finding
 from formlab.charts import theme
 from formlab.charts.compare import gain_span, p_words, signed
 from formlab.charts.show import Caption, Card, Cards, Table
+from formlab.charts.words import sentences
 
 _KINDS = ("both_right", "only_a", "only_b", "both_wrong")
 _BOTH = ("#A9B4C0", "#555B66")
+_NOTHING = "Neither a field nor a whole document was scored for both systems."
 
 
-def compare_cards(matrix: pl.DataFrame) -> Cards:
-    """The comparison in short: how many fields flip, by how much the systems differ, how surely.
+def compare_cards(matrix: pl.DataFrame, verdicts: Sequence[Finding] = ()) -> Cards:
+    """The comparison in short: what was shown, how many fields flip, and by how much they differ.
 
     Parameters
     ----------
     matrix
-        As from `formlab.analysis.flip_matrices`; the first pair of systems speaks.
+        As from `formlab.analysis.flip_matrices`; the cards are of the first pair of systems.
+    verdicts
+        As from `formlab.analysis.tell_apart`.
     """
+    finding = _verdict(verdicts)
     rows = tables.only(matrix, slice="all").to_dicts()
     if not rows:
-        return Cards([], finding="No field was scored for both systems.")
+        return Cards([_page_card(one) for one in verdicts], finding=finding or _NOTHING)
     row = rows[0]
     a, b = row["system_a"], row["system_b"]
     note = f"of {row['n_cases']:,} fields in {row['n_docs']:,} documents"
     gain = f"{signed(row['ci_low'])} to {signed(row['ci_high'])}"
+    known = not math.isnan(row["ci_low"])
     cards = [
         Card(f"right: {a}", row["value_a"], note),
         Card(f"right: {b}", row["value_b"], note),
-        Card("difference", signed(row["difference"]), f"95 % interval {gain}"),
+        Card("difference", signed(row["difference"]), f"95 % interval {gain}" if known else note),
         Card(f"only {a} is right", row["only_a"], note),
         Card(f"only {b} is right", row["only_b"], note),
-        Card("least difference found", row["least_difference"], "in four of five such samples"),
+        Card("smallest difference found", row["least_difference"], "in four of five such samples"),
     ]
-    return Cards(cards, finding=_finding(row))
+    return Cards(cards, finding=finding or _counted(row))
 
 
-def _finding(row: dict[str, Any]) -> str:
-    a, b, gain = row["system_a"], row["system_b"], row["difference"]
-    better, worse = (b, a) if gain > 0 else (a, b)
-    won, lost = (row["only_b"], row["only_a"]) if gain > 0 else (row["only_a"], row["only_b"])
-    moved = f"{won:,} fields are right with {better} alone, {lost:,} with {worse} alone"
-    if math.isnan(row["ci_low"]) or row["ci_low"] <= 0 <= row["ci_high"]:
-        return f"{a} and {b} cannot be told apart: {moved}."
-    return f"{better} gets more fields right than {worse}: {moved} (p = {row['p']:.3g})."
+def _verdict(verdicts: Sequence[Finding]) -> str:
+    """What was shown of any pair; where nothing was, what the first pair's tests say."""
+    sure = [one for one in verdicts if one.holds]
+    first = [one for one in verdicts if one.system == verdicts[0].system]
+    return sentences(*(sure[:2] or first))
+
+
+def _counted(row: dict[str, Any]) -> str:
+    """How many fields flip, which claims nothing of the systems."""
+    a, b = row["system_a"], row["system_b"]
+    return (
+        f"Of {row['n_cases']:,} fields {row['only_a']:,} are right with {a} alone and "
+        f"{row['only_b']:,} with {b} alone."
+    )
+
+
+def _page_card(one: Finding) -> Card:
+    ends = f"95 % interval {signed(one.ci_low)} to {signed(one.ci_high)}, "
+    known = "" if math.isnan(one.ci_low) else ends
+    return Card(
+        f"difference in {metrics.title(one.metric)}: {one.system.replace(', ', ' → ')}",
+        signed(one.effect), f"{known}n = {one.n_docs:,} documents",
+    )  # fmt: skip
 
 
 def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
@@ -64,9 +87,15 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
         The sliced column; all fields if left out.
     """
     parts = pl.col("slice") == "all"
-    shown = matrix.filter(parts | pl.col("slice").str.starts_with(f"{by}=") if by else parts)
+    if by.startswith("cause_"):
+        # Of what one system gets wrong: all fields are no part of that.
+        parts = pl.col("slice").str.starts_with(f"{by}=")
+    elif by:
+        parts = parts | pl.col("slice").str.starts_with(f"{by}=")
+    shown = matrix.filter(parts)
     if not shown.height:
-        return Caption("Nothing to show: no field was scored for both systems.", label="Note")
+        what = by.removesuffix("_a").removesuffix("_b") or "field"
+        return Caption(f"Nothing to show by {what} for both systems.", label="Note")
     pairs = shown.select("system_a", "system_b").unique(maintain_order=True).rows()
     alone = pairs[0] if len(pairs) == 1 else ("the first", "the second")
     words = dict(
@@ -77,16 +106,24 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
     label = pl.format("{}  (n = {})", label, "n_cases")
     label = label if len(pairs) == 1 else pl.format("{} | {}: {}", "system_a", "system_b", label)
     shown = shown.with_columns(label.alias("label"))
-    long = shown.unpivot(
-        _KINDS, index=["label", "n_cases", "n_docs"], variable_name="kind", value_name="fields"
-    ).with_columns(
-        (pl.col("fields") / pl.col("n_cases")).alias("share"),
-        pl.col("kind").replace_strict({kind: i for i, kind in enumerate(_KINDS)}).alias("place"),
-        pl.col("kind").replace_strict(words),
+    long = (
+        shown.unpivot(
+            _KINDS, index=["label", "n_cases", "n_docs"], variable_name="kind", value_name="fields"
+        )
+        .with_columns(
+            (pl.col("fields") / pl.col("n_cases")).alias("share"),
+            pl.col("kind")
+            .replace_strict({kind: i for i, kind in enumerate(_KINDS)})
+            .alias("place"),
+            pl.col("kind").replace_strict(words),
+        )
+        .filter(pl.col("fields") > 0)
     )
     x = alt.X("share:Q", title="share of fields", stack="zero").axis(format="%")
     y = alt.Y("label:N", title=None, sort=shown["label"].to_list()).axis(labelLimit=320)
+    there = set(long.filter(pl.col("fields") > 0)["kind"])
     palette = dict(zip(words.values(), fills, strict=True))
+    palette = {name: fill for name, fill in palette.items() if name in there}
     colour = alt.Color("kind:N", title=None).scale(theme.scale(palette))
     tip = [
         alt.Tooltip("label:N", title="slice"), alt.Tooltip("kind:N"),
@@ -99,15 +136,17 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
         tooltip=tip,
     )  # fmt: skip
     said = "; ".join(
-        f"{row['slice']}: " + ", ".join(f"{words[kind]} {row[kind]}" for kind in _KINDS)
+        f"{row['slice']}: " + ", ".join(f"{words[k]} {row[k]}" for k in _KINDS if row[k])
         for row in shown.to_dicts()
     )
     text = f"Fields by flip. {said}"
     return chart.properties(height=alt.Step(24), width=theme.WIDTH - 120, description=text)
 
 
-def flip_table(matrix: pl.DataFrame) -> Table:
+def flip_table(matrix: pl.DataFrame) -> Table | Caption:
     """Flips by slice, with the difference, its interval and both tests."""
+    if not matrix.height:
+        return Caption("Nothing to show: no field was scored for both systems.", label="Note")
     several = matrix.select("system_a", "system_b").n_unique() > 1
     columns = [*(["system_a", "system_b"] if several else []), "slice", *_KINDS, "difference"]
     columns += ["ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "n_docs", "n_cases"]
@@ -126,14 +165,24 @@ def flip_table(matrix: pl.DataFrame) -> Table:
     )  # fmt: skip
 
 
-def flip_caption(matrix: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
-    """A caption with the counts of all fields, the difference, its interval and settings."""
+def flip_caption(matrix: pl.DataFrame, *, say: str, by: str = "", label: str = "Figure") -> Caption:
+    """A caption with the counts of all fields, the difference, its interval and settings.
+
+    With `by` as ``cause_a`` or ``cause_b`` it counts what that system gets wrong, and how much of
+    it the other gets right.
+    """
     rows = tables.only(matrix, slice="all").to_dicts()
     if not rows:
-        return Caption(f"{say} No field was scored for both.", label=label)
+        return Caption(f"{say} No field was scored for both systems.", label=label)
     row = rows[0]
+    a, b = row["system_a"], row["system_b"]
+    if by.startswith("cause_"):
+        name, other, won = (a, b, "only_b") if by == "cause_a" else (b, a, "only_a")
+        lost = row[won] + row["both_wrong"]
+        text = f"{say} {name} gets {lost:,} fields wrong; {other} gets {row[won]:,} of them right."
+        return Caption(text, label=label)
     text = (
-        f"{say} Only {row['system_a']} gets {row['only_a']:,} fields right, only "
-        f"{row['system_b']} {row['only_b']:,}; difference {gain_span(row)}."
+        f"{say} Right with {a} alone: {row['only_a']:,} fields; with {b} alone: "
+        f"{row['only_b']:,}; difference {gain_span(row)}."
     )
     return Caption(text, label=label, settings=row["settings"])

@@ -73,8 +73,9 @@ def answer_bars(evaluations: Evaluation | Sequence[Evaluation]) -> alt.Chart | C
     counts = answer_counts(evaluations)
     if not counts.height:
         return Caption(_NOTHING, label="Note")
-    several = counts["system"].n_unique() > 1
-    row = pl.format("{} · {}", "system", "task") if several else pl.col("task")
+    # Each bar is of one benchmark: the shares of two would add up to twice all.
+    named = [name for name in ("system", "benchmark") if counts[name].n_unique() > 1]
+    row = pl.concat_str(*named, "task", separator=" · ")
     present = [status for status in _WORDS if status in counts["status"]]
     shown = counts.with_columns(
         row.alias("row"), what=pl.col("status").replace_strict(_WORDS),
@@ -94,7 +95,7 @@ def answer_bars(evaluations: Evaluation | Sequence[Evaluation]) -> alt.Chart | C
         alt.Chart(shown)
         .mark_bar()
         .encode(
-            alt.X("share:Q", title="share of the questions").axis(format="%"),
+            alt.X("share:Q", title="share of the questions").axis(format="%").scale(domain=[0, 1]),
             alt.Y("row:N", title=None, sort=shown["row"].unique(maintain_order=True).to_list()),
             alt.Color("what:N", title=None, scale=scale),
             alt.Order("place:Q"),

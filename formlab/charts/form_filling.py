@@ -6,11 +6,12 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis.finding import Finding
 from formlab.charts import theme
 from formlab.charts._output import clean, known
 from formlab.charts.published import OWN, PUBLISHED, citation, marked, own_label
 from formlab.charts.show import Caption, Card, Cards, Table
-from formlab.charts.words import span
+from formlab.charts.words import sentences, span
 
 # Own kinds of field, and what Table 2 calls them. The paper does not say how its Checkbox and
 # Check differ: several boxes to choose from stand beside the one, a single tick beside the other.
@@ -23,8 +24,16 @@ _SIDES = {"click": "click", "value": "value (found anywhere)"}
 NOTHING = "Nothing to show: no field of a form was scored."
 
 
-def filling_cards(summary: pl.DataFrame) -> Cards:
-    """The report in short: clicks, values by three rules, descriptions, forms without a fault."""
+def filling_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """The report in short: clicks, values by three rules, descriptions, forms without a fault.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    finding
+        What can be said of its kinds of field, as from `analysis.kinds`.
+    """
     wanted = (
         ("fields", "click_accuracy", "clicks on the right element"),
         ("fields", "value_found_accuracy", "values found anywhere"),
@@ -39,7 +48,7 @@ def filling_cards(summary: pl.DataFrame) -> Cards:
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
         if row["value"] == row["value"]
     ]
-    return Cards(cards, finding=_finding(summary))
+    return Cards(cards, finding=sentences(_finding(summary), finding))
 
 
 def _finding(summary: pl.DataFrame) -> str:
@@ -60,19 +69,9 @@ def _finding(summary: pl.DataFrame) -> str:
     }
     said = [parts[name].format(v[0]) for name, v in values.items() if v and v[0] == v[0]]
     if not said:
-        return "No field of a form was scored."
+        return "No field of a form was scored"
     listed = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
-    return f"{clean(summary['system'][0], limit=80)} {listed}{_worst(summary)}."
-
-
-def _worst(summary: pl.DataFrame) -> str:
-    """The kind of field with the lowest score, by its clicks, else by what was submitted."""
-    for metric, said in (("click_accuracy", "clicks"), ("value_submitted_accuracy", "values")):
-        rows = _by_kind(summary).filter(pl.col("metric") == metric, pl.col("value").is_finite())
-        if rows["value"].n_unique() > 1:
-            row = rows.sort("value", "n_cases", descending=[False, True]).row(0, named=True)
-            return f"; its {said} are worst for {row['kind']} ({row['value']:.0%})"
-    return ""
+    return f"{clean(summary['system'][0], limit=80)} {listed}"
 
 
 def _by_kind(summary: pl.DataFrame) -> pl.DataFrame:

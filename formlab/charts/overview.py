@@ -1,15 +1,20 @@
-"""All evaluations on one page: what was run, what became of it, what is most worth a look."""
+"""All evaluations on one page: what was run, what became of it, and the findings."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from formlab.analysis.finding import Finding, finding_table
 from formlab.charts import theme
+from formlab.charts._output import number
+from formlab.charts.compare import p_words
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import STATUSES
 
@@ -17,8 +22,14 @@ from formlab.tables import STATUSES
 LINKS_VARIABLE = "FORMLAB_REPORTS"
 
 
-def overview_cards(runs: pl.DataFrame, findings: pl.DataFrame) -> Cards:
-    """How much was run and how much of it was right, under the finding of greatest share.
+# More runs than this are counted on the cards and shown in the table.
+_CARDS = 6
+
+
+def overview_cards(runs: pl.DataFrame, findings: Sequence[Finding]) -> Cards:
+    """How much was run, what came of each run, and the finding that is most worth a look.
+
+    Different benchmarks ask for different things: their values are counted and never pooled.
 
     Parameters
     ----------
@@ -26,17 +37,38 @@ def overview_cards(runs: pl.DataFrame, findings: pl.DataFrame) -> Cards:
         As from `analysis.runs` and `analysis.findings`.
     """
     total = runs.select(pl.col("documents", "answered", "values", "right").sum()).row(0, named=True)
-    right = total["right"] / total["values"] if total["values"] else None
     cards = [
-        Card("evaluations", runs.height, f"{runs['benchmark'].n_unique()} benchmarks"),
+        Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique())),
         Card("documents", total["documents"], f"{total['answered']:,} with a usable answer"),
-        Card("values right", right, f"{total['right']:,} of {total['values']:,}"),
     ]
-    first = next(findings.iter_rows(named=True), None)
-    if first is None:
-        return Cards(cards, finding="Nothing stands out: no value was lost.")
-    who = f"{first['system']} on {first['benchmark']}:{first['split']}"
-    return Cards(cards, finding=f"Most worth a look, {who}: {first['finding']}.")
+    cards += [_run_card(row) for row in runs.head(_CARDS).iter_rows(named=True)]
+    return Cards(cards, finding=_first(runs, findings))
+
+
+def _benchmarks(count: int) -> str:
+    return f"{count:,} benchmark{'s' * (count != 1)}"
+
+
+def _run_card(row: dict[str, Any]) -> Card:
+    who = f"{row['system']} on {row['benchmark']}:{row['split']}"
+    if row["values"]:
+        counts = f"{row['right']:,} of {row['values']:,} values"
+        return Card(f"values right: {who}", row["right"] / row["values"], counts)
+    counts = f"mean over pages, n = {row['documents']:,} documents"
+    return Card(f"CER of pages: {who}", row["page_cer"], counts)
+
+
+def _first(runs: pl.DataFrame, findings: Sequence[Finding]) -> str:
+    if findings:
+        one = findings[0]
+        return f"{one.system} on {one.benchmark}:{one.split}: {one.claim}."
+    lost = runs.select(pl.col("values").sum() - pl.col("right").sum()).item() or 0
+    pages = runs["page_cer"].drop_nulls()
+    if lost:
+        return f"{lost:,} values are not right; no finding stands out among them."
+    if (pages > 0).any():
+        return "No value was lost, and every page has a CER below 0.5."
+    return "No value was lost." if runs["values"].sum() else "Nothing was scored."
 
 
 def runs_table(runs: pl.DataFrame) -> Table:
@@ -87,8 +119,8 @@ def status_bars(statuses: pl.DataFrame) -> alt.Chart | Caption:
     )  # fmt: skip
 
 
-def findings_table(findings: pl.DataFrame, reports: Mapping[str, str]) -> Table | Caption:
-    """The findings with share, interval and n, each with the report that shows more of it.
+def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
+    """The findings with effect, interval, n and p, each with the report that shows more of it.
 
     Parameters
     ----------
@@ -98,21 +130,34 @@ def findings_table(findings: pl.DataFrame, reports: Mapping[str, str]) -> Table 
         The notebook that looks closer at each benchmark. A finding links to its report where one
         was built in the same folder.
     """
-    if not findings.height:
-        return Caption("Nothing stands out: no value was lost.", label="Note")
+    if not findings:
+        return Caption("There is no finding: see what was run for the counts.", label="Note")
     beside = json.loads(os.environ.get(LINKS_VARIABLE) or "{}")
+    table = finding_table(findings)
     pages = [
         _page(reports.get(row["benchmark"], ""), row["system"], list(beside))
-        for row in findings.iter_rows(named=True)
+        for row in table.iter_rows(named=True)
     ]
-    shown = findings.select(
-        "finding", "benchmark", "split", "system", "share", "ci_low", "ci_high",
-        "n_cases", "n_docs",
-    ).with_columns(pl.Series("report", pages, dtype=pl.String))  # fmt: skip
-    titles = {"share": "share of values", "ci_low": "low", "ci_high": "high"}
-    titles |= {"n_cases": "values", "n_docs": "documents"}
-    note = "The report's page, where it stands beside this one."
-    return Table(shown, titles=titles, links=("report",), note=note)
+    spans = [
+        number(row["effect"]) + (f" ({number(row['ci_low'])} to {number(row['ci_high'])})" * known)
+        for row in table.iter_rows(named=True)
+        for known in [not math.isnan(row["ci_low"])]
+    ]
+    shown = table.select(
+        "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
+        pl.Series("effect", spans, dtype=pl.String), "n_cases", "n_docs",
+        p_words(table["p_adjusted"]), "what_to_try",
+        pl.Series("report", pages, dtype=pl.String),
+    )  # fmt: skip
+    # A column in which nothing stands tells nothing.
+    said = shown.with_columns(pl.col("what_to_try").replace("", None))
+    shown = said.drop([n for n in ("p_adjusted", "what_to_try", "report") if not said[n].count()])
+    titles = {"effect": "effect (95 % interval)", "n_cases": "values", "n_docs": "documents"}
+    titles |= {"p_adjusted": "p, adjusted", "what_to_try": "what to try"}
+    note = "Effect: the share of gold values, or the difference. What has no p is a count."
+    titles = {name: title for name, title in titles.items() if name in shown.columns}
+    links = ("report",) if "report" in shown.columns else ()
+    return Table(shown, titles=titles, links=links, note=note)
 
 
 def _page(notebook: str, system: str, names: list[str]) -> str | None:

@@ -2,39 +2,64 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import altair as alt
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.finding import Finding
 from formlab.analysis.tasks.relations import TASKS, cell_counts
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.charts import theme
-from formlab.charts._output import clean
+from formlab.charts._output import clean, number
 from formlab.charts.published import OWN, PUBLISHED, own_label, told_apart
 from formlab.charts.show import Caption, Card, Cards
-from formlab.charts.words import span
+from formlab.charts.words import sentences, span
 
 TITLES = {"vqa": "questions", "consistency": "consistency checks"}
 _METRICS = {metric: TITLES[task] for task, metric in TASKS.items()}
 _NONE = "No question or consistency check was scored: the predictions answer none."
+_AXES = {"modal": "modal relationship"}
 _CELL = 74
 # Where the ground is dark enough for white text, on the scale of accuracy.
 _LIGHT_FROM = 0.55
 
 
-def relation_cards(summary: pl.DataFrame) -> Cards:
-    """Accuracy of questions and of checks, and which kind of relation is answered worst."""
-    cards = [
-        Card(f"{title} right", row["value"], span(row))
+def relation_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """Accuracy of questions and of checks, and what can be said of the kinds of relation.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    finding
+        What can be said of the kinds of relation, as from `analysis.kinds`.
+    """
+    rows = _whole(summary)
+    cards = [Card(f"{title} right", row["value"], span(row)) for title, row in rows]
+    if not cards:
+        return Cards([], finding=f"{_NONE} Only published figures are shown.")
+    system = clean(summary["system"][0], limit=80)
+    if (word := _all_alike(rows)) is not None:
+        counts = " and ".join(f"{row['n_cases']:,} {title}" for title, row in rows)
+        said = f"{system} gets all {counts} {word}, so kinds of relation cannot be told apart"
+        return Cards(cards, finding=sentences(said, _not_answered(summary)))
+    named = " and ".join(f"{number(row['value'], 2)} of the {title}" for title, row in rows)
+    return Cards(
+        cards,
+        finding=sentences(f"{system} gets {named} right", finding, _not_answered(summary)),
+    )
+
+
+def _whole(summary: pl.DataFrame) -> list[tuple[str, dict]]:
+    """The rows of all questions and of all checks, each with its title."""
+    return [
+        (title, row)
         for metric, title in _METRICS.items()
         for row in tables.only(summary, metric=metric, slice="all").to_dicts()
     ]
-    if not cards:
-        return Cards([], finding=f"{_NONE} Only published figures are shown.")
-    named = " and ".join(f"{card.value:.2f} of the {card.label[:-6]}" for card in cards)
-    system = clean(summary["system"][0], limit=80)
-    finding = f"{system} gets {named} right{_weakest(summary)}. {_not_answered(summary)}"
-    return Cards(cards, finding=finding.strip())
 
 
 def relation_caption(
@@ -51,13 +76,9 @@ def relation_caption(
     printed
         The published rows that are shown, to be cited.
     """
-    rows = [
-        (title, row)
-        for metric, title in _METRICS.items()
-        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
-    ]
-    parts = [f"{title} {row['value']:.3f} ({span(row)})" for title, row in rows]
-    said = f"Right over all items: {'; '.join(parts)}." if parts else "Nothing was scored for it."
+    rows = _whole(summary)
+    parts = [f"{title} {number(row['value'])} ({span(row)})" for title, row in rows]
+    said = f"Right over all items: {'; '.join(parts)}." if parts else "No answer was scored."
     text = f"{say} {said} {_not_answered(summary)}".strip()
     if printed is not None:
         text += f" {told_apart(printed)}"
@@ -79,23 +100,42 @@ def _not_answered(summary: pl.DataFrame) -> str:
     return " ".join(said)
 
 
-def _weakest(summary: pl.DataFrame) -> str:
-    """The value of one axis with the lowest accuracy over questions and checks, in words."""
-    one = pl.any_horizontal(_is_one(axis) for axis in RELATIONS)
-    rows = summary.filter(one, pl.col("metric").is_in(list(_METRICS)), pl.col("value").is_finite())
-    if rows["value"].n_unique() < 2:
-        return ""
-    row = rows.sort("value", "n_cases", "slice", descending=[False, True, False]).row(0, named=True)
-    axis, _, name = row["slice"].partition("=")
-    return (
-        f"; the lowest accuracy is {row['value']:.2f}, of {_METRICS[row['metric']]} "
-        f"whose {axis} is {name} (n = {row['n_cases']:,})"
-    )
-
-
 def _is_one(axis: str) -> pl.Expr:
     """Slices of this axis alone, not its combinations with others."""
     return pl.col("slice").str.starts_with(f"{axis}=") & ~pl.col("slice").str.contains("&")
+
+
+def relation_figures(summary: pl.DataFrame, cases: pl.DataFrame) -> list[Any]:
+    """Right answers by kind of relation, each chart under its caption.
+
+    One note instead where nothing was scored, or where all items are right or all are wrong: then
+    no kind of relation differs from another.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    cases
+        Of the evaluation.
+    """
+    whole = _whole(summary)
+    if not whole:
+        return [Caption(_NONE, label="Note")]
+    if (word := _all_alike(whole)) is not None:
+        said = f"Every item is {word}, so no kind of relation differs from another."
+        return [dataclasses.replace(relation_caption(summary, say=said), label="Note")]
+    heat = "Right answers by scope, reference and complexity; a cell without items is empty."
+    shown: list[Any] = [relation_caption(summary, say=heat), relation_heatmap(cases)]
+    for axis in ("modal", "scope", "reference", "complexity"):
+        say = f"Share of right answers by {_AXES.get(axis, axis)}."
+        shown += [relation_caption(summary, say=say), relation_dots(summary, by=axis)]
+    return shown
+
+
+def _all_alike(whole: list[tuple[str, dict]]) -> str | None:
+    """``right`` or ``wrong`` where all items are; else None."""
+    values = {row["value"] for _, row in whole}
+    return {1.0: "right", 0.0: "wrong"}.get(values.pop()) if len(values) == 1 else None
 
 
 def relation_heatmap(cases: pl.DataFrame) -> alt.FacetChart | Caption:

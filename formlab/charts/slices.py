@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.finding import p_text
 from formlab.charts import theme
+from formlab.charts._output import number
 from formlab.charts.show import Caption, Table
 
 _OUTCOME = "fields right"
@@ -87,14 +90,17 @@ def slice_table(found: pl.DataFrame) -> Table | Caption:
 
 
 def slice_caption(found: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
-    """A caption with the heaviest slice, its value, interval and n, and the search's settings."""
+    """A caption with the first slice, its value, interval, n and p, and the search's settings."""
     if not found.height:
         return Caption(f"{say} None was found.", label=label)
     row = found.row(0, named=True)
+    ends = f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, "
+    ends = "" if math.isnan(row["ci_low"]) else ends
     text = (
-        f"{say} Heaviest: {row['slice']} of {row['system']} with {row['value']:.3f} against "
-        f"{row['rest']:.3f} elsewhere (95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, "
-        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents)."
+        f"{say} First: {row['slice']} of {row['system']} with {row['value']:.3f} against "
+        f"{row['rest']:.3f} elsewhere ({ends}"
+        f"n = {row['n_cases']:,} in {row['n_docs']:,} documents; {p_text(row['p_adjusted'])}, "
+        f"adjusted for {row['n_tested']:,} slices)."
     )
     return Caption(text, label=label, settings=row["settings"])
 

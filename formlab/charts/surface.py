@@ -204,15 +204,13 @@ def surface_caption(table: pl.DataFrame, *, say: str) -> Caption:
     cells = _filled(table)
     if not cells.height:
         return NOTHING
-    best, worst = (
-        cells.sort("value", descending=down).row(0, named=True) for down in (True, False)
-    )
+    low, high = (cells.sort("value").row(place, named=True) for place in (0, -1))
     ends = [
         f"{row['value']:.3f} at {row['x_value']} by {row['y_value']} ({span(row)})"
-        for row in (worst, best)
+        for row in (low, high)
     ]
-    same = worst["value"] == best["value"]
-    said = f"is {best['value']:.3f} in every cell" if same else f"is between {' and '.join(ends)}"
+    same = low["value"] == high["value"]
+    said = f"is {low['value']:.3f} in every cell" if same else f"lies between {' and '.join(ends)}"
     name = metrics.title(table["metric"][0]).capitalize()
     text = f"{say} {name} {said}; {cells.height} cells hold forms, "
     text += f"{table.height - cells.height} hold none and stay empty."

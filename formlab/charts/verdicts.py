@@ -50,10 +50,10 @@ def review_cards(progress: pl.DataFrame, proposals: pl.DataFrame, *, reviewer: s
         if word in progress.columns
     ]
     most = _by_most(proposals).height
-    cards.append(Card("labels contradicted by most", most, f"of {proposals.height:,} by any"))
+    cards.append(Card("labels contradicted by a majority", most, f"of {proposals.height:,} by any"))
     finding = (
-        f"{decided_items:,} of {items:,} items are decided by {reviewer}; most systems contradict "
-        f"{most:,} labels with one and the same value."
+        f"{decided_items:,} of {items:,} items are decided by {reviewer}; a majority of systems "
+        f"contradicts {most:,} labels with one and the same value."
     )
     return Cards(cards, finding=finding)
 
@@ -201,7 +201,7 @@ def proposals_caption(proposals: pl.DataFrame, *, say: str) -> Caption:
     several = most.filter(pl.col("n_agree") > 1).height
     text = (
         f"{say} n = {proposals.height:,} labels contradicted by a system, {most.height:,} of them "
-        f"by most with the same value, {several:,} of these by two systems or more."
+        f"by a majority with the same value, {several:,} of these by two systems or more."
     )
     return Caption(text, label="Table")
 

@@ -7,6 +7,8 @@ import math
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.analysis.finding import Finding
+from formlab.charts._output import number
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import Evaluation
 
@@ -14,13 +16,15 @@ from formlab.tables import Evaluation
 _WHOLES = {"page": "whole pages", "document": "all forms", "item": "all items", "fact": "all facts"}
 
 
-def reading_cards(summary: pl.DataFrame, *, by: str = "kind") -> Cards:
-    """The report in short: how well pages and fields were read, and what was read worst.
+def reading_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+    """The report in short: how well pages and fields were read.
 
     Parameters
     ----------
     summary
-        As from `formlab.summarise`, sliced by `by`.
+        As from `formlab.summarise`.
+    finding
+        What can be said of its kinds of field, as from `analysis.kinds`.
     """
     wanted = (
         ("all", "cer", "CER of whole pages"), ("all", "wer", "WER of whole pages"),
@@ -32,7 +36,29 @@ def reading_cards(summary: pl.DataFrame, *, by: str = "kind") -> Cards:
         for place, metric, title in wanted
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
     ]
-    return Cards(cards, finding=_finding(summary, by))
+    return Cards(cards, finding=sentences(_reading(summary), finding))
+
+
+def _reading(summary: pl.DataFrame) -> str:
+    """The CER of pages and of fields, as far as they were scored."""
+    said = [
+        f"{what} with a CER of {_number(row['value'])}"
+        for place, what in (("all", "whole pages"), ("fields", "fields"))
+        for row in tables.only(summary, slice=place, metric="cer").to_dicts()
+    ]
+    return f"{summary['system'][0]} reads {' and '.join(said)}" if said else "Nothing was scored"
+
+
+def sentences(*claims: str | Finding | None) -> str:
+    """Claims as sentences; what is empty is left out.
+
+    Examples
+    --------
+    >>> sentences("One", None, "Two.")
+    'One. Two.'
+    """
+    said = [str(claim).rstrip(".") for claim in claims if claim is not None and str(claim)]
+    return " ".join(f"{claim}." for claim in said)
 
 
 def caption(
@@ -51,10 +77,18 @@ def caption(
     """
     rows = tables.only(summary, metric=metric, slice=part).to_dicts()
     if not rows:
-        return Caption(f"{say} Nothing was scored for it.", label=label)
+        return Caption(f"{say} {_unscored(summary, metric, part)}", label=label)
     row = rows[0]
     numbers = f"Over {_over(part, metric)}: {metrics.title(metric)} {_number(row['value'])}"
     return Caption(f"{say} {numbers} ({span(row)}).", label=label, settings=row["settings"])
+
+
+def _unscored(summary: pl.DataFrame, metric: str, part: str) -> str:
+    """Of what there is no number, and nothing more: other parts may well have been scored."""
+    title = metrics.title(metric)
+    if metric in set(summary["metric"]):
+        return f"No {title} over {_over(part, metric)}."
+    return f"No {title} was scored."
 
 
 def _over(part: str, metric: str) -> str:
@@ -111,27 +145,47 @@ def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None =
     return Table(shown.select(*columns, "n_undefined"), titles=titles)
 
 
-def slice_cards(summary: pl.DataFrame, *, metric: str, by: str) -> Cards:
-    """One metric over all fields, and the slices of `by` where it is best and worst."""
+def slice_cards(
+    summary: pl.DataFrame, *, metric: str, by: str, finding: Finding | None = None
+) -> Cards:
+    """One metric over all fields, and the slices of `by` between whose values all others lie.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`, sliced by `by`.
+    finding
+        What can be said of these slices, as from `analysis.kinds`.
+    """
     entry = metrics.get(metric)
     rows = tables.only(summary, slice="fields", metric=metric).to_dicts()
-    slices = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == metric)
-    slices = slices.filter(pl.col("value").is_not_nan())
-    slices = slices.sort("value", descending=entry.direction == "up", maintain_order=True)
     cards = [Card(f"{entry.title}, all fields", row["value"], span(row)) for row in rows]
+    ends = extremes(summary, metric=metric, by=by)
+    cards += [Card(row["slice"].replace("=", " "), row["value"], span(row)) for row in ends]
+    return Cards(cards, finding=sentences(_between(entry.title, by, rows, ends), finding))
+
+
+def extremes(summary: pl.DataFrame, *, metric: str, by: str) -> list[dict]:
+    """The rows of the lowest and the highest value of a metric over the slices of `by`.
+
+    None where fewer than two slices have a value, one where all have the same.
+    """
+    slices = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == metric)
+    slices = slices.filter(pl.col("value").is_finite()).sort("value", maintain_order=True)
     if slices.height < 2:
-        return Cards(cards, finding=f"{entry.title} over {by}." if rows else "")
-    best, worst = slices.row(0, named=True), slices.row(-1, named=True)
-    cards += [
-        Card(f"{word}: {row['slice'].replace('=', ' ')}", row["value"], span(row))
-        for word, row in (("best", best), ("worst", worst))
-    ]
-    names = [row["slice"].removeprefix(f"{by}=") for row in (best, worst)]
-    finding = (
-        f"By {by}, {best['system']} is best on {names[0]} ({entry.title} {best['value']:.2f}) "
-        f"and worst on {names[1]} ({worst['value']:.2f})."
-    )
-    return Cards(cards, finding=finding)
+        return []
+    ends = slices.row(0, named=True), slices.row(-1, named=True)
+    return [ends[0]] if ends[0]["value"] == ends[1]["value"] else list(ends)
+
+
+def _between(title: str, by: str, rows: list[dict], ends: list[dict]) -> str:
+    names = [row["slice"].removeprefix(f"{by}=") for row in ends]
+    if len(ends) == 2:
+        low, high = (f"{_number(e['value'])} ({n})" for e, n in zip(ends, names, strict=True))
+        return f"By {by}, {title} lies between {low} and {high}"
+    if ends:
+        return f"By {by}, {title} is {_number(ends[0]['value'])} throughout"
+    return f"{title} over all fields is {_number(rows[0]['value'])}" if rows else ""
 
 
 def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
@@ -143,31 +197,13 @@ def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
     return Table(rows.select("slice", *titles), titles=titles)
 
 
-def _finding(summary: pl.DataFrame, by: str) -> str:
-    fields = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == "cer")
-    fields = fields.filter(pl.col("value").is_not_nan()).sort("value")
-    pages = tables.only(summary, slice="all", metric="cer")
-    if fields.height >= 2:
-        best, worst = fields.row(0, named=True), fields.row(-1, named=True)
-        names = (row["slice"].removeprefix(f"{by}=") for row in (best, worst))
-        good, bad = names
-        return (
-            f"{best['system']} reads {good} best (CER {best['value']:.2f}) and "
-            f"{bad} worst (CER {worst['value']:.2f})."
-        )
-    if pages.height:
-        row = pages.row(0, named=True)
-        return f"{row['system']} reads whole pages with a CER of {row['value']:.2f}."
-    return ""
-
-
 def span(row: dict) -> str:
     """The interval and counts of one row of a summary, in words."""
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} documents"
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     if math.isnan(row["ci_low"]):
         return counts
-    return f"95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}, {counts}"
+    return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
 
 
 def _number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.3f}"
+    return "undefined" if math.isnan(value) else number(value)

@@ -1,7 +1,4 @@
 import dataclasses
-import math
-
-import pytest
 
 from formlab import analysis, tables
 from formlab.tables import Evaluation, Predictions
@@ -68,40 +65,8 @@ def test_statuses_are_of_gold_values_only():
     assert found.select("status", "cases", "documents").rows() == [("ok", 4, 1), ("refused", 1, 1)]
 
 
-def test_findings_tell_the_greatest_share_first():
-    found = analysis.findings([evaluation(FIELDS)], resamples=50)
-    # 2 of 5 values are lost to a digit, 1 of 5 has no usable answer.
-    assert found.select("about", "share", "n_cases", "n_docs").rows() == [
-        ("cause", 0.4, 2, 1), ("status", 0.2, 1, 1),
-    ]  # fmt: skip
-    assert found["finding"][0] == "40 % of values are lost to one cause, digit"
-    assert all(low <= share <= high for low, share, high in
-               found.select("ci_low", "share", "ci_high").rows())  # fmt: skip
-
-
-def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
-    several = [evaluation(FIELDS, system=name) for name in "abc"]
-    assert analysis.findings(several, resamples=10)["system"].to_list() == ["a", "b", "c", "a", "b"]
-    assert analysis.findings(several, most=1, resamples=10).height == 1
-
-
-def test_worst_slice_is_found_with_its_loss_against_the_rest():
-    # In 12 documents kind b is always wrong, each time for another reason, kind a always right.
-    rows = [
-        (str(doc), kind, "match" if kind == "a" else "mismatch", "ok", cause)
-        for doc in range(12)
-        for kind, cause in (("a", None), ("a", None), ("b", f"cause {doc}"), ("b", None))
-    ]
-    found = analysis.findings([evaluation(rows)], resamples=100)
-    worst = found.filter(about="slice").row(0, named=True)
-    assert worst["finding"] == "kind b: 0 % right, 100 % elsewhere"
-    assert worst["share"] == pytest.approx(0.5)
-    assert (worst["n_cases"], worst["n_docs"]) == (24, 12)
-
-
-def test_all_right_gives_no_finding_and_one_document_no_interval():
-    right = [("1", "a", "match", "ok", None)]
-    assert analysis.findings([evaluation(right)]).height == 0
-    assert analysis.findings([]).height == 0
-    lone = analysis.findings([evaluation([("1", "a", "missing", "missing", "missing")])])
-    assert math.isnan(lone["ci_low"][0])
+def test_runs_of_one_name_are_told_apart_and_pages_have_their_mean_error():
+    found = analysis.statuses([evaluation(FIELDS), evaluation(FIELDS)])
+    assert found["system"].unique(maintain_order=True).to_list() == ["x", "x (2)"]
+    row = analysis.runs([evaluation(FIELDS)]).row(0, named=True)
+    assert row["page_cer"] is None

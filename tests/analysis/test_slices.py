@@ -131,3 +131,21 @@ def test_what_follows_from_the_error_is_no_column_to_search():
         find_slices(one, correction="none")
     with pytest.raises(UnknownName, match="metric of fields that is hits of a total"):
         find_slices(one, metric="bleu")
+
+
+@pytest.mark.parametrize("cause", ["reader", "label_error"])
+def test_no_slice_rests_on_the_reading_rule_or_on_labels(cause):
+    # Kind k1 fails in every document, and only by such cases.
+    rows = [
+        (f"{d:02}", f"/{n}", int(n % 3 != 1), {"kind": f"k{n % 3}", "cause": None})
+        for d in range(20) for n in range(9)
+    ]  # fmt: skip
+    plain = made("m", rows)
+    assert find_slices(plain, columns=["kind"], **FEW)["slice"].to_list() == ["kind=k1"]
+    wrong = pl.when(pl.col("outcome") != "match").then(pl.lit(cause)).alias("cause")
+    odd = type(plain)(**vars(plain) | {"cases": plain.cases.with_columns(wrong)})
+    assert find_slices(odd, columns=["kind"], **FEW).height == 0
+    few = [*rows, *((f"{d:02}", "/x", 1, {"kind": "k1", "cause": "reader"}) for d in range(20))]
+    found = find_slices(made("m", few), columns=["kind"], **FEW)
+    assert found["settings"][0].endswith("|without=20 that depend on the reading rule")
+    assert found["n_cases"].to_list() == [60]

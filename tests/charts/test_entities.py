@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
+from formlab.analysis import Finding
 from formlab.analysis.few_shot import GAPS, NESTED, SIMPLE, WHOLE
 from formlab.charts import Caption, entity_caption, entity_cards, entity_dots, gap_caption, gap_dots
 
@@ -74,25 +75,26 @@ def test_types_need_no_legend(found):
 def test_no_entities_give_a_note():
     assert isinstance(entity_dots(summary()), Caption)
     assert "no entities" in entity_cards(summary()).finding
-    assert "Nothing was scored" in str(entity_caption(summary(), say="F1."))
+    assert "No F1 of simple entities was scored." in str(entity_caption(summary(), say="F1."))
 
 
 def test_cards_set_line_items_against_simple_entities(found):
     cards = entity_cards(found)
     assert cards.finding == (
-        "demo finds simple entities of Made with F1 0.75 and line items with F1 0.25."
+        "demo finds simple entities with F1 0.75 and line items with F1 0.25 in Made."
     )
     assert [card.label for card in cards.cards] == [
         "F1 of simple entities, Made", "F1 of line items, Made",
     ]  # fmt: skip
 
 
-def test_cards_without_line_items_name_best_and_worst():
+def test_cards_compare_entities_only_where_a_test_did():
     one = summary(f1("entity=who", 0.5, "string"), f1("entity=day", 1.0, "date"),
                   f1("group=unrepeated", 0.75, ""))  # fmt: skip
-    assert entity_cards(one).finding == "demo finds day best (F1 1.00) and who worst (F1 0.50)."
-    same = summary(f1("entity=who", 0.5, "string"), f1("group=unrepeated", 0.5, ""))
-    assert "every entity equally well (F1 0.50)" in entity_cards(same).finding
+    said = "demo finds simple entities with F1 0.75 in Made."
+    assert entity_cards(one).finding == said
+    tested = Finding("Days are ahead", "kinds")
+    assert entity_cards(one, tested).finding == f"{said} Days are ahead."
 
 
 def test_caption_names_each_data_set_with_n_interval_and_settings():

@@ -3,7 +3,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import charts, tables
+from formlab import analysis, charts, tables
 from formlab.charts.facts import upto_one
 
 NAN = math.nan
@@ -43,10 +43,13 @@ def values(chart):
     return only
 
 
-def test_finding_names_the_worst_kind_and_the_text_score(summary):
+def test_finding_gives_facts_and_text_and_compares_kinds_only_by_a_test(summary):
     said = charts.fact_cards(summary).finding
-    assert said.startswith("m gets 75.0% of the facts right (worst: number, 50.0%)")
-    assert "0.980" in said
+    assert said == (
+        "m gets 75.0 % of the facts right; the text of its pages has a ROUGE-1 of 0.980."
+    )
+    tested = analysis.Finding("Dates are ahead", "kinds")
+    assert charts.fact_cards(summary, tested).finding == f"{said} Dates are ahead."
 
 
 def test_cards_without_facts_say_so():

@@ -1,8 +1,7 @@
-import math
-
 import polars as pl
 import pytest
 
+from formlab.analysis import Finding
 from formlab.analysis.flips import MATRIX
 from formlab.charts import Caption
 from formlab.charts.flips import compare_cards, flip_bars, flip_caption, flip_table
@@ -36,7 +35,8 @@ def test_bars_hold_the_shares_of_each_slice():
     shares = {(r["label"], r["kind"]): r["share"] for r in rows}
     assert shares["all fields  (n = 10)", "only n"] == pytest.approx(0.3)
     assert shares["a  (n = 4)", "both right"] == pytest.approx(0.25)
-    assert len(rows) == 8
+    # Flips that no field has are left out.
+    assert len(rows) == 6
     assert "all: both right 4, only m 1, only n 3, both wrong 2" in spec["description"]
 
 
@@ -50,20 +50,31 @@ def test_bars_of_several_pairs_name_the_pair():
     assert {r["kind"] for r in rows} >= {"only the first", "only the second"}
 
 
-def test_finding_names_the_better_system_and_the_flips():
+def test_cards_say_what_was_shown_before_what_was_not():
+    shown, not_shown = Finding("n is ahead", "systems"), Finding("none", "systems", holds=False)
+    assert compare_cards(TABLE, [not_shown, shown]).finding == "n is ahead."
+    assert compare_cards(TABLE, [not_shown]).finding == "none."
+
+
+def test_cards_without_a_test_only_count():
     said = compare_cards(TABLE).finding
-    assert said == (
-        "n gets more fields right than m: 3 fields are right with n alone, 1 with m alone "
-        "(p = 0.01)."
-    )
-    worse = frame(row("all", (4, 3, 1, 2), ci_low=-0.4, ci_high=-0.1))
-    assert compare_cards(worse).finding.startswith("m gets more fields right than n: 3 fields")
+    assert said == "Of 10 fields 1 are right with m alone and 3 with n alone."
 
 
-def test_finding_does_not_name_a_winner_where_zero_lies_inside():
-    for low, high in ((-0.1, 0.2), (math.nan, math.nan)):
-        cards = compare_cards(frame(row("all", (4, 1, 3, 2), ci_low=low, ci_high=high)))
-        assert "cannot be told apart" in cards.finding
+def test_pages_alone_are_cards_of_their_own():
+    pages = Finding("n does better", "systems", system="m, n", metric="cer", effect=-0.2,
+                    ci_low=-0.3, ci_high=-0.1, n_docs=9)  # fmt: skip
+    cards = compare_cards(TABLE.clear(), [pages])
+    assert cards.finding == "n does better."
+    assert cards.cards[0].value == "−0.200"
+    assert cards.cards[0].note == "95 % interval −0.300 to −0.100, n = 9 documents"
+
+
+def test_what_one_system_gets_wrong_is_not_drawn_beside_all_fields():
+    spec = flip_bars(TABLE, by="cause_a").to_dict()
+    (rows,) = spec["datasets"].values()
+    assert {r["label"] for r in rows} == {"digit  (n = 3)"}
+    assert spec["encoding"]["color"]["scale"]["domain"] == ["only n", "both wrong"]
 
 
 def test_table_names_the_systems_and_both_tests():
@@ -75,10 +86,10 @@ def test_table_names_the_systems_and_both_tests():
 
 def test_caption_counts_the_flips():
     text = str(flip_caption(TABLE, say="So."))
-    assert "Only m gets 1 fields right, only n 3; difference +0.200" in text
+    assert "Right with m alone: 1 fields; with n alone: 3; difference +0.200" in text
 
 
 def test_nothing_to_show_is_said():
     assert isinstance(flip_bars(TABLE.clear()), Caption)
     assert "No field" in str(flip_caption(TABLE.clear(), say="So."))
-    assert "No field" in compare_cards(TABLE.clear()).finding
+    assert "Neither a field" in compare_cards(TABLE.clear()).finding

@@ -74,3 +74,14 @@ def test_where_no_model_was_asked_a_note_says_so(evaluation):
     assert not charts.answer_counts(silent).height
     assert "No model was asked" in str(charts.answer_table(silent))
     assert "No model was asked" in str(charts.answer_bars(silent))
+
+
+def test_one_system_on_two_benchmarks_has_a_bar_for_each(evaluation):
+    other = evaluation.scores.with_columns(benchmark=pl.lit("vrdu"))
+    both = [evaluation, type(evaluation)(**vars(evaluation) | {"scores": other})]
+    chart = charts.answer_bars(both).to_dict()
+    rows = pl.DataFrame(next(iter(chart["datasets"].values())))
+    # Shares of one bar are shares of one whole; those of two would run to 200 %.
+    assert (rows.group_by("row").agg(pl.col("share").sum())["share"] - 1).abs().max() < 1e-9
+    assert rows["row"].str.contains("vrdu · ").any()
+    assert chart["encoding"]["x"]["scale"]["domain"] == [0, 1]

@@ -4,7 +4,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import charts, tables
+from formlab import analysis, charts, tables
 from tests.charts.conftest import row
 
 ROWS = (
@@ -72,9 +72,13 @@ def test_cards_say_what_was_clicked_found_placed_and_completed(summary):
     assert [card.value for card in cards.cards] == [0.4, 0.9, 0.3, 0.0]
     assert cards.finding == (
         "x clicks on the right element for 40% of the fields, writes 90% of the values somewhere, "
-        "types 30% into their own field and fills 0% of the forms without a fault; its clicks are "
-        "worst for checkbox (0%)."
+        "types 30% into their own field and fills 0% of the forms without a fault."
     )
+
+
+def test_a_kind_is_called_better_only_by_a_finding(summary):
+    said = charts.filling_cards(summary, analysis.Finding("So it is", "kinds")).finding
+    assert said.endswith("without a fault. So it is.")
 
 
 def test_caption_cites_the_paper_and_has_both_episodic_figures(summary, printed):

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from formlab import charts
-from formlab.analysis.overview import FINDINGS, RUNS
+from formlab.analysis import Finding
+from formlab.analysis.overview import RUNS
 from formlab.charts import theme
 from formlab.charts.overview import LINKS_VARIABLE
 
@@ -20,16 +21,35 @@ def runs():
 
 @pytest.fixture
 def findings():
-    row = KEY | {"about": "cause", "finding": "<b>half</b> is lost", "share": 0.5,
-                 "ci_low": 0.4, "ci_high": 0.6, "n_cases": 4, "n_docs": 2}  # fmt: skip
-    return pl.DataFrame([row], schema=FINDINGS)
+    numbers = {"effect": 0.5, "ci_low": 0.4, "ci_high": 0.6, "n_cases": 4, "n_docs": 2}
+    return [Finding("<b>half</b> is lost", "cause", what_to_try="look", **KEY, **numbers)]
 
 
-def test_cards_count_and_say_what_is_most_worth_a_look(runs, findings):
+def test_cards_count_each_run_alone_and_say_the_first_finding(runs, findings):
     cards = charts.overview_cards(runs, findings)
     assert [card.value for card in cards.cards] == [1, 4, 0.75]
-    assert cards.finding == "Most worth a look, ocr on funsd:test: <b>half</b> is lost."
-    assert "Nothing stands out" in charts.overview_cards(runs, findings.clear()).finding
+    assert cards.cards[2].label == "values right: ocr on funsd:test"
+    assert cards.finding == "ocr on funsd:test: <b>half</b> is lost."
+
+
+def test_values_of_different_benchmarks_are_never_pooled(runs):
+    other = runs.with_columns(benchmark=pl.lit("vrdu"), right=pl.lit(0, pl.Int64))
+    cards = charts.overview_cards(pl.concat([runs, other]), []).cards
+    assert [card.value for card in cards] == [2, 8, 0.75, 0.0]
+
+
+def test_nothing_was_lost_is_said_only_where_nothing_was(runs):
+    assert charts.overview_cards(runs, []).finding.startswith("2 values are not right")
+    right = runs.with_columns(right=pl.lit(8, pl.Int64))
+    assert charts.overview_cards(right, []).finding == "No value was lost."
+    # A parser's pages alone: no value is asked for, and its pages are wrong.
+    pages = runs.with_columns(
+        pl.lit(0, pl.Int64).alias("values"), pl.lit(0, pl.Int64).alias("right"), page_cer=0.4
+    )
+    said = charts.overview_cards(pages, [])
+    assert said.finding == "No value was lost, and every page has a CER below 0.5."
+    assert said.cards[2].label == "CER of pages: ocr on funsd:test"
+    assert charts.overview_cards(runs.clear(), []).finding == "Nothing was scored."
 
 
 def test_finding_links_to_the_report_beside_it(findings, monkeypatch):
@@ -44,8 +64,8 @@ def test_finding_links_to_the_report_beside_it(findings, monkeypatch):
 
 def test_finding_without_a_report_beside_it_links_to_nothing(findings, monkeypatch):
     monkeypatch.delenv(LINKS_VARIABLE, raising=False)
-    assert charts.findings_table(findings, REPORTS).frame["report"].to_list() == [None]
-    assert charts.findings_table(findings.clear(), REPORTS).label == "Note"
+    assert "report" not in charts.findings_table(findings, REPORTS).frame.columns
+    assert charts.findings_table([], REPORTS).label == "Note"
 
 
 def test_only_a_page_beside_the_report_becomes_a_link():

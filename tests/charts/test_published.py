@@ -58,7 +58,7 @@ def test_published_figures_stand_alone_where_nothing_was_measured(summary_of):
     rows = datasets(published_dots(summary_of(), printed, metric="tree_edit_distance"))
     assert {row["kind"] for row in rows} == {ELSEWHERE}
     said = published_caption(summary_of(), printed, metric="tree_edit_distance", say="Trees.")
-    assert said.text.startswith("Trees. Nothing was scored for it. Open markers are published")
+    assert said.text.startswith("Trees. No tree edit distance was scored. Open markers are")
 
 
 def test_caption_has_own_numbers_settings_and_citation(summary_of):

@@ -1,10 +1,12 @@
 import polars as pl
 
+from formlab.analysis import Finding
 from formlab.charts import (
     Caption,
     relation_caption,
     relation_cards,
     relation_dots,
+    relation_figures,
     relation_heatmap,
     relation_pairs,
 )
@@ -66,19 +68,27 @@ def test_pairs_tell_measured_from_published(summary_of):
     assert filled == {"published": True, "measured here": False}
 
 
-def test_cards_name_the_weakest_relation(summary_of):
+def test_cards_compare_relations_only_where_a_test_did(summary_of):
     summary = summary_of(
         ("vqa_accuracy", "all", 0.5),
         ("vqa_accuracy", "reference=constraint", 0.25),
         ("vqa_accuracy", "reference=direct-link", 0.75),
-        ("vqa_accuracy", "scope=a&reference=b", 0.0),
     )
     said = relation_cards(summary)
     assert [card.value for card in said.cards] == [0.5]
-    assert said.finding == (
-        "x gets 0.50 of the questions right; the lowest accuracy is 0.25, "
-        "of questions whose reference is constraint (n = 4)."
+    assert said.finding == "x gets 0.50 of the questions right."
+    tested = Finding("Links are ahead", "kinds")
+    assert relation_cards(summary, tested).finding.endswith("right. Links are ahead.")
+
+
+def test_where_all_is_right_one_sentence_says_that_nothing_can_be_told_apart(summary_of):
+    summary = summary_of(("vqa_accuracy", "all", 1.0), ("consistency_accuracy", "all", 1.0))
+    assert relation_cards(summary, Finding("Not this", "kinds")).finding.startswith(
+        "x gets all 4 questions and 4 consistency checks right, so kinds of relation cannot be "
+        "told apart. "
     )
+    wrong = summary_of(("vqa_accuracy", "all", 0.0))
+    assert relation_cards(wrong).finding.startswith("x gets all 4 questions wrong")
 
 
 def test_checks_that_only_reading_answered_are_not_sold_as_reasoning(summary_of):
@@ -103,7 +113,7 @@ def test_caption_has_both_skills_their_settings_and_the_citation(summary_of):
     assert "consistency checks 0.250 (95 %" in said.text
     assert said.text.endswith("Paper, Table 4.")
     assert said.settings == "b:s|vqa_accuracy; b:s|consistency_accuracy"
-    assert "Nothing was scored" in relation_caption(summary_of(), say="X.").text
+    assert "No answer was scored" in relation_caption(summary_of(), say="X.").text
 
 
 def test_without_answers_notes_say_so_and_published_figures_stay(relation_cases, summary_of):
@@ -114,3 +124,13 @@ def test_without_answers_notes_say_so_and_published_figures_stay(relation_cases,
     assert "Only published figures" in relation_cards(none).finding
     assert {row["system"] for row in datasets(relation_pairs(none, PRINTED))} == {"P"}
     assert isinstance(relation_pairs(none, PRINTED.clear()), Caption)
+
+
+def test_figures_are_one_sentence_where_all_is_right(relation_cases, summary_of):
+    right = summary_of(("vqa_accuracy", "all", 1.0), ("vqa_accuracy", "scope=cross-page", 1.0))
+    (said,) = relation_figures(right, relation_cases)
+    assert said.text.startswith("Every item is right, so no kind of relation differs")
+    mixed = summary_of(("vqa_accuracy", "all", 0.5), ("vqa_accuracy", "scope=cross-page", 0.5))
+    assert len(relation_figures(mixed, relation_cases)) == 10
+    (none,) = relation_figures(summary_of(), relation_cases.clear())
+    assert none.label == "Note"

@@ -79,7 +79,7 @@ def test_flat_twin_writes_value_and_count_in_each_cell_and_leaves_empty_ones_out
 def test_caption_has_both_ends_and_counts_the_empty_cells(table):
     caption = charts.surface_caption(table, say="Clicks.")
     assert "between 0.333 at 8 by 3" in caption.text
-    assert "1.000 at 8 by 2 (n = 2 in 1 documents)" in caption.text
+    assert "1.000 at 8 by 2 (n = 2 in 1 document)" in caption.text
     assert caption.text.endswith("3 cells hold forms, 1 hold none and stay empty.")
     assert caption.settings.startswith("b:s|avg=micro")
 

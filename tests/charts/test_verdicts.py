@@ -64,7 +64,7 @@ def test_verdicts_on_another_benchmark_or_an_evaluation_alone_give_a_note(one, t
 def test_proposals_are_told_in_numbers_and_shown_short(one):
     found = analysis.proposals([one])
     assert texts([charts.proposals_caption(found, say="See.")]) == [
-        "Table. See. n = 1 labels contradicted by a system, 1 of them by most with the same "
+        "Table. See. n = 1 labels contradicted by a system, 1 of them by a majority with the same "
         "value, 0 of these by two systems or more."
     ]
     long = found.with_columns(pl.lit("x" * 500).alias("pred"))
@@ -80,7 +80,7 @@ def test_cards_say_how_far_a_review_has_got(one):
         edit=0, reject=1, items=pl.sum_horizontal("accept", "open") + 1
     )
     cards = charts.review_cards(progress, analysis.proposals([one]), reviewer="ada")
-    assert cards.finding.startswith("4 of 9 items are decided by ada; most systems contradict 1 ")
+    assert cards.finding.startswith("4 of 9 items are decided by ada; a majority of systems ")
     assert [card.value for card in cards.cards] == [4, 2, 0, 2, 1]
 
 

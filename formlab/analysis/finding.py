@@ -1,0 +1,164 @@
+"""A finding: one sentence with what supports it, and the two numbers that tests of it share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab.analysis import causes
+from formlab.analysis.paired import holm
+from formlab.tables import Evaluation
+
+NAN = float("nan")
+# A claim holds from here on, after adjusting for all that was looked at beside it.
+ALPHA = 0.05
+# How a case is found again.
+KEYS = ("doc_id", "task", "path")
+# No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
+READER, LABEL = "reader", "label_error"
+FINDINGS: dict[str, Any] = {
+    "benchmark": pl.String, "split": pl.String, "system": pl.String, "about": pl.String,
+    "finding": pl.String, "effect": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "at_least": pl.Float64, "n_cases": pl.Int64, "n_docs": pl.Int64, "p": pl.Float64,
+    "p_adjusted": pl.Float64, "n_tested": pl.Int64, "holds": pl.Boolean, "what_to_try": pl.String,
+    "metric": pl.String, "settings": pl.String,
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One sentence about an evaluation, and what it rests on.
+
+    Text that calls something better or worse exists only as a finding that `holds`: a test by
+    documents supports it, adjusted for all comparisons looked at. The sentence of one that does
+    not hold says that no difference was shown.
+
+    Attributes
+    ----------
+    claim
+        The sentence, without a full stop.
+    about
+        ``status``, ``documents``, ``cause``, ``slice``, ``kinds``, ``pages`` or ``systems``.
+    effect, ci_low, ci_high
+        A share or a difference, and its 95 % interval over documents; NaN where there is none.
+    at_least
+        How many gold values it surely concerns: the lower end of its interval, as a count.
+    p, p_adjusted, n_tested
+        Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
+    cases
+        The `doc_id`, `task` and `path` of the cases behind it.
+
+    Examples
+    --------
+    >>> one = Finding("2 of 5 values have no usable answer", "status", n_cases=2, n_docs=1)
+    >>> print(one, one.holds)
+    2 of 5 values have no usable answer True
+    """
+
+    claim: str
+    about: str
+    holds: bool = True
+    benchmark: str = ""
+    split: str = ""
+    system: str = ""
+    effect: float = NAN
+    ci_low: float = NAN
+    ci_high: float = NAN
+    at_least: float = 0.0
+    n_docs: int = 0
+    n_cases: int = 0
+    p: float = NAN
+    p_adjusted: float = NAN
+    n_tested: int = 0
+    what_to_try: str = ""
+    metric: str = ""
+    settings: str = ""
+    cases: pl.DataFrame = dataclasses.field(
+        default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
+        compare=False, repr=False,
+    )  # fmt: skip
+
+    def __str__(self) -> str:
+        return self.claim
+
+
+def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
+    """A row for each finding, in their order: the schema `FINDINGS`.
+
+    Examples
+    --------
+    >>> finding_table([Finding("so", "status")])["finding"].to_list()
+    ['so']
+    """
+    rows = [
+        {name: one.claim if name == "finding" else getattr(one, name) for name in FINDINGS}
+        for one in findings
+    ]
+    return pl.DataFrame(rows, schema=FINDINGS)
+
+
+def origin(evaluation: Evaluation) -> dict[str, str]:
+    """What every finding of an evaluation says of where it comes from."""
+    return {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
+
+
+def keys(cases: pl.DataFrame) -> pl.DataFrame:
+    """How the cases behind a finding are found again."""
+    return cases.select(KEYS)
+
+
+def advice(cause: str) -> str:
+    """What to try against a cause or a status, where the classifier of causes has a word on it."""
+    return getattr(causes, "WHAT_TO_TRY", {}).get(cause, "")
+
+
+def word(cause: str) -> str:
+    """What a sentence calls a cause or a status."""
+    return cause.replace("_", " ")
+
+
+def p_text(p: float) -> str:
+    """p as a sentence says it.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(1e-9)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def adjust(p: Sequence[float]) -> np.ndarray:
+    """Holm's p over the comparisons that could be tested; NaN stays NaN.
+
+    Examples
+    --------
+    >>> adjust([0.01, float("nan"), 0.04]).tolist()
+    [0.02, nan, 0.04]
+    """
+    given = np.asarray(p, dtype=float)
+    known = ~np.isnan(given)
+    given[known] = holm(given[known])
+    return given
+
+
+def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:
+    """What a claim must hold without: nothing, reader cases, and reader cases with label errors.
+
+    Returns
+    -------
+    list of polars.DataFrame
+        The `doc_id` and `path` to leave out, one table for each time a test is made.
+    """
+    named = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    versions = [(), (READER,), (READER, LABEL)]
+    found = []
+    for names in versions:
+        odd = named.filter(pl.col("cause").is_in(names)).select("doc_id", "path").unique()
+        if not found or odd.height > found[-1].height:
+            found.append(odd)
+    return found

@@ -1,0 +1,143 @@
+"""Two systems: equal, different, by chance, by pages alone."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import analysis, tables
+from formlab.analysis.finding_systems import tell_apart
+from formlab.analysis.flips import MATRIX
+from tests.analysis.made_pairs import from_matrix, made
+
+FEW = {"resamples": 200, "permutations": 999}
+
+
+def told(*evaluations, **more):
+    ground = analysis.common(evaluations).evaluations
+    matrix = analysis.flip_matrices(ground, **FEW)
+    return tell_apart(ground, matrix, **FEW, **more)
+
+
+def noise(seed, rate, docs=20, fields=8):
+    draw = np.random.default_rng(seed)
+    ease = draw.uniform(-0.2, 0.2, (docs, 1))
+    return (draw.random((docs, fields)) < rate + ease).astype(int)
+
+
+def with_pages(evaluation, values):
+    """Its whole pages scored by CER, `values` for each document, of 100 characters."""
+    rows = [
+        {
+            "benchmark": "b", "split": "s", "doc_id": doc, "system": evaluation.system,
+            "unit": "page", "slice": "all", "metric": "cer", "hits": 100.0 * value,
+            "total": 100.0, "value": float(value), "status": "ok", "settings": "b:s|cer",
+        }
+        for doc, value in zip(evaluation.documents["doc_id"], values, strict=True)
+    ]  # fmt: skip
+    scores = pl.concat([evaluation.scores, tables.table("scores", rows)])
+    return dataclasses.replace(evaluation, scores=scores)
+
+
+def pages_alone(system, values):
+    docs = [f"{n:02}" for n in range(len(values))]
+    case = {"benchmark": "b", "split": "s", "system": system, "task": "text", "outcome": "match",
+            "gold": "x" * 100, "pred": "y", "status": "ok"}  # fmt: skip
+    empty = made(system, [], documents=docs)
+    cases = tables.table("cases", [case | {"doc_id": doc} for doc in docs])
+    return with_pages(dataclasses.replace(empty, cases=cases), values)
+
+
+def test_equal_systems_are_said_to_be_equal():
+    matrix = noise(0, 0.6)
+    (one,) = told(from_matrix("m", matrix), from_matrix("n", matrix))
+    assert one.claim == (
+        "m and n get the same fields right, all 160 fields in 20 documents taken one by one"
+    )
+    assert not one.holds
+
+
+def test_different_systems_are_told_apart_the_right_way_round():
+    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
+    for pair in ((good, bad), (bad, good)):
+        (one,) = told(*pair)
+        assert one.claim.startswith("m gets more fields right than n: ")
+        assert one.holds
+        assert one.cases.height == (noise(0, 0.85) != noise(1, 0.4)).sum()
+
+
+def test_chance_is_called_no_difference_with_what_would_have_been_seen():
+    (one,) = told(from_matrix("m", noise(2, 0.6)), from_matrix("n", noise(3, 0.6)))
+    assert one.claim.startswith("No difference in fields right was shown between m and n: ")
+    assert "would have been seen" in one.claim
+    assert not one.holds
+
+
+def test_without_a_difference_at_most_alpha_of_sentences_claim_one():
+    claimed = 0
+    for seed in range(200):
+        pair = from_matrix("m", noise(2 * seed, 0.6)), from_matrix("n", noise(2 * seed + 1, 0.6))
+        ground = analysis.common(pair).evaluations
+        options = {"resamples": 100, "permutations": 199, "seed": seed}
+        matrix = analysis.flip_matrices(ground, **options)
+        claimed += any(one.holds for one in tell_apart(ground, matrix, **options))
+    # 5 % of 200 are 10; 18 are three standard deviations (3.1) more, less 1.
+    assert claimed <= 18
+
+
+def test_pages_speak_where_no_field_was_scored():
+    draw = np.random.default_rng(0)
+    bad = draw.uniform(0.4, 0.9, 50)
+    first, second = pages_alone("m", bad), pages_alone("n", bad - 0.1)
+    (one,) = tell_apart([first, second], pl.DataFrame(schema=MATRIX), **FEW)
+    assert one.claim.startswith("n does better than m on 50 whole documents: ")
+    assert f"{(bad - 0.1).mean():.3f} against {bad.mean():.3f}" in one.claim
+    (same,) = tell_apart([first, pages_alone("n", bad)], pl.DataFrame(schema=MATRIX), **FEW)
+    assert same.claim.startswith("m and n have the same ")
+    assert not same.holds
+
+
+def test_fields_and_pages_are_adjusted_together():
+    draw = np.random.default_rng(1)
+    values = draw.uniform(0.2, 0.4, 20)
+    first = with_pages(from_matrix("m", noise(0, 0.85)), values)
+    second = with_pages(from_matrix("n", noise(1, 0.4)), values + draw.normal(0, 0.1, 20))
+    fields, pages = told(first, second)
+    assert fields.n_tested == pages.n_tested == 2
+    assert fields.p_adjusted == pytest.approx(min(1, 2 * fields.p))
+
+
+@pytest.mark.parametrize("cause", ["reader", "label_error"])
+def test_no_verdict_rests_on_the_reading_rule_or_on_labels(cause):
+    # Of each document two fields are right with n alone, and both are such cases of m.
+    rows = [
+        (f"{doc:02}", f"/{n}", int(n > 1), {"cause": cause if n < 2 else None})
+        for doc in range(20) for n in range(6)
+    ]  # fmt: skip
+    first = made("m", rows)
+    second = made("n", [(doc, path, 1) for doc, path, *_ in rows])
+    (one,) = told(first, second)
+    assert one.p < 0.01
+    assert not one.holds
+    assert one.claim.startswith("No difference in fields right was shown")
+    sound = first.cases.with_columns(pl.lit("digit").alias("cause"))
+    (held,) = told(dataclasses.replace(first, cases=sound), second)
+    assert held.holds
+
+
+def test_a_verdict_that_depends_on_the_reading_rule_says_so():
+    good, bad = from_matrix("m", noise(0, 0.85)), from_matrix("n", noise(1, 0.4))
+    ground = analysis.common([good, bad]).evaluations
+    matrix = analysis.flip_matrices(ground, **FEW).with_columns(rules=pl.lit("depends"))
+    (one,) = tell_apart(ground, matrix, **FEW)
+    assert not one.holds
+    assert one.claim.startswith("No difference in fields right was shown")
+    assert "depends on the rule by which words go to fields" in one.claim
+
+
+def test_every_pair_of_several_systems_is_adjusted_for_all():
+    systems = [from_matrix(name, noise(seed, 0.6)) for seed, name in enumerate("mno")]
+    found = told(*systems)
+    assert [one.system for one in found] == ["m, n", "m, o", "n, o"]
+    assert {one.n_tested for one in found} == {3}

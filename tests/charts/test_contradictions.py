@@ -1,0 +1,441 @@
+"""Every sentence against its own table: random tables in, each number and name looked up again.
+
+Values tie, are undefined, all 0 or all 1; there are no rows, one document, or very many.
+"""
+
+import dataclasses
+import itertools
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import analysis, charts, metrics, tables
+from formlab.analysis import Finding
+from formlab.analysis.compare import COMPARISON
+from formlab.analysis.few_shot import FEW_SHOT, GAPS, NESTED, WHOLE
+from formlab.analysis.finding_pairs import kind_tallies
+from formlab.analysis.flips import MATRIX
+from formlab.analysis.overview import RUNS
+from formlab.analysis.slices import SLICES
+from formlab.metrics import ratio
+from tests.analysis.made_pairs import made
+from tests.analysis.test_finding_systems import pages_alone
+
+SEEDS = range(60)
+# Words that compare: only a finding that holds may say them.
+COMPARES = re.compile(
+    r"\b(best|better|worst|worse|weak(er|est)|strong(er|est)|most|more|fewer|least|less|leads?|"
+    r"hard(er|est)|eas(ier|iest)|superior|outperforms)\b"
+)
+NUMBER = re.compile(r"[+−]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
+NAMES = ("ant", "bee", "cat", "dog", "elk")
+# What sentences say of themselves: the level of intervals and the number of a cell's axes.
+FIXED = {"95 %", "1", "0", "5", "0.0001"}
+
+
+def compares(text):
+    """Whether a sentence compares; what is at least so much compares nothing."""
+    return COMPARES.search(text.replace("at least", ""))
+
+
+def values(draw, count, scale=1.0):
+    """Values in one of several moods: random, tied, all the same, undefined."""
+    mood = draw.integers(0, 6)
+    if mood == 0:
+        return [float("nan")] * count
+    if mood == 1:
+        return [float(draw.integers(0, 2)) * scale] * count
+    if mood == 2:
+        return [float(x) * scale for x in draw.integers(0, 3, count) / 2]
+    found = draw.random(count) * scale
+    return [float("nan") if draw.random() < 0.15 else float(x) for x in found]
+
+
+def counts(draw):
+    docs = int(draw.choice([1, 2, 7, 40, 100_000]))
+    return {"n_docs": docs, "n_cases": docs * int(draw.integers(1, 30))}
+
+
+def ends(draw, value):
+    if draw.random() < 0.2 or value != value:
+        return {"ci_low": float("nan"), "ci_high": float("nan")}
+    return {"ci_low": value - float(draw.random()), "ci_high": value + float(draw.random())}
+
+
+def summary_of(draw, wanted):
+    """A summary with rows for pairs of metric and slice, each left out one time in six."""
+    rows = []
+    for metric, parts in wanted.items():
+        scale = 3.0 if metrics.get(metric.removeprefix("macro_") if metric not in metrics.METRICS
+                                   else metric).high is None else 1.0  # fmt: skip
+        given = values(draw, len(parts), scale)
+        rows += [
+            {
+                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, "slice": part,
+                "value": value, "n_missing": 0, "n_undefined": 0, "settings": f"b:s|{metric}",
+            } | counts(draw) | ends(draw, value)
+            for part, value in zip(parts, given, strict=True) if draw.random() > 1 / 6
+        ]  # fmt: skip
+    return tables.table("summary", rows)
+
+
+def said_numbers(text):
+    return {found.strip() for found in NUMBER.findall(text)}
+
+
+def shown(value):
+    """Every way in which a sentence may write a number."""
+    if value is None or value != value:
+        return set()
+    forms = {f"{value:,.{d}f}".replace("-", "−") for d in (0, 1, 2, 3)}
+    forms |= {f"{value:+,.{d}f}".replace("-", "−") for d in (2, 3)}
+    forms |= {form.removeprefix("+") for form in forms}
+    # What rounds to 0 is written with and without a sign.
+    forms |= {form.removeprefix("−") for form in forms if not re.search("[1-9]", form)}
+    forms |= {f"{value:.0%}", f"{value:.1%}".replace("%", " %"), f"{value:.2g}", f"{value:.3g}"}
+    return forms
+
+
+def check(text, *frames, more=()):
+    """Each number of the sentence is one of its tables, and nothing in it compares."""
+    known = set(FIXED) | {str(x) for x in more}
+    for frame in frames:
+        for column in frame.columns:
+            if frame[column].dtype.is_numeric():
+                known |= {form for value in frame[column].to_list() for form in shown(value)}
+    assert said_numbers(text) <= known, (text, said_numbers(text) - known)
+    assert not compares(text), text
+    assert "nan" not in text.split()
+
+
+def lowest_and_highest(summary, metric, by):
+    rows = summary.filter(
+        pl.col("metric") == metric, pl.col("slice").str.starts_with(f"{by}="),
+        pl.col("value").is_finite(),
+    )  # fmt: skip
+    return dict(zip(rows["slice"].str.strip_prefix(f"{by}="), rows["value"], strict=True))
+
+
+KINDS = tuple(f"kind={name}" for name in NAMES)
+WHOLES = ("all", "fields")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_and_captions_of_a_summary(seed):
+    draw = np.random.default_rng(seed)
+    every = (*WHOLES, *KINDS)
+    summary = summary_of(draw, dict.fromkeys(
+        ("cer", "wer", "exact_accuracy", "normalised_accuracy", "macro_cer"), every
+    ))  # fmt: skip
+    check(charts.reading_cards(summary).finding, summary)
+    for metric, part in itertools.product(("cer", "exact_accuracy", "bleu"), (*every, "kind=x")):
+        said = charts.caption(summary, metric=metric, part=part, say="So.").text
+        rows = tables.only(summary, metric=metric, slice=part)
+        check(said, rows)
+        assert ("No " in said) == (rows.height == 0)
+    cards = charts.slice_cards(summary, metric="cer", by="kind")
+    check(cards.finding, summary)
+    known = lowest_and_highest(summary, "cer", "kind")
+    for found in re.findall(r"([\d.]+) \((\w+)\)", cards.finding):
+        assert f"{known[found[1]]:.3f}" == found[0]
+        assert known[found[1]] in (min(known.values()), max(known.values()))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_of_facts_forms_and_relations(seed):
+    draw = np.random.default_rng(seed)
+    facts = summary_of(draw, {
+        "fact_accuracy": ("fields", *KINDS), "fact_accuracy_of_found": ("fields",),
+        "macro_rouge1_stem": ("all",), "fact_missing_rate": ("fields",),
+    })  # fmt: skip
+    check(charts.fact_cards(facts).finding, facts, more=["ROUGE-1"])
+    parts = (*WHOLES, *KINDS)
+    forms = summary_of(draw, dict.fromkeys(
+        ("click_accuracy", "value_found_accuracy", "value_placed_accuracy",
+         "value_submitted_accuracy", "form_completed", "episodic_click", "episodic_value"), parts,
+    ))  # fmt: skip
+    check(charts.filling_cards(forms).finding, forms)
+    relations = summary_of(draw, dict.fromkeys(
+        ("vqa_accuracy", "consistency_accuracy"), ("all", "scope=ant", "scope=bee")
+    ))  # fmt: skip
+    said = charts.relation_cards(relations).finding
+    check(said, relations)
+    whole = tables.only(relations, slice="all")["value"].to_list()
+    assert ("gets all" in said and " right" in said) == (bool(whole) and set(whole) == {1.0})
+    check(charts.relation_caption(relations, say="So.").text, relations)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_and_captions_of_entities(seed):
+    draw = np.random.default_rng(seed)
+    rows = summary_of(draw, {"f1": ("group=unrepeated", f"type={NESTED}", "entity=ant"),
+                             "micro_f1": ("all",)})  # fmt: skip
+    rows = rows.with_columns(
+        corpus=pl.lit("Ads"), type=pl.lit("x"), n_gold=pl.col("n_cases") + 1
+    )  # fmt: skip
+    cards = charts.entity_cards(rows)
+    # The name of the metric holds a number of its own.
+    check(cards.finding.replace("F1", "F"), rows)
+    check(charts.entity_caption(rows, say="So.").text.replace("F1", "F"), rows)
+    count = int(draw.integers(0, 7))
+    table = [
+        {
+            "corpus": "Ads", "task": "mixed", "train_size": int(draw.integers(1, 99)),
+            "system": "fox", "part": WHOLE, "metric": "micro_f1", "value": value,
+            "interval": "documents", "n_splits": int(draw.integers(1, 4)), "settings": "x",
+            "n_docs": counts(draw)["n_docs"],
+        } | ends(draw, value)
+        for value in values(draw, count)
+    ]  # fmt: skip
+    shots = pl.DataFrame(table, schema=FEW_SHOT)
+    said = charts.few_shot_caption(shots, say="So.").text.replace("F1", "F")
+    sums = [f"{shots[name].sum():,}" for name in ("n_docs", "n_splits")]
+    check(said, shots, more=sums)
+    known = shots.filter(pl.col("value").is_finite())["value"]
+    if "from " in said and count > 4 and known.len() > 1:
+        assert f"from {known.min():.3f}" in said
+        assert f" to {known.max():.3f}" in said
+    gaps = pl.DataFrame(
+        [{name: row[name] for name in GAPS if name in row} for row in table], schema=GAPS
+    )
+    check(charts.gap_caption(gaps, say="So.").text.replace("F1", "F"), gaps)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_captions_of_surfaces_curves_and_slices(seed):
+    draw = np.random.default_rng(seed)
+    cells = [
+        {
+            "x_value": str(x), "y_value": str(y), "value": value, "metric": "click_accuracy",
+            "settings": "x", "x": "n_fields", "y": "n_kinds",
+        } | counts(draw) | ends(draw, value)
+        for (x, y), value in zip(itertools.product((2, 4), (1, 3)), values(draw, 4), strict=True)
+    ]  # fmt: skip
+    grid = pl.DataFrame(cells, schema_overrides={"value": pl.Float64})
+    said = charts.surface_caption(grid, say="So.").text
+    filled = grid.filter(pl.col("value").is_finite())
+    check(said, grid, more=["2", "4", "3", filled.height, 4 - filled.height])
+    if "lies between" in said:
+        assert f"between {filled['value'].min():.3f} at" in said
+        assert f"and {filled['value'].max():.3f} at" in said
+    curve = grid.filter(pl.col("y_value") == "1")
+    said = charts.curve_caption(curve, say="So.").text
+    sums = [f"{curve[name].sum():,}" for name in ("n_docs", "n_cases")]
+    check(said, curve, more=["2", "4", *sums])
+    weak = [
+        {
+            "benchmark": "b", "split": "s", "system": "fox", "metric": "outcome",
+            "slice": f"kind={name}", "columns": ["kind"], "values": [name], "value": value,
+            "rest": min(1.0, value + 0.2), "difference": -0.2, "difference_low": -0.3,
+            "difference_high": -0.1, "p": 0.001, "p_adjusted": 0.01, "excess": 5.0,
+            "n_tested": int(draw.integers(1, 999)), "settings": "x",
+        } | counts(draw) | ends(draw, value)
+        for name, value in zip(NAMES, draw.random(5), strict=True)
+    ]  # fmt: skip
+    found = pl.DataFrame(weak[: int(draw.integers(0, 6))], schema=SLICES)
+    said = charts.slice_caption(found, say="So.").text
+    check(said, found.head(1))
+    assert ("None was found" in said) == (found.height == 0)
+
+
+def matrix_of(draw):
+    """Random flips with a test that agrees with them or not; sometimes none at all."""
+    rows = []
+    for part in ("all", "kind=ant", "kind=bee", "cause_a=digit"):
+        right, a, b, wrong = (int(x) for x in draw.integers(0, draw.choice([1, 4, 90]), 4))
+        n = right + a + b + wrong
+        if not n:
+            continue
+        gain = (b - a) / n
+        rows.append({
+            "slice": part, "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
+            "n_cases": n, "n_docs": max(1, n // 3), "value_a": (right + a) / n,
+            "value_b": (right + b) / n, "difference": gain, "p": float(draw.random()),
+            "p_holm": float(draw.random()) ** 3, "p_bh": 0.5, "p_mcnemar": float(draw.random()),
+            "least_difference": float(draw.random()), "system_a": "fox", "system_b": "owl",
+            "settings": "x",
+        } | ends(draw, gain))  # fmt: skip
+    return pl.DataFrame(rows, schema=MATRIX)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_and_captions_of_two_systems(seed):
+    draw = np.random.default_rng(seed)
+    matrix = matrix_of(draw)
+    check(charts.compare_cards(matrix).finding, matrix)
+    check(charts.flip_caption(matrix, say="So.").text, matrix.filter(pl.col("slice") == "all"))
+    said = charts.flip_caption(matrix, say="So.", by="cause_a").text
+    lost = [f"{n:,}" for n in (matrix["only_b"] + matrix["both_wrong"]).to_list()]
+    check(said, matrix.filter(pl.col("slice") == "all"), more=lost)
+    rows = []
+    for part in draw.permutation(("all", "fields", "kind=ant"))[: draw.integers(0, 4)]:
+        first, second = values(draw, 2)
+        gain = second - first
+        rows.append({
+            "benchmark": "b", "split": "s", "metric": "cer", "slice": str(part), "value_a": first,
+            "value_b": second, "difference": gain, "system_a": "fox", "system_b": "owl",
+            "better": None if not abs(gain) > 0 else "fox" if gain > 0 else "owl",
+            "p": float(draw.random()) ** 4, "p_holm": float(draw.random()) ** 4, "p_bh": 0.5,
+            "least_difference": 0.1, "n_undefined": 0, "settings": "x",
+        } | counts(draw) | ends(draw, gain))  # fmt: skip
+    table = pl.DataFrame(rows, schema=COMPARISON)
+    for part in ("fields", "all"):
+        said = charts.difference_caption(table, metric="cer", part=part, say="So.").text
+        check(said, table)
+        wholes = {"all", "fields"} & set(table["slice"])
+        assert ("No character" in said) == (not wholes)
+        of_table = charts.difference_caption(
+            table, metric="cer", part=part, say="So.", label="Table"
+        )
+        assert ("No character" in of_table.text) == (part not in set(table["slice"]))
+    if not rows:
+        assert charts.comparison_table(table).label == "Note"
+        return
+    shown = charts.comparison_table(table).frame
+    for row, name in zip(table.to_dicts(), shown["better"].to_list(), strict=True):
+        clear = row["ci_low"] > 0 or row["ci_high"] < 0
+        # Holm by its definition: the k-th smallest of n counts n - k + 1 times, none below another.
+        before = sorted(p for p in table["p"] if p <= row["p"])
+        holm = max((len(rows) - place) * p for place, p in enumerate(before))
+        assert (name is not None) == bool(
+            clear and row["p_holm"] <= 0.05 and holm <= 0.05 and row["better"]
+        )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cards_of_all_evaluations(seed):
+    draw = np.random.default_rng(seed)
+    rows = []
+    for name in NAMES[: int(draw.integers(0, 6))]:
+        asked = int(draw.choice([0, 1, 8, 100_000]))
+        right = int(draw.integers(0, asked + 1))
+        page = values(draw, 1)[0]
+        rows.append({
+            "benchmark": name, "split": "s", "system": "fox", "mode": "fixed", "documents": 9,
+            "answered": 8, "values": asked, "right": right, "wrong": asked - right, "missing": 0,
+            "spurious": 0, "page_cer": None if page != page else page,
+        })  # fmt: skip
+    runs = pl.DataFrame(
+        [{name: row.get(name) for name in RUNS} for row in rows], schema=RUNS
+    )  # fmt: skip
+    cards = charts.overview_cards(runs, [])
+    lost = runs["values"].sum() - runs["right"].sum()
+    check(cards.finding, more=[f"{lost:,}", 0.5])
+    assert ("No value was lost" in cards.finding) == (
+        bool(rows) and not lost and (runs["values"].sum() > 0 or (runs["page_cer"] > 0).any())
+    )
+    # Shares are of one benchmark each; sums over several are counts.
+    for card, row in zip(cards.cards[2:], rows, strict=False):
+        wanted = row["right"] / row["values"] if row["values"] else row["page_cer"]
+        assert card.value == wanted
+
+
+def random_evaluation(draw, name="fox"):
+    docs = int(draw.choice([1, 4, 9, 25]))
+    gaps = draw.random(3) * draw.choice([0, 0.6])
+    causes = ("digit", "case", "reader", "label_error")
+    sure = draw.random() < 0.1
+    rows = []
+    for doc in range(docs):
+        ease = draw.uniform(0.2, 1.0)
+        for n in range(int(draw.integers(1, 12))):
+            right = sure or draw.random() < ease - gaps[n % 3]
+            cause = None if right else str(draw.choice(causes))
+            kind = NAMES[n % 3] if draw.random() > 0.05 else None
+            case = {"kind": kind, "cause": cause}
+            if not right and draw.random() < 0.2:
+                case |= {"status": "refused", "cause": "refused", "outcome": "missing"}
+            rows.append((f"{doc:02}", f"/{n}", int(right), case))
+    return made(name, rows)
+
+
+def supported(one: Finding):
+    assert one.holds
+    assert one.p_adjusted <= 0.05
+    assert one.p_adjusted >= one.p
+    assert one.n_tested > 0
+    assert one.ci_low > 0 or one.ci_high < 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sentence_about_kinds_is_what_the_table_shows(seed):
+    draw = np.random.default_rng(seed)
+    evaluation = random_evaluation(draw)
+    found = analysis.kinds(evaluation, metric="outcome")
+    rates = {
+        name: float(ratio(parts.sum(axis=0)))
+        for name, parts in kind_tallies(evaluation, "outcome", "kind").items()
+    }
+    said = re.search(r"better on (\w+) than on (\w+): share right ([\d.]+) against ([\d.]+)",
+                     found.claim)  # fmt: skip
+    assert (said is not None) == found.holds
+    if said is None:
+        assert not compares(found.claim), found.claim
+        for value, name in re.findall(r"([\d.]+) for (\w+)\b", found.claim):
+            assert f"{rates.get(name, float(value)):.3f}" == value
+        return
+    supported(found)
+    good, bad, high, low = said.groups()
+    assert rates[good] > rates[bad]
+    assert (f"{rates[good]:.3f}", f"{rates[bad]:.3f}") == (high, low)
+    assert f"{found.n_docs:,} documents" in found.claim
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sentence_about_systems_is_what_the_fields_show(seed):
+    draw = np.random.default_rng(seed)
+    first = random_evaluation(draw)
+    shift = draw.choice([0.0, 0.0, 0.5])
+    flip = pl.Series(draw.random(first.cases.height) < shift)
+    cases = first.cases.with_columns(pl.lit("owl").alias("system"))
+    outcome = pl.when(flip).then(pl.lit("match")).otherwise("outcome").alias("outcome")
+    second = dataclasses.replace(first, system="owl", cases=cases.with_columns(outcome))
+    ground = analysis.common([first, second]).evaluations
+    matrix = analysis.flip_matrices(ground, resamples=200, permutations=499)
+    found = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
+    counted = matrix.filter(pl.col("slice") == "all").row(0, named=True)
+    for one in found:
+        if one.metric != "outcome":
+            continue
+        alone = {"fox": counted["only_a"], "owl": counted["only_b"]}
+        if one.holds:
+            supported(one)
+            better, worse = re.match(r"(\w+) gets more fields right than (\w+)", one.claim).groups()
+            assert alone[better] > alone[worse]
+            assert f"{alone[better]:,} of {counted['n_cases']:,} fields" in one.claim
+        else:
+            assert not compares(one.claim), one.claim
+            assert ("same fields right" in one.claim) == (sum(alone.values()) == 0)
+        for count, name in re.findall(r"([\d,]+) of .*? with (\w+) alone", one.claim):
+            assert f"{alone[name]:,}" == count
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
+    draw = np.random.default_rng(seed)
+    several = [random_evaluation(draw), random_evaluation(draw, "owl")]
+    several.append(pages_alone("parser", values(draw, 7, 1.5)))
+    for one in analysis.findings(several, most=None, resamples=100, seed=seed):
+        if compares(one.claim) or one.about in ("slice", "kinds", "systems"):
+            supported(one)
+        (evaluation,) = [e for e in several if e.system == one.system] or [None]
+        if one.about in ("status", "cause", "documents"):
+            assert {f"{one.n_cases:,}", f"{one.n_docs:,}"} & said_numbers(one.claim)
+            keys = ["doc_id", "path"]
+            behind = evaluation.cases.join(one.cases, on=keys, how="semi")
+            assert behind.height == one.n_cases == one.cases.height
+            assert (behind["outcome"] != "match").all()
+            assert not behind["cause"].is_in(["reader", "label_error"]).any()
+        if one.about == "slice":
+            name = one.claim.split(":")[0].removeprefix("kind ")
+            mine = evaluation.cases.filter(
+                pl.col("kind") == name, pl.col("cause").ne_missing("reader")
+            )
+            share = (mine["outcome"] == "match").mean()
+            assert f"{share:.0%} of {mine.height:,}".replace("%", " %") in one.claim
+        if one.about == "pages":
+            cer = several[2].scores["value"].drop_nans()
+            assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in one.claim
+            assert f"the mean is {cer.mean():.3f}" in one.claim

@@ -10,15 +10,13 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.compare import compare, evaluation_pairs
+from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
 from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, adjust, keys, p_text
 from formlab.analysis.flips import flips
 from formlab.analysis.paired import Pair, differences
 from formlab.metrics import ratio
 from formlab.tables import Evaluation
 
-# Where a verdict under the other reading rules was made, a table of `flips` or `compare` says so.
-DEPENDS = "depends"
 
 
 def tell_apart(

@@ -136,7 +136,7 @@ def test_each_word_of_a_page_goes_to_one_field_of_that_page_whatever_its_kind(tm
     ]
     assert scored.scores["settings"].str.contains("|read=centre,", literal=True).all()
     # Under ``cut`` each box has what stands in it, so that field depends on the rule.
-    assert scored.cases["cause"].to_list() == ["reader", "missing", None]
+    assert scored.cases["cause"].to_list() == ["reader", "missed", None]
     again = content.score(corpus, seen, mode="fixed", threshold=0.8, reader="cut")
     assert again.cases["pred"].to_list() == ["Ada Paid Berg", None, "Rye"]
 

@@ -18,7 +18,6 @@ from formlab.metrics import ratio
 from formlab.tables import Evaluation
 
 
-
 def tell_apart(
     evaluations: Sequence[Evaluation],
     matrix: pl.DataFrame,

@@ -149,7 +149,7 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
 
 _COLUMNS = (
     "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
-    "accepted", "ambiguous", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+    "accepted", "ambiguous", "readings", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from rapidfuzz.distance import Levenshtein
@@ -103,6 +103,10 @@ def _around(words: list[str], text: str) -> list[str]:
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
 
 
+def _likeness(wanted: str, said: str) -> float:
+    return Levenshtein.normalized_similarity(wanted, letters(said)) if letters(said) else 0.0
+
+
 def _size(words: Counter[str]) -> int:
     return sum(len(word) * count for word, count in words.items())
 
@@ -133,6 +137,9 @@ class Document:
     def missed(self, row: Row) -> str:
         """The cause of a value that is not in its field: is it elsewhere in the output?"""
         wanted = letters(row["gold"] or "")
+        if any(_likeness(wanted, said or "") >= _ALIKE for said in row["readings"] or ()):
+            # Another rule reads it here, out of a token that goes to a neighbour.
+            return "clipped"
         if len(wanted) < _TELLING:
             return "missed"
         places, spare, given = self._read()
@@ -154,11 +161,14 @@ class Document:
         """The cause of a value that no gold asks for."""
         if not letters(row["pred"] or ""):
             return "spurious"
-        if row["gold"] is not None and row["path"] is not None and self._inside(row):
-            # A scribble is often read as a letter or two.
+        here = row["readings"] is not None or self._inside(row)
+        if row["gold"] is not None and row["path"] is not None and here:
+            # A scribble is often read as a letter or two, but seldom as a figure.
             said = Counter(tokens(row["pred"]))
-            telling = any(len(word) > 1 or word.isdigit() for word in said)
-            return "label_error" if telling and self._own(row, said, words) else "spurious"
+            figures = {word for word in said if any(map(str.isdigit, word))}
+            telling = figures or any(len(word) > 1 for word in said)
+            own = telling and self._own(row, said, words, figures)
+            return "label_error" if own else "spurious"
         gold, _ = self._texts()
         known = self._count(_spaced(tokens(row["pred"])), gold)
         known = known or letters(row["pred"]) in self._golds()[0]
@@ -184,7 +194,7 @@ class Document:
             return None
         places, _, _ = self._golds()
         elsewhere = [path for path in places.get(said, ()) if path != row["path"]]
-        alike = Levenshtein.normalized_similarity(letters(row["gold"]), said)
+        alike = _likeness(letters(row["gold"]), said)
         return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
@@ -204,11 +214,13 @@ class Document:
         held = wanted and not Counter(wanted) - Counter(said)
         return bool(held) and self._own(row, extra, words)
 
-    def _own(self, row: Row, extra: Counter[str], words: Words) -> bool:
+    def _own(
+        self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
+    ) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
         others = max(_size(extra & self._lacking()), _size(extra & self._beside(row)))
-        known = Counter({word: count for word, count in extra.items() if words.know(word)})
-        return _size(known) * 2 > _size(extra) >= 2 * others
+        known = {word: n for word, n in extra.items() if word in figures or words.know(word)}
+        return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
 
     def _beside(self, row: Row) -> Counter[str]:
         """The words of the fields whose boxes are no further away than a line."""
@@ -233,8 +245,10 @@ class Document:
         if self._lost is None:
             self._lost = Counter()
             for row in self._fields():
-                own, said = (Counter(tokens(row[side] or "")) for side in ("gold", "pred"))
-                self._lost += own - said
+                own, said = (tokens(row[side] or "") for side in ("gold", "pred"))
+                # Words that are only split otherwise are not lost.
+                if "".join(own) != "".join(said):
+                    self._lost += Counter(own) - Counter(said)
         return self._lost
 
     def _inside(self, row: Row) -> bool:

@@ -290,6 +290,10 @@ def _contained(gold: str, pred: str) -> str | None:
         (part, whole), (short, long), name = words, plain, "merged"
     if part and len(part) < len(whole) and _in_order(part, whole):
         return name
+    less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
+    if set(_symbols(less)) - set(more):
+        # `13.0 %` is no part of `13.0.8`: the sign was read as something else.
+        return None
     # One letter stands in most texts by chance.
     telling = len(short) > 1 or (len(short) == 1 and len(long) <= 3)
     return name if telling and len(short) < len(long) and short in long else None

@@ -51,7 +51,8 @@ WHAT_TO_TRY = {
     "merged": "Split tokens at the gap between label and value, or narrow the boxes.",
     "lookalike": "Try a larger image scale, or check values against a dictionary or the field's"
     " type.",
-    "space": "Compare without spaces, or split and join words by the gaps between their boxes.",
+    "space": "Compare without spaces, as the gold may be spaced otherwise than its page; or split"
+    " and join words by the gaps between their boxes.",
     "lost_separator": "Try a larger image scale: points, slashes and hyphens are lost when strokes"
     " are faint.",
     "digit": "Check figures by sums, check digits or ranges; try a larger image scale.",
@@ -149,7 +150,7 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
 
 _COLUMNS = (
     "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
-    "accepted", "ambiguous", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+    "accepted", "ambiguous", "readings", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
 )  # fmt: skip
 
 

@@ -11,6 +11,9 @@ word belongs to which field, one of `READERS`:
 - ``cut``. Each character goes to every field whose box holds its centre, the characters of a word
   being taken as evenly wide; a word with at least `WHOLE` of its width in the box is not cut.
 
+Gold lines (kind ``line``) write down the text that fields stand in, so they are read apart from the
+fields: a word goes to one line and to one field.
+
 A record that holds white space, such as a line, is split into its words first. Its characters
 stand evenly over its box, or where the record's `meta` says: ``{"chars": [[x0, x1], …]}``, a pair
 for each character of its value, in the pixels of its box. A field's words are joined row by row.
@@ -84,8 +87,9 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     Parameters
     ----------
     fields
-        All records of the page that have a box, as each word goes to one of them; needs doc_id,
-        path, page (1 where null) and the box.
+        All records of the page that have a box, as each word goes to one of them (to one line and
+        to one other where `kind` says which are lines); needs doc_id, path, page (1 where null)
+        and the box.
     seen
         A system's records of task `layout`: its words or, of a page where there are none, its
         lines.
@@ -118,9 +122,11 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
     found = []
     placed = fields.with_columns(number).filter(_FINITE)
-    for key, group in placed.group_by("doc_id", "page", maintain_order=True):
-        if key in seen:
-            page = _Words.of(seen[key])
+    is_line = pl.col("kind").eq_missing("line").alias("line")
+    layers = ["doc_id", "page", *([is_line] if "kind" in placed.columns else [])]
+    for key, group in placed.group_by(layers, maintain_order=True):
+        if (at := key[:2]) in seen:
+            page = _Words.of(seen[at])
             boxes = group.select(pl.col(BOX).cast(pl.Float64)).to_numpy()
             pieces = [_ASSIGN[name](boxes, page) for name in names]
             by_field = zip(*pieces, strict=True)
@@ -129,7 +135,7 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
                 said = {tuple(some): None for some in own}
                 said = {some: page.joined(some, box[3] - box[1]) for some in said}
                 one, *rest = (said[tuple(some)] for some in own)
-                found.append((key[0], path, key[1], *one, [more[0] for more in rest]))
+                found.append((at[0], path, at[1], *one, [more[0] for more in rest]))
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
     return pl.DataFrame(found, schema=schema | {"readings": pl.List(pl.String)}, orient="row")

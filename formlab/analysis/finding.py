@@ -46,7 +46,8 @@ class Finding:
     effect, ci_low, ci_high
         A share or a difference, and its 95 % interval over documents; NaN where there is none.
     at_least
-        How many gold values it surely concerns: the lower end of its interval, as a count.
+        How many gold values it surely concerns: the lower end of its interval, as a count; of
+        pages that of the wrong values on them.
     p, p_adjusted, n_tested
         Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
     cases

@@ -159,7 +159,7 @@ def _counts(one: Evaluation, options: dict[str, Any]) -> Iterator[Finding]:
     if cases.height:
         yield from _of_answers(one, cases, options)
         yield from _of_causes(one, cases, options)
-    yield from _of_pages(one, cases.height, options)
+    yield from _of_pages(one, cases, options)
 
 
 def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
@@ -224,7 +224,7 @@ def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) ->
     )  # fmt: skip
 
 
-def _of_pages(one: Evaluation, values: int, options: dict[str, Any]) -> Iterator[Finding]:
+def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
     pages = tables.only(one.scores, metric="cer", slice="all")
     pages = pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
@@ -241,11 +241,16 @@ def _of_pages(one: Evaluation, values: int, options: dict[str, Any]) -> Iterator
         claim += f"; at least half of the text is missing from {short:,} of them"
     held = (pages["value"] >= _BAD_PAGE).to_numpy()
     share, low, high = _interval(pages["doc_id"], held, options)
-    # A page concerns the values on it; without values it counts itself.
-    size = max(values, pages.height)
+    # A page concerns the values that are wrong on it, as its CER may be one of reading order alone;
+    # where no values were scored it counts itself.
+    surely = low * pages.height
+    if cases.height:
+        wrong = (pl.col("outcome") != "match") & pl.col("doc_id").is_in(bad["doc_id"].implode())
+        marks = cases.select(wrong).to_series().to_numpy()
+        surely = _interval(cases["doc_id"], marks, options)[1] * cases.height
     yield Finding(
         claim, "pages", effect=share, ci_low=low, ci_high=high,
-        at_least=0.0 if low != low else low * size, n_docs=bad.height, n_cases=bad.height,
+        at_least=0.0 if surely != surely else surely, n_docs=bad.height, n_cases=bad.height,
         metric="cer", settings=pages["settings"][0], cases=keys(whole), **origin(one),
         what_to_try="Look at these pages beside their text, the longest gap first.",
     )  # fmt: skip

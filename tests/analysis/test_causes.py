@@ -26,6 +26,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "causes.md"
         ("27/03/2018", "2703/2018", "lost_separator"),
         ("ADDRESS:", "ADDRESS", "punctuation"),
         ("25.63%", "25.63", "unit"),
+        ("13.0 %", "13.0.8", "characters"),
         ("Form F6. Hand in within 30 days.", "Form Hand", "clipped"),
         ("☑", "x", "notation"),
         # A value's type goes before its characters.
@@ -307,6 +308,9 @@ def test_missing_value_that_stands_elsewhere_in_the_output_is_not_missed():
     # The page's text has it, and no field.
     page = {"path": None, "gold": "Date October", "pred": "Date October", "exact": True}
     assert found(missing, page)[0] == "wrong_field"
+    # Another reading rule finds it here, misread and stuck to a neighbour's token.
+    assert found(missing | {"readings": ["", "0ctober"]})[0] == "clipped"
+    assert found(missing | {"readings": ["", "Date"]})[0] == "missed"
     # Another field's own gold is no sign of it.
     own = {"path": "/b", "gold": "October", "pred": "October", "exact": True, "outcome": "match"}
     assert found(missing, own, page)[0] == "missed"
@@ -356,6 +360,14 @@ def test_text_in_the_fields_own_box_that_no_other_field_has_speaks_against_the_l
     # Read far outside of the box, or a scribble that is no word.
     assert found(boxed("", "3", box, (10, 2, 18, 18)) | {"outcome": "spurious"})[0] != "label_error"
     assert found(blank | {"pred": "Gltobe"})[0] == "spurious"
+    # A date or a code is a figure too; what was read under the box stands there, if a bit beside.
+    assert found(blank | {"pred": "12/09/99 11:09"})[0] == "label_error"
+    aside = boxed("", "R-1:", box, (110, 102, 260, 118)) | {"outcome": "spurious"}
+    assert found(aside | {"readings": ["R-1:", "R-1"]})[0] == "label_error"
+    # A field that has the same letters, spaced otherwise, does not lack the figure.
+    split = {"path": "/b", "gold": "1/ 3", "pred": "1/3"}
+    assert found(blank, split)[0] == "label_error"
+    assert found(blank, split | {"pred": "1/"})[0] == "spurious"
     # Words too many in the box: the page has them, if no neighbour does.
     more = boxed("DIVISION:", "DIVISION NAME:", box, (101, 101, 199, 119))
     known = {"doc_id": "2", "gold": "COMPANY NAME", "pred": "COMPANY NAME", "exact": True}

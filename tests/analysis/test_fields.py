@@ -79,6 +79,17 @@ def test_overlap_measures_by_the_lower_of_the_two_heights():
     assert read([(0, 0, 19, 30), (19, 0, 40, 30)], seen, "overlap") == ["", "tall"]
 
 
+@pytest.mark.parametrize("reader", READERS)
+def test_lines_of_the_gold_take_no_word_from_the_fields_that_stand_in_them(reader):
+    # A receipt's company is its first line, its total the end of the second.
+    boxes = [(0, 0, 50, 10), (0, 0, 50, 10), (0, 20, 100, 30), (70, 20, 100, 30)]
+    kinds = pl.Series("kind", ["line", "company", "line", "total"])
+    seen = words(("Shop", (0, 0, 50, 10)), ("TOTAL", (0, 20, 50, 30)), ("9.00", (70, 20, 100, 30)))
+    found = read_fields(fields(*boxes).with_columns(kinds), seen, reader=reader)
+    found = dict(found.select("path", "pred").iter_rows())
+    assert found == {"/0": "Shop", "/1": "Shop", "/2": "TOTAL 9.00", "/3": "9.00"}
+
+
 def test_cut_gives_each_field_its_characters_and_leaves_a_word_mostly_inside_whole():
     seen = words(("abcd", (0, 0, 100, 10)))
     assert read([(0, 0, 75, 10)], seen, "cut") == ["abcd"]

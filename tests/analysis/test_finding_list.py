@@ -9,7 +9,7 @@ import pytest
 
 from formlab import analysis, tables
 from tests.analysis.made_pairs import from_matrix, made
-from tests.analysis.test_finding_systems import pages_alone
+from tests.analysis.test_finding_systems import pages_alone, with_pages
 from tests.analysis.test_overview import evaluation
 
 FIELDS = [
@@ -128,6 +128,14 @@ def test_pages_of_a_parser_have_findings_though_no_field_was_scored():
     cards = analysis.runs([one])
     assert cards["page_cer"].to_list() == [pytest.approx(0.292)]
     assert analysis.findings([pages_alone("parser", [0.1] * 9)]) == []
+
+
+def test_bad_pages_concern_the_values_that_are_wrong_on_them_and_no_others():
+    # Every page has a CER of 0.9, and of its ten values one is wrong, the same share on each.
+    rows = [(f"{doc:02}", f"/{n}", int(n > 0), {}) for doc in range(6) for n in range(10)]
+    one = with_pages(made("m", rows), [0.9] * 6)
+    found = {each.about: each for each in analysis.findings([one], most=None)}
+    assert found["pages"].at_least == pytest.approx(6)
 
 
 def test_without_a_difference_at_most_alpha_of_lists_claim_one():

@@ -113,7 +113,7 @@ class View:
         summary = self.summary
         say = f"{metrics.title(self.metric)} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
-        worst = gallery.errors(
+        wrong = gallery.errors(
             self.cases, root=self.evaluation.root, documents=self.evaluation.documents
         )
         return [
@@ -121,8 +121,8 @@ class View:
             charts.slice_dots(summary, metric=self.metric, by=self.by),
             charts.Caption("The same in figures.", label="Table"),
             charts.scores_by(summary, by=self.by, metric=self.metric),
-            charts.Caption(f"The worst fields of {of}."),
-            worst,
+            charts.Caption(f"Wrong fields of {of}, the least similar first."),
+            wrong,
         ]
 
 

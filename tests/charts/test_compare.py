@@ -17,7 +17,8 @@ from tests.analysis.made_pairs import made
 
 
 def row(name, difference, low, high, *, metric="cer", b="n", docs=30, p_holm=0.001):
-    better = "m" if difference > 0 else b
+    shown = p_holm <= 0.05 and (low > 0 or high < 0)
+    better = ("m" if difference > 0 else b) if shown else None
     return {
         "benchmark": "b", "split": "s", "metric": metric, "slice": name, "system_a": "m",
         "system_b": b, "value_a": 0.3, "value_b": 0.3 + difference, "difference": difference,

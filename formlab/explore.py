@@ -111,7 +111,8 @@ class View:
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""
         summary = self.summary
-        say = f"{metrics.title(self.metric)} by {self.by.replace('_', ' ')}."
+        title = metrics.title(self.metric)
+        say = f"{title[:1].upper()}{title[1:]} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
         wrong = gallery.errors(
             self.cases, root=self.evaluation.root, documents=self.evaluation.documents
@@ -121,7 +122,7 @@ class View:
             charts.slice_dots(summary, metric=self.metric, by=self.by),
             charts.Caption("The same in figures.", label="Table"),
             charts.scores_by(summary, by=self.by, metric=self.metric),
-            charts.Caption(f"Wrong fields of {of}, the least similar first."),
+            charts.Caption(f"A sample of the wrong fields of {of}."),
             wrong,
         ]
 

@@ -76,10 +76,11 @@ def compare(
         A row for each pair of systems, metric and slice. `difference` is b less a, with its
         percentile interval; `better` names the system that is shown to do better: `p_holm` is at
         most 1 - `level`, the interval is clear of 0 and the verdict does not depend on the reading
-        rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are adjusted over all slices and pairs
-        of the same metric, those of the whole (``all``, ``fields``) apart. `least_difference` is
-        what this corpus would find with `power`. `n_cases` is the greater of the two systems'
-        counts: claims that no gold asks for are one system's own. `rules` tells of scores of
+        rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are
+        adjusted over all slices and pairs of the same metric, those of the whole (``all``,
+        ``fields``) apart. `least_difference` is what this corpus would find with `power`. `n_cases`
+        is the greater of the two systems' counts: claims that no gold asks for are one system's
+        own. `rules` tells of scores of
         fields that were read under boxes whether the verdict (who is better, by `p_holm` against
         1 - `level`, or that no difference is shown) is the ``same`` under every rule of
         `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends. Null where

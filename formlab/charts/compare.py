@@ -177,7 +177,9 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
     """What each system is: its settings, its documents, and how many fields it was scored on."""
     rows = []
     for one in evaluations:
-        fields = one.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+        fields = one.cases.filter(
+            pl.col("path").is_not_null(), pl.col("gold").is_not_null(), pl.col("task") != "layout"
+        )
         settings = one.settings.get("system") or {}
         rows.append({
             "system": one.system,
@@ -201,8 +203,8 @@ def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Cap
     """Differences with intervals, p after them, and the least that could be shown.
 
     The system that does better is named only where `comparison` names one and the test, adjusted
-    over all rows of the table, says so. With `part`, such as ``fields`` or ``kind=``, only slices that begin
-    so.
+    over all rows of the table, says so. With `part`, such as ``fields`` or ``kind=``, only slices
+    that begin so.
     """
     rows = comparison.filter(pl.col("slice").str.starts_with(part))
     if not rows.height:

@@ -11,12 +11,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from formlab.analysis.causes import WHAT_TO_TRY
 from formlab.analysis.finding import Finding, finding_table
+from formlab.analysis.finding_pairs import asked
 from formlab.charts import theme
 from formlab.charts._output import number
 from formlab.charts.compare import p_words
 from formlab.charts.show import Caption, Card, Cards, Table
-from formlab.tables import STATUSES
+from formlab.tables import STATUSES, Evaluation
 
 # What a report is told of the others of its folder: a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
@@ -155,9 +157,48 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     titles = {"effect": "effect (95 % interval)", "n_cases": "values", "n_docs": "documents"}
     titles |= {"p_adjusted": "p, adjusted", "what_to_try": "what to try"}
     note = "Effect: the share of gold values, or the difference. What has no p is a count."
+    if "p_adjusted" in shown.columns:
+        note += " The table's p is adjusted for all tests of this report, that in a sentence for "
+        note += "those of its own group."
     titles = {name: title for name, title in titles.items() if name in shown.columns}
     links = ("report",) if "report" in shown.columns else ()
     return Table(shown, titles=titles, links=links, note=note)
+
+
+def wrong_table(evaluations: Sequence[Evaluation], *, by: str, limit: int = 3) -> Table | Caption:
+    """The values of `by` with the most wrong gold values, a few of each evaluation.
+
+    Parameters
+    ----------
+    evaluations
+        As from `formlab.evaluate`.
+    by
+        A column of *cases*, such as ``kind`` or ``cause``.
+    limit
+        How many of each evaluation at the most.
+    """
+    found = []
+    for one in evaluations:
+        wrong = (pl.col("outcome") != "match").sum().cast(pl.Int64).alias("wrong")
+        counts = asked(one).group_by(by).agg(wrong, pl.len().cast(pl.Int64).alias("values"))
+        named = counts.select(
+            pl.lit(f"{one.system} on {one.benchmark}:{one.split}").alias("where"),
+            pl.col(by).cast(pl.String), "values", "wrong",
+            (pl.col("wrong") / pl.col("wrong").sum()).alias("share"),
+        )  # fmt: skip
+        named = named.filter(pl.col(by).is_not_null(), pl.col("wrong") > 0)
+        found.append(named.sort(-pl.col("wrong"), by).head(limit))
+    if not any(table.height for table in found):
+        return Caption("No value is wrong.", label="Note")
+    table = pl.concat(found)
+    titles = {"share": "share of all wrong values"}
+    if by == "cause":
+        # The values of a cause are wrong by what it is.
+        what = pl.col(by).replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String)
+        table = table.drop("values").with_columns(what.alias("try"))
+        titles["try"] = "what to try"
+    shown = table.with_columns(pl.col(by).str.replace_all("_", " "))
+    return Table(shown, titles=titles, digits=2)
 
 
 def _page(notebook: str, system: str, names: list[str]) -> str | None:

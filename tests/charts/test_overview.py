@@ -1,9 +1,10 @@
+import dataclasses
 import json
 
 import polars as pl
 import pytest
 
-from formlab import charts
+from formlab import charts, tables
 from formlab.analysis import Finding
 from formlab.analysis.overview import RUNS
 from formlab.charts import theme
@@ -87,3 +88,25 @@ def test_bars_are_shares_of_each_evaluation_in_the_order_of_statuses():
 
 def test_runs_are_shown_with_dashes_for_what_is_not_told(runs):
     assert "–" in str(charts.runs_table(runs))
+
+
+def test_wrong_values_are_counted_by_cause_and_by_kind():
+    first = {"task": "text", "doc_id": "1", "gold": "x", "outcome": "mismatch"} | KEY
+    rows = [
+        first | {"path": f"/{n}", "kind": kind, "cause": cause}
+        for n, (kind, cause) in enumerate((
+            ("date", "wrong_row"), ("date", "digit"), ("name", "digit"), ("name", "lookalike"),
+        ))
+    ]  # fmt: skip
+    rows += [first | {"path": f"/{n}", "kind": "name", "outcome": "match"} for n in (8, 9)]
+    empty = {name: tables.table(name, []) for name in ("documents", "scores")}
+    one = tables.Evaluation(cases=tables.table("cases", rows), **empty, **KEY)
+    by_cause = charts.wrong_table([one], by="cause", limit=2).frame
+    assert by_cause.select("cause", "wrong", "share").rows() == [
+        ("digit", 2, 0.5), ("lookalike", 1, 0.25),
+    ]  # fmt: skip
+    assert by_cause["try"].null_count() == 0
+    by_kind = charts.wrong_table([one], by="kind").frame
+    assert by_kind.drop("where").rows() == [("date", 2, 2, 0.5), ("name", 4, 2, 0.5)]
+    right = dataclasses.replace(one, cases=one.cases.filter(outcome="match"))
+    assert charts.wrong_table([right], by="kind").text == "No value is wrong."

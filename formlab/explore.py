@@ -101,7 +101,7 @@ class View:
 
     @property
     def cases(self) -> pl.DataFrame:
-        """The worst fields of the chosen value, worst first."""
+        """A sample of the wrong fields of the chosen value, as from `analysis.worst`."""
         chosen = self.evaluation.cases
         if self.value != ALL:
             wanted = {"columns": [self.by], "values": [self.value]}

@@ -150,9 +150,10 @@ def _finding(
     else:
         seen = _would_be_seen(pair, metric, alpha, count)
         claim = (
-            f"No difference between {plural(by)} was shown for {one.system}: the largest, "
-            f"{title} {pair.values[0]:.3f} for {_plain(pair.first)} and {pair.values[1]:.3f} for "
-            f"{_plain(pair.second)}, may be chance ({tested}; {size:.2f} within the {over}{seen})"
+            f"No difference between {plural(by)} was shown for {one.system}: the largest within "
+            f"documents, {title} {pair.values[0]:.3f} for {_plain(pair.first)} and "
+            f"{pair.values[1]:.3f} for {_plain(pair.second)}, may be chance ({tested}; "
+            f"{size:.2f} in the {over}{seen})"
         )
     behind = _behind(one, by, bad) if holds else None
     n_cases = behind.height if behind is not None else 0

@@ -191,12 +191,14 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
     return Table(pl.DataFrame(rows))
 
 
-def left_out_table(notes: Mapping[str, int]) -> Table | Caption:
-    """What not every system was scored on, with counts: nothing is left out silently."""
+def left_out_table(notes: Mapping[str, int]) -> list[Table | Caption]:
+    """What not every system was scored on, with counts, under its caption; one line if nothing."""
     if not notes:
-        return Caption("Nothing: every system was scored on the same.", label="Note")
+        said = "Nothing was left out of the comparison: every system was scored on the same."
+        return [Caption(said, label="Note")]
     rows = [{"what": name, "count": count} for name, count in notes.items()]
-    return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
+    table = Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
+    return [Caption("What was left out of the comparison.", label="Table"), table]
 
 
 def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Caption:

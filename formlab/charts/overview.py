@@ -11,7 +11,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from formlab.analysis.causes import WHAT_TO_TRY
 from formlab.analysis.finding import Finding, finding_table
 from formlab.analysis.finding_pairs import asked
 from formlab.charts import theme
@@ -31,18 +30,14 @@ _CARDS = 6
 def overview_cards(runs: pl.DataFrame, findings: Sequence[Finding]) -> Cards:
     """How much was run, what came of each run, and the finding that is most worth a look.
 
-    Different benchmarks ask for different things: their values are counted and never pooled.
+    Evaluations ask for different things, or for the same twice: nothing is summed over them.
 
     Parameters
     ----------
     runs, findings
         As from `analysis.runs` and `analysis.findings`.
     """
-    total = runs.select(pl.col("documents", "answered", "values", "right").sum()).row(0, named=True)
-    cards = [
-        Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique())),
-        Card("documents", total["documents"], f"{total['answered']:,} with a usable answer"),
-    ]
+    cards = [Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique()))]
     cards += [_run_card(row) for row in runs.head(_CARDS).iter_rows(named=True)]
     return Cards(cards, finding=_first(runs, findings))
 
@@ -53,11 +48,11 @@ def _benchmarks(count: int) -> str:
 
 def _run_card(row: dict[str, Any]) -> Card:
     who = f"{row['system']} on {row['benchmark']}:{row['split']}"
+    answered = f"{row['answered']:,} of {row['documents']:,} documents have a usable answer"
     if row["values"]:
-        counts = f"{row['right']:,} of {row['values']:,} values"
+        counts = f"{row['right']:,} of {row['values']:,} values; {answered}"
         return Card(f"values right: {who}", row["right"] / row["values"], counts)
-    counts = f"mean over pages, n = {row['documents']:,} documents"
-    return Card(f"CER of pages: {who}", row["page_cer"], counts)
+    return Card(f"CER of pages: {who}", row["page_cer"], f"mean over pages; {answered}")
 
 
 def _first(runs: pl.DataFrame, findings: Sequence[Finding]) -> str:
@@ -191,14 +186,11 @@ def wrong_table(evaluations: Sequence[Evaluation], *, by: str, limit: int = 3) -
     if not any(table.height for table in found):
         return Caption("No value is wrong.", label="Note")
     table = pl.concat(found)
-    titles = {"share": "share of all wrong values"}
     if by == "cause":
-        # The values of a cause are wrong by what it is.
-        what = pl.col(by).replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String)
-        table = table.drop("values").with_columns(what.alias("try"))
-        titles["try"] = "what to try"
+        # Nearly all values that have a cause are wrong: their number says nothing more.
+        table = table.drop("values")
     shown = table.with_columns(pl.col(by).str.replace_all("_", " "))
-    return Table(shown, titles=titles, digits=2)
+    return Table(shown, titles={"share": "share of all wrong values"}, digits=2)
 
 
 def _page(notebook: str, system: str, names: list[str]) -> str | None:

@@ -10,7 +10,14 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.finding import ALPHA, Finding, adjust, keys, origin, p_text
-from formlab.analysis.finding_pairs import OUTCOME, KindPair, asked, compare_kinds, kind_tallies
+from formlab.analysis.finding_pairs import (
+    OUTCOME,
+    KindPair,
+    asked,
+    compare_kinds,
+    kind_tallies,
+    ratios,
+)
 from formlab.analysis.summarise import sliced
 from formlab.tables import Evaluation
 
@@ -116,7 +123,12 @@ def _nothing(
     base = origin(named) if named else {}
     sizes = [len(kind_tallies(one, name, by)) for one, name in looked]
     said = plural(by)
-    if not any(sizes):
+    other = [name for one, name in looked if name in set(one.scores["metric"]) - ratios()]
+    if other:
+        title = _title(other[0])
+        claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {_plain(by)} "
+        claim += "was tested against another"
+    elif not any(sizes):
         claim = f"Nothing was scored by {_plain(by)}, so nothing can be told apart"
     elif max(sizes) == 1:
         claim = f"There is one {_plain(by)} only, so nothing can be told apart"

@@ -46,13 +46,16 @@ def page_error_bars(pages: pl.DataFrame) -> alt.Chart | Caption:
     order = long["doc_id"].unique(maintain_order=True).to_list()
     colours = theme.scale({titles[name]: colour for name, colour in COLOURS.items()})
     rates = "; ".join(f"{name} {rate:.3f}" for name, rate in shown.select("doc_id", "wer").rows())
+    key = alt.Legend(orient="top", columns=2)
     return (
         alt.Chart(long)
         .mark_bar()
         .encode(
             alt.X("rate:Q", title="word errors per word of the gold text", stack="zero"),
-            alt.Y("doc_id:N", title=None, sort=order).axis(labelLimit=160),
-            alt.Color("error:N", title="words", sort=list(titles.values())).scale(colours),
+            alt.Y("doc_id:N", title=None, sort=order).axis(labelLimit=120),
+            alt.Color("error:N", title="words", sort=list(titles.values()), legend=key).scale(
+                colours
+            ),
             alt.Order("rank:Q"),
             tooltip=[
                 alt.Tooltip("doc_id:N", title="page"), alt.Tooltip("error:N", title="words"),
@@ -60,7 +63,10 @@ def page_error_bars(pages: pl.DataFrame) -> alt.Chart | Caption:
                 alt.Tooltip("words:Q", title="gold words"),
             ],
         )
-        .properties(height=alt.Step(20), description=f"Word errors of pages: {rates}")
+        .properties(
+            width=theme.PHONE - 120, height=alt.Step(20),
+            description=f"Word errors of pages: {rates}",
+        )
     )  # fmt: skip
 
 

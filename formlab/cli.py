@@ -13,6 +13,7 @@ import polars as pl
 
 from formlab import analysis, benchmarks, files, formats, metrics, systems
 from formlab.analysis import part
+from formlab.analysis.fields import READER, READERS
 from formlab.arena.commands import arena
 from formlab.arena.evaluation import read_run
 from formlab.cli_compare import compare
@@ -138,6 +139,10 @@ def _scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 @root
 @split
 @_scoring
+@click.option(
+    "--reader", type=click.Choice(READERS), default=READER, show_default=True,
+    help="How fields are read from the words of a page.",
+)  # fmt: skip
 @as_json
 def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
@@ -197,7 +202,7 @@ def _scored(corpus: Corpus, found: Predictions, options: dict[str, Any]) -> Eval
     """The evaluation, and on stderr what is to be known of it: the part of the corpus first."""
     evaluation = analysis.evaluate(
         corpus, found, mode=options["mode"], documents=options["documents"],
-        limit=options["limit"],
+        limit=options["limit"], reader=options.get("reader", READER),
     )  # fmt: skip
     if sentence := part.part_run(evaluation):
         where = f"{evaluation.benchmark}:{evaluation.split}"

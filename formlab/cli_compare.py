@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 
 from formlab import analysis
 from formlab.analysis.fields import READERS
@@ -22,6 +23,7 @@ _FLIPS = (
     "slice", "system_a", "system_b", "both_right", "only_a", "only_b", "both_wrong", "difference",
     "ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "rules", "n_docs", "n_cases",
 )  # fmt: skip
+_NOT_SHOWN = "not shown"
 
 
 @click.command()
@@ -60,7 +62,11 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=wanted, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
-    show(table.to_dicts() if as_json else table.select(columns).to_dicts(), as_json=as_json)
+    shown = table if as_json else table.select(columns)
+    if "better" in shown.columns and not as_json:
+        # Not a system without a name: no test supports that either does better.
+        shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
+    show(shown.to_dicts(), as_json=as_json)
     if said := _of_rules(table["rules"].drop_nulls().to_list()):
         click.echo(said, err=True)
 

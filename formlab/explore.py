@@ -101,7 +101,7 @@ class View:
 
     @property
     def cases(self) -> pl.DataFrame:
-        """The worst fields of the chosen value, worst first."""
+        """A sample of the wrong fields of the chosen value, as from `analysis.worst`."""
         chosen = self.evaluation.cases
         if self.value != ALL:
             wanted = {"columns": [self.by], "values": [self.value]}
@@ -111,9 +111,10 @@ class View:
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""
         summary = self.summary
-        say = f"{metrics.title(self.metric)} by {self.by.replace('_', ' ')}."
+        title = metrics.title(self.metric)
+        say = f"{title[:1].upper()}{title[1:]} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
-        worst = gallery.errors(
+        wrong = gallery.errors(
             self.cases, root=self.evaluation.root, documents=self.evaluation.documents
         )
         return [
@@ -121,8 +122,8 @@ class View:
             charts.slice_dots(summary, metric=self.metric, by=self.by),
             charts.Caption("The same in figures.", label="Table"),
             charts.scores_by(summary, by=self.by, metric=self.metric),
-            charts.Caption(f"The worst fields of {of}."),
-            worst,
+            charts.Caption(f"A sample of the wrong fields of {of}."),
+            wrong,
         ]
 
 

@@ -221,3 +221,22 @@ def test_arena_run_is_scored_in_part(formlab, tmp_path):
     assert result.exit_code == 0, result.output
     assert "Scored on 1 of 2 documents (all, the first 1)" in result.stderr
     assert {row["n_docs"] for row in json.loads(result.stdout)} == {1}
+
+
+def test_score_reads_fields_by_the_rule_named(formlab, funsd_root, tmp_path):
+    file = tmp_path / "words.jsonl"
+    place = {"task": "layout", "kind": "word", "path": "/ocr/words/0", "page": 1}
+    # The word's middle is in the field of `b`, its first and last characters are not.
+    place |= {"x0": -140, "y0": 10, "x1": 310, "y1": 30}
+    file.write_text(json.dumps({"doc_id": "b", "value": "Total"} | place) + "\n")
+    asked = ("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
+    found = {}
+    for rule in ("centre", "cut"):
+        rows = json.loads(formlab(*asked, "--reader", rule).stdout)
+        row = next(r for r in rows if (r["metric"], r["slice"]) == ("cer", "fields"))
+        assert f"|read={rule}" in row["settings"]
+        found[rule] = row["value"]
+    assert found["centre"] != found["cut"]
+    wrong = formlab(*asked, "--reader", "nearest")
+    assert wrong.exit_code == 2
+    assert "'nearest' is not one of 'centre', 'overlap', 'cut'" in wrong.stderr

@@ -25,7 +25,20 @@ def test_json_holds_the_difference_of_every_metric(folders):
     rows = json.loads(run(*folders, "--json").stdout)
     assert [row["metric"] for row in rows] == ["normalised_accuracy", "macro_normalised_accuracy"]
     assert (rows[0]["value_a"], rows[0]["value_b"]) == (0.6, 0.8)
-    assert (rows[0]["system_a"], rows[0]["better"]) == ("m", "n")
+    # Of three documents no test can say which is better: p is 1.
+    assert (rows[0]["system_a"], rows[0]["better"], rows[0]["p_holm"]) == ("m", None, 1)
+    assert "not shown" in run(*folders).stdout
+
+
+def test_better_is_named_where_the_test_supports_it(tmp_path):
+    pair = [
+        made(name, [(str(doc), "/a", right) for doc in range(9)]).save(tmp_path / name)
+        for name, right in (("m", 0), ("n", 1))
+    ]
+    rows = json.loads(run(*map(str, pair), "--json").stdout)
+    # Two of the 2 ** 9 swaps are as extreme as all nine right against none.
+    assert [(row["better"], row["p"]) for row in rows] == [("n", 2 / 512)] * 2
+    assert "not shown" not in run(*map(str, pair)).stdout
 
 
 def test_table_names_both_systems_and_flips_are_counted(folders):

@@ -104,7 +104,7 @@ def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp
         page.locator(".widget-dropdown select").nth(1).select_option("exact_accuracy")
         page.locator(".widget-dropdown select").nth(3).select_option("header")
         page.locator("pre", has_text="'header'").wait_for()
-        page.get_by_text("The worst fields of kind header").wait_for()
+        page.get_by_text("A sample of the wrong fields of kind header").wait_for()
         assert "metric='exact_accuracy'" in code.inner_text()
         assert page.locator(".vega-embed svg, .vega-embed canvas").count() > 0
         assert page.get_by_role("cell", name="kind=header").count() == 1

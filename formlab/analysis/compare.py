@@ -74,11 +74,13 @@ def compare(
     -------
     polars.DataFrame
         A row for each pair of systems, metric and slice. `difference` is b less a, with its
-        percentile interval; `better` names the system with the better value, null if equal. `p` is
-        of the paired permutation test; `p_holm` and `p_bh` are adjusted over all slices and pairs
-        of the same metric, those of the whole (``all``, ``fields``) apart. `least_difference` is
-        what this corpus would find with `power`. `n_cases` is the greater of the two systems'
-        counts: claims that no gold asks for are one system's own. `rules` tells of scores of
+        percentile interval; `better` names the system that is shown to do better: `p_holm` is at
+        most 1 - `level`, the interval is clear of 0 and the verdict does not depend on the reading
+        rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are
+        adjusted over all slices and pairs of the same metric, those of the whole (``all``,
+        ``fields``) apart. `least_difference` is what this corpus would find with `power`. `n_cases`
+        is the greater of the two systems' counts: claims that no gold asks for are one system's
+        own. `rules` tells of scores of
         fields that were read under boxes whether the verdict (who is better, by `p_holm` against
         1 - `level`, or that no difference is shown) is the ``same`` under every rule of
         `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends. Null where
@@ -113,7 +115,15 @@ def compare(
     elsewhere = [compared(some) for some in under_other_rules(evaluations)]
     read = pl.col("settings").str.contains("|read=", literal=True)
     rules = agreeing(table, elsewhere, ("metric", "slice", "system_a", "system_b"), level=level)
-    return table.with_columns(pl.when(read).then(rules).alias("rules"))
+    table = table.with_columns(pl.when(read).then(rules).alias("rules"))
+    return table.with_columns(pl.when(_shown(level)).then("better").alias("better"))
+
+
+def _shown(level: float) -> pl.Expr:
+    """Whether the adjusted test, the interval and every reading rule tell two systems apart."""
+    apart = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
+    tested = pl.col("p_holm").fill_nan(None) <= 1 - level
+    return (apart & tested & pl.col("rules").ne_missing(DEPENDS)).fill_null(False)
 
 
 def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:

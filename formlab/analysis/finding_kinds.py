@@ -10,7 +10,14 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.finding import ALPHA, Finding, adjust, keys, origin, p_text
-from formlab.analysis.finding_pairs import OUTCOME, KindPair, asked, compare_kinds, kind_tallies
+from formlab.analysis.finding_pairs import (
+    OUTCOME,
+    KindPair,
+    asked,
+    compare_kinds,
+    kind_tallies,
+    ratios,
+)
 from formlab.analysis.summarise import sliced
 from formlab.tables import Evaluation
 
@@ -116,7 +123,12 @@ def _nothing(
     base = origin(named) if named else {}
     sizes = [len(kind_tallies(one, name, by)) for one, name in looked]
     said = plural(by)
-    if not any(sizes):
+    other = [name for one, name in looked if name in set(one.scores["metric"]) - ratios()]
+    if other:
+        title = _title(other[0])
+        claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {_plain(by)} "
+        claim += "was tested against another"
+    elif not any(sizes):
         claim = f"Nothing was scored by {_plain(by)}, so nothing can be told apart"
     elif max(sizes) == 1:
         claim = f"There is one {_plain(by)} only, so nothing can be told apart"
@@ -150,9 +162,10 @@ def _finding(
     else:
         seen = _would_be_seen(pair, metric, alpha, count)
         claim = (
-            f"No difference between {plural(by)} was shown for {one.system}: the largest, "
-            f"{title} {pair.values[0]:.3f} for {_plain(pair.first)} and {pair.values[1]:.3f} for "
-            f"{_plain(pair.second)}, may be chance ({tested}; {size:.2f} within the {over}{seen})"
+            f"No difference between {plural(by)} was shown for {one.system}: the largest within "
+            f"documents, {title} {pair.values[0]:.3f} for {_plain(pair.first)} and "
+            f"{pair.values[1]:.3f} for {_plain(pair.second)}, may be chance ({tested}; "
+            f"{size:.2f} in the {over}{seen})"
         )
     behind = _behind(one, by, bad) if holds else None
     n_cases = behind.height if behind is not None else 0

@@ -99,6 +99,11 @@ def within_test(
     return difference, error, float(2 * stats.t.sf(away, count - 1)), weights
 
 
+def ratios() -> set[str]:
+    """The metrics that are ratios of counts, which alone can be tested within documents."""
+    return {n for n, e in metrics.METRICS.items() if e.score is ratio or e.score in _AS_RATIO}
+
+
 def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
     """Hits and total of each document, shape (documents, 2), for every value of `by`.
 
@@ -119,7 +124,8 @@ def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
     found = {}
     for row in tallied(dataclasses.replace(evaluation, scores=mine), columns, codes):
         head, _, name = row.labels["slice"].partition("=")
-        if head != by or "&" in name or row.labels["metric"] != metric:
+        # A scorer's slices may be by two columns at once; the name of one value may hold any sign.
+        if head != by or (not columns and "&" in name) or row.labels["metric"] != metric:
             continue
         if weights is not None:
             found[name] = row.parts @ np.array(weights, dtype=float).T

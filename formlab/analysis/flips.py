@@ -20,6 +20,7 @@ from formlab.analysis.compare import (
     evaluation_pairs,
 )
 from formlab.analysis.evaluate import THRESHOLD
+from formlab.analysis.page_text import INSERTED
 from formlab.analysis.paired import Pair, differences
 from formlab.analysis.pairing import KEY, common, fields
 from formlab.analysis.summarise import order, sliced
@@ -63,7 +64,7 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
         `right_b` and `flip`, one of `FLIPS`; `rights_a` and `rights_b`, whether a field is right
         as each other reading rule reads it, null where nothing was read under a box. A claim that
         no gold asks for is wrong, and not to make it is right. Fields that could not be scored for
-        one of the two are left out.
+        one of the two are left out, and so is text inserted into a page, which stands in no field.
 
     Raises
     ------
@@ -77,6 +78,8 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     ground, sides = common([first, second]).evaluations, []
     for one in ground:
         cases = fields(one).filter(pl.col("outcome") != "unscored")
+        # Its place in one system's text is not its place in the other's, so none could agree.
+        cases = cases.filter(pl.col("kind").ne_missing(INSERTED))
         good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
         cases = cases.with_columns(good.fill_null(False).alias("right"))
         rung = "normalised" if right == "outcome" else right

@@ -19,6 +19,7 @@ from formlab.charts.cross import (
     level_cards,
     level_figures,
     level_points,
+    not_scored,
     published_levels,
     rung_lines,
 )
@@ -43,7 +44,7 @@ from formlab.charts.facts import (
 )
 from formlab.charts.few_shot import few_shot_chart, published_curves
 from formlab.charts.flips import compare_cards, flip_bars, flip_caption, flip_table
-from formlab.charts.following import answer_bars, answer_counts, answer_table
+from formlab.charts.following import answer_bars, answer_counts, answer_figures, answer_table
 from formlab.charts.form_faults import click_value_figures, fault_figures, miss_figures
 from formlab.charts.form_filling import (
     filling_caption,
@@ -57,7 +58,13 @@ from formlab.charts.layout import edit_bars, edit_table, size_caption, size_dots
 from formlab.charts.levels import levels_table
 from formlab.charts.modality import modality_panels
 from formlab.charts.modes import change_bars, changes_caption, changes_table, modes_table
-from formlab.charts.overview import findings_table, overview_cards, runs_table, status_bars
+from formlab.charts.overview import (
+    findings_table,
+    overview_cards,
+    runs_table,
+    status_bars,
+    wrong_table,
+)
 from formlab.charts.pages import (
     each_page_figures,
     page_caption,
@@ -109,21 +116,21 @@ from formlab.charts.words import (
 
 __all__ = [
     "Caption", "Card", "Cards", "Sources", "Table", "accuracy_caption", "accuracy_dots",
-    "accuracy_table", "agreement_figures", "answer_bars", "answer_counts", "answer_table",
-    "can_say_table", "caption", "cause_bars", "cause_table", "change_bars", "changes_caption",
-    "changes_table", "cited", "click_value_figures", "compare_cards", "compared_table",
-    "comparison_table", "curve_caption", "curve_lines", "difference_caption", "difference_dots",
-    "difficulty_caption", "difficulty_dots", "each_page_figures", "each_with_and_without",
-    "edit_bars", "edit_table", "edit_trees", "entity_caption", "entity_cards", "entity_dots",
-    "fact_cards", "fault_figures", "few_shot_caption", "few_shot_chart", "filling_caption",
-    "filling_cards", "filling_dots", "filling_table", "findings_table", "flip_bars",
-    "flip_caption", "flip_table", "gap_caption", "gap_dots", "general_and_facts",
-    "headline_table", "judge_figures", "judge_tables", "ladder_lines", "leaderboard",
-    "left_out_table", "level_cards", "level_figures", "level_points", "levels_table",
-    "metric_agreement", "miss_figures", "modality_panels", "modes_table", "notes_table",
-    "overview_cards", "page_caption", "page_dots", "page_error_bars", "page_figures",
-    "page_table", "pages_table", "pairing_table", "power_dots", "proposals_caption",
-    "proposals_table", "published", "published_caption", "published_curves",
+    "accuracy_table", "agreement_figures", "answer_bars", "answer_counts", "answer_figures",
+    "answer_table", "can_say_table", "caption", "cause_bars", "cause_table", "change_bars",
+    "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
+    "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
+    "difference_dots", "difficulty_caption", "difficulty_dots", "each_page_figures",
+    "each_with_and_without", "edit_bars", "edit_table", "edit_trees", "entity_caption",
+    "entity_cards", "entity_dots", "fact_cards", "fault_figures", "few_shot_caption",
+    "few_shot_chart", "filling_caption", "filling_cards", "filling_dots", "filling_table",
+    "findings_table", "flip_bars", "flip_caption", "flip_table", "gap_caption", "gap_dots",
+    "general_and_facts", "headline_table", "judge_figures", "judge_tables", "ladder_lines",
+    "leaderboard", "left_out_table", "level_cards", "level_figures", "level_points",
+    "levels_table", "metric_agreement", "miss_figures", "modality_panels", "modes_table",
+    "not_scored", "notes_table", "overview_cards", "page_caption", "page_dots", "page_error_bars",
+    "page_figures", "page_table", "pages_table", "pairing_table", "power_dots",
+    "proposals_caption", "proposals_table", "published", "published_caption", "published_curves",
     "published_curves_caption", "published_dots", "published_levels", "published_scores_table",
     "rank_slopes", "reading_cards", "relation_caption", "relation_cards", "relation_dots",
     "relation_figures", "relation_heatmap", "relation_pairs", "review_cards", "ruler_note",
@@ -131,7 +138,7 @@ __all__ = [
     "slice_caption", "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks",
     "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
     "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
-    "theme", "with_and_without", "worst_caption",
+    "theme", "with_and_without", "worst_caption", "wrong_table",
 ]  # fmt: skip
 
 theme.enable()

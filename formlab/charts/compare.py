@@ -28,8 +28,8 @@ def difference_dots(
     """One dot and interval per slice: by how much the second system differs from the first.
 
     Dots of one pair have the colour of the system that does better where the paired test, adjusted
-    over the slices, and the interval both say so, and no colour elsewhere; of several, each pair
-    has its own. They are hollow where that is not so.
+    over the slices, and the interval both say so whatever the reading rule, and no colour
+    elsewhere; of several, each pair has its own. They are hollow where that is not so.
 
     Parameters
     ----------
@@ -80,15 +80,10 @@ def _shown(comparison: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
     return shown.with_columns(
         pl.col("slice").str.strip_prefix(f"{by}=").replace(names).alias("label"),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
-        pl.when(_holds()).then("better").fill_null(_UNSURE).alias("better"),
-        pl.when(_holds()).then(pl.lit(_SURE)).otherwise(pl.lit(_UNSURE)).alias("sure"),
-    )
-
-
-def _holds() -> pl.Expr:
-    """Whether the test, adjusted, and the interval both tell the two systems apart."""
-    apart = (pl.col("ci_low") > 0) | (pl.col("ci_high") < 0)
-    return ((pl.col("p_holm") <= ALPHA) & pl.col("ci_low").is_not_nan() & apart).fill_null(False)
+        pl.col("better").fill_null(_UNSURE),
+        pl.when(pl.col("better").is_null()).then(pl.lit(_UNSURE)).otherwise(pl.lit(_SURE))
+        .alias("sure"),
+    )  # fmt: skip
 
 
 def _by_system(shown: pl.DataFrame) -> dict[str, str]:
@@ -182,7 +177,9 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
     """What each system is: its settings, its documents, and how many fields it was scored on."""
     rows = []
     for one in evaluations:
-        fields = one.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+        fields = one.cases.filter(
+            pl.col("path").is_not_null(), pl.col("gold").is_not_null(), pl.col("task") != "layout"
+        )
         settings = one.settings.get("system") or {}
         rows.append({
             "system": one.system,
@@ -194,27 +191,29 @@ def systems_table(evaluations: Sequence[Evaluation]) -> Table:
     return Table(pl.DataFrame(rows))
 
 
-def left_out_table(notes: Mapping[str, int]) -> Table | Caption:
-    """What not every system was scored on, with counts: nothing is left out silently."""
+def left_out_table(notes: Mapping[str, int]) -> list[Table | Caption]:
+    """What not every system was scored on, with counts, under its caption; one line if nothing."""
     if not notes:
-        return Caption("Nothing: every system was scored on the same.", label="Note")
+        said = "Nothing was left out of the comparison: every system was scored on the same."
+        return [Caption(said, label="Note")]
     rows = [{"what": name, "count": count} for name, count in notes.items()]
-    return Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
+    table = Table(pl.DataFrame(rows, schema={"what": pl.String, "count": pl.Int64}))
+    return [Caption("What was left out of the comparison.", label="Table"), table]
 
 
 def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    The system that does better is named only where the test, adjusted over all rows of the table,
-    and the interval say so. With `part`, such as ``fields`` or ``kind=``, only slices that begin
-    so.
+    The system that does better is named only where `comparison` names one and the test, adjusted
+    over all rows of the table, says so. With `part`, such as ``fields`` or ``kind=``, only slices
+    that begin so.
     """
     rows = comparison.filter(pl.col("slice").str.starts_with(part))
     if not rows.height:
         return Caption("Nothing to show: no such score of both systems.", label="Note")
     # So many metrics are so many chances that one of them looks different.
     sure = pl.Series(adjust(rows["p"].to_list())) <= ALPHA
-    rows = rows.with_columns(pl.when(_holds() & sure).then("better").alias("better"))
+    rows = rows.with_columns(pl.when(sure).then("better").alias("better"))
     titles = {
         "system_a": "first system", "system_b": "second system", "value_a": "first",
         "value_b": "second", "ci_low": "low", "ci_high": "high", "p_holm": "p, Holm",

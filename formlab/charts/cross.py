@@ -152,6 +152,8 @@ def level_figures(
 ) -> list[alt.LayerChart | Caption]:
     """A caption and a chart for each panel of a level, then what published figures are not there.
 
+    Nothing where nothing was scored for the level: `not_scored` says so of all levels in a line.
+
     Parameters
     ----------
     points
@@ -163,9 +165,19 @@ def level_figures(
     for panel in _panels(points, level):
         shown += [_panel_caption(panel), level_dots(panel)]
     if not shown:
-        shown.append(Caption(f"Nothing was scored for {level} in these evaluations.", label="Note"))
+        return []
     rest = left_out(points, printed, level=level)
     return [*shown, rest] if rest else shown
+
+
+def not_scored(points: pl.DataFrame) -> Caption | None:
+    """The levels of which nothing was scored, in one line; None if there are none."""
+    have = set(points.filter(pl.col("kind") == OWN)["level"])
+    left = [level for level in LEVELS if level not in have]
+    if not left:
+        return None
+    say = f"Not scored in these evaluations: {', '.join(left)}"
+    return Caption(f"{say}; published figures for these levels are left out.", label="Note")
 
 
 def _panels(points: pl.DataFrame, level: str) -> list[pl.DataFrame]:
@@ -268,7 +280,7 @@ def level_cards(heads: pl.DataFrame) -> Cards:
     key = ["level", "benchmark", "split", "system"]
     firsts = heads.unique(key, keep="first", maintain_order=True)
     cards = [
-        Card(f"{row['level']}: {_said(row['metric'])}", row["value"], _who(row))
+        Card(f"{row['level']}, {_said(row['metric'])}: {_who(row)}", row["value"], span(row))
         for row in firsts.to_dicts()
     ]
     scored = [level for level in LEVELS if level in set(heads["level"])]
@@ -281,7 +293,7 @@ def level_cards(heads: pl.DataFrame) -> Cards:
 
 
 def _who(row: dict[str, Any]) -> str:
-    return f"{row['system']} on {row['benchmark']}:{row['split']}, {span(row)}"
+    return f"{row['system']} on {row['benchmark']}:{row['split']}"
 
 
 def headline_table(heads: pl.DataFrame) -> Table:

@@ -46,7 +46,7 @@ def compare_cards(matrix: pl.DataFrame, verdicts: Sequence[Finding] = ()) -> Car
         Card("difference", signed(row["difference"]), f"95 % interval {gain}" if known else note),
         Card(f"only {a} is right", row["only_a"], note),
         Card(f"only {b} is right", row["only_b"], note),
-        Card("smallest difference found", row["least_difference"], "in four of five such samples"),
+        Card("detectable difference", row["least_difference"], "in four of five such samples"),
     ]
     return Cards(cards, finding=finding or _counted(row))
 
@@ -103,6 +103,7 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
     )
     fills = (_BOTH[0], *theme.system_colours(alone).values(), _BOTH[1])
     label = pl.col("slice").str.strip_prefix(f"{by}=").replace({"all": "all fields"})
+    label = label.str.replace_all("_", " ") if by.startswith("cause_") else label
     label = pl.format("{}  (n = {})", label, "n_cases")
     label = label if len(pairs) == 1 else pl.format("{} | {}: {}", "system_a", "system_b", label)
     shown = shown.with_columns(label.alias("label"))

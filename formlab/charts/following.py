@@ -68,6 +68,16 @@ def answer_table(evaluations: Evaluation | Sequence[Evaluation]) -> Table | Capt
     return Table(rows, titles={"usable": "usable share"})
 
 
+def answer_figures(
+    evaluations: Evaluation | Sequence[Evaluation],
+) -> list[Caption | alt.Chart | Table]:
+    """Bars and table of the answers under one caption; one line where no model was asked."""
+    if not answer_counts(evaluations).height:
+        return [Caption(_NOTHING, label="Note")]
+    say = "Answers of models by what became of them."
+    return [Caption(say), answer_bars(evaluations), answer_table(evaluations)]
+
+
 def answer_bars(evaluations: Evaluation | Sequence[Evaluation]) -> alt.Chart | Caption:
     """One bar for each system and task, its parts the statuses of the answers."""
     counts = answer_counts(evaluations)

@@ -12,11 +12,12 @@ import altair as alt
 import polars as pl
 
 from formlab.analysis.finding import Finding, finding_table
+from formlab.analysis.finding_pairs import asked
 from formlab.charts import theme
 from formlab.charts._output import number
 from formlab.charts.compare import p_words
 from formlab.charts.show import Caption, Card, Cards, Table
-from formlab.tables import STATUSES
+from formlab.tables import STATUSES, Evaluation
 
 # What a report is told of the others of its folder: a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
@@ -29,18 +30,14 @@ _CARDS = 6
 def overview_cards(runs: pl.DataFrame, findings: Sequence[Finding]) -> Cards:
     """How much was run, what came of each run, and the finding that is most worth a look.
 
-    Different benchmarks ask for different things: their values are counted and never pooled.
+    Evaluations ask for different things, or for the same twice: nothing is summed over them.
 
     Parameters
     ----------
     runs, findings
         As from `analysis.runs` and `analysis.findings`.
     """
-    total = runs.select(pl.col("documents", "answered", "values", "right").sum()).row(0, named=True)
-    cards = [
-        Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique())),
-        Card("documents", total["documents"], f"{total['answered']:,} with a usable answer"),
-    ]
+    cards = [Card("evaluations", runs.height, _benchmarks(runs["benchmark"].n_unique()))]
     cards += [_run_card(row) for row in runs.head(_CARDS).iter_rows(named=True)]
     return Cards(cards, finding=_first(runs, findings))
 
@@ -51,11 +48,11 @@ def _benchmarks(count: int) -> str:
 
 def _run_card(row: dict[str, Any]) -> Card:
     who = f"{row['system']} on {row['benchmark']}:{row['split']}"
+    answered = f"{row['answered']:,} of {row['documents']:,} documents have a usable answer"
     if row["values"]:
-        counts = f"{row['right']:,} of {row['values']:,} values"
+        counts = f"{row['right']:,} of {row['values']:,} values; {answered}"
         return Card(f"values right: {who}", row["right"] / row["values"], counts)
-    counts = f"mean over pages, n = {row['documents']:,} documents"
-    return Card(f"CER of pages: {who}", row["page_cer"], counts)
+    return Card(f"CER of pages: {who}", row["page_cer"], f"mean over pages; {answered}")
 
 
 def _first(runs: pl.DataFrame, findings: Sequence[Finding]) -> str:
@@ -155,9 +152,45 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     titles = {"effect": "effect (95 % interval)", "n_cases": "values", "n_docs": "documents"}
     titles |= {"p_adjusted": "p, adjusted", "what_to_try": "what to try"}
     note = "Effect: the share of gold values, or the difference. What has no p is a count."
+    if "p_adjusted" in shown.columns:
+        note += " The table's p is adjusted for all tests of this report, that in a sentence for "
+        note += "those of its own group."
     titles = {name: title for name, title in titles.items() if name in shown.columns}
     links = ("report",) if "report" in shown.columns else ()
     return Table(shown, titles=titles, links=links, note=note)
+
+
+def wrong_table(evaluations: Sequence[Evaluation], *, by: str, limit: int = 3) -> Table | Caption:
+    """The values of `by` with the most wrong gold values, a few of each evaluation.
+
+    Parameters
+    ----------
+    evaluations
+        As from `formlab.evaluate`.
+    by
+        A column of *cases*, such as ``kind`` or ``cause``.
+    limit
+        How many of each evaluation at the most.
+    """
+    found = []
+    for one in evaluations:
+        wrong = (pl.col("outcome") != "match").sum().cast(pl.Int64).alias("wrong")
+        counts = asked(one).group_by(by).agg(wrong, pl.len().cast(pl.Int64).alias("values"))
+        named = counts.select(
+            pl.lit(f"{one.system} on {one.benchmark}:{one.split}").alias("where"),
+            pl.col(by).cast(pl.String), "values", "wrong",
+            (pl.col("wrong") / pl.col("wrong").sum()).alias("share"),
+        )  # fmt: skip
+        named = named.filter(pl.col(by).is_not_null(), pl.col("wrong") > 0)
+        found.append(named.sort(-pl.col("wrong"), by).head(limit))
+    if not any(table.height for table in found):
+        return Caption("No value is wrong.", label="Note")
+    table = pl.concat(found)
+    if by == "cause":
+        # Nearly all values that have a cause are wrong: their number says nothing more.
+        table = table.drop("values")
+    shown = table.with_columns(pl.col(by).str.replace_all("_", " "))
+    return Table(shown, titles={"share": "share of all wrong values"}, digits=2)
 
 
 def _page(notebook: str, system: str, names: list[str]) -> str | None:

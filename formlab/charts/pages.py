@@ -46,13 +46,16 @@ def page_error_bars(pages: pl.DataFrame) -> alt.Chart | Caption:
     order = long["doc_id"].unique(maintain_order=True).to_list()
     colours = theme.scale({titles[name]: colour for name, colour in COLOURS.items()})
     rates = "; ".join(f"{name} {rate:.3f}" for name, rate in shown.select("doc_id", "wer").rows())
+    key = alt.Legend(orient="top", columns=2)
     return (
         alt.Chart(long)
         .mark_bar()
         .encode(
             alt.X("rate:Q", title="word errors per word of the gold text", stack="zero"),
-            alt.Y("doc_id:N", title=None, sort=order).axis(labelLimit=160),
-            alt.Color("error:N", title="words", sort=list(titles.values())).scale(colours),
+            alt.Y("doc_id:N", title=None, sort=order).axis(labelLimit=120),
+            alt.Color("error:N", title="words", sort=list(titles.values()), legend=key).scale(
+                colours
+            ),
             alt.Order("rank:Q"),
             tooltip=[
                 alt.Tooltip("doc_id:N", title="page"), alt.Tooltip("error:N", title="words"),
@@ -60,7 +63,10 @@ def page_error_bars(pages: pl.DataFrame) -> alt.Chart | Caption:
                 alt.Tooltip("words:Q", title="gold words"),
             ],
         )
-        .properties(height=alt.Step(20), description=f"Word errors of pages: {rates}")
+        .properties(
+            width=theme.PHONE - 120, height=alt.Step(20),
+            description=f"Word errors of pages: {rates}",
+        )
     )  # fmt: skip
 
 
@@ -76,18 +82,18 @@ def page_table(pages: pl.DataFrame) -> Table | Caption:
 
 
 def page_caption(pages: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
-    """A caption that says over how many pages and gold words."""
+    """A caption that says how many pages are shown, and how many gold words they have."""
     if not pages.height:
         return Caption(f"{say} {_NONE}", label=label)
-    words = int(pages["words"].sum() or 0)
-    return Caption(f"{say} {pages.height:,} pages with {words:,} gold words.", label=label)
+    words, many = int(pages["words"].sum() or 0), "s" * (pages.height != 1)
+    return Caption(f"{say} {pages.height:,} page{many} with {words:,} gold words.", label=label)
 
 
 def page_figures(pages: pl.DataFrame) -> list[Caption | alt.Chart | Table]:
     """Bars and table of the pages, each under its caption; a note where no page was scored."""
     if not pages.height:
         return [Caption(_NONE, label="Note")]
-    say = "Word errors of pages in the order of their word error rate, by what became of the words."
+    say = "Word errors of pages, the highest word error rate first, by what became of the words."
     return [
         page_caption(pages, say=say),
         page_error_bars(pages),
@@ -114,6 +120,6 @@ def each_page_figures(
         # Where no page has a usable text, its status says more than its errors.
         if pages["status"].is_in(USABLE).any():
             of = f"{clean(one.system, limit=80)} on {one.benchmark}:{one.split}"
-            say = f"Word errors of pages in the order of their word error rate, {of}."
+            say = f"Word errors of pages, the highest word error rate first: {of}."
             figures += [page_caption(pages, say=say), page_error_bars(pages)]
     return figures or [Caption(_NONE, label="Note")]

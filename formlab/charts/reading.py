@@ -57,7 +57,9 @@ def worst_caption(cases: pl.DataFrame, shown: pl.DataFrame) -> Caption:
         f"{(cause or 'no cause named').replace('_', ' ')} {held.get(cause, 0)} of {count:,}"
         for cause, count in counts.iter_rows()
     )
+    stray = (wrong["outcome"] == "match").any()
+    fields = "fields that are wrong or out of order" if stray else "wrong fields"
     return Caption(
-        f"A sample of {shown.height:,} of {wrong.height:,} wrong fields, each cause in proportion "
+        f"A sample of {shown.height:,} of {wrong.height:,} {fields}, each cause in proportion "
         f"and of each the least similar: {said}."
     )

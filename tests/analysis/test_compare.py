@@ -27,7 +27,7 @@ def test_values_and_difference_equal_a_hand_count():
     row = only(compare([made("m", M), made("n", N)]), metric="normalised_accuracy").to_dicts()[0]
     assert (row["value_a"], row["value_b"]) == (3 / 5, 4 / 5)
     assert row["difference"] == pytest.approx(1 / 5)
-    assert (row["better"], row["n_docs"], row["n_cases"]) == ("n", 3, 5)
+    assert (row["better"], row["n_docs"], row["n_cases"]) == (None, 3, 5)
     # Right fields by document are 2 1 0 and 1 2 1. However they are swapped, the sums differ by
     # one of +-1 +-1 +-1: by 1 or 3 fields, never by less than the 1 seen.
     assert row["p"] == 1
@@ -69,10 +69,27 @@ def test_reference_stands_first_in_every_pair():
 
 def test_a_lower_error_rate_is_better():
     swapped = {"metric": pl.lit("cer")}
-    pair = [made("m", M), made("n", N)]
+    pair = [made(name, [(str(d), "/a", r) for d in range(9)]) for name, r in (("m", 0), ("n", 1))]
+    assert only(compare(pair), metric="normalised_accuracy")["better"].item() == "n"
     for one in pair:
         object.__setattr__(one, "scores", one.scores.with_columns(**swapped))
     assert only(compare(pair), metric="cer")["better"].item() == "m"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_better_is_named_where_p_interval_and_rules_agree_and_nowhere_else(seed):
+    generator = np.random.default_rng(seed)
+    pair = [
+        from_matrix(name, generator.uniform(size=(12, 6)) < share)
+        for name, share in (("m", 0.3), ("n", 0.75))
+    ]
+    found = compare(pair, by=["path"]).to_dicts()
+    for row in found:
+        shown = row["p_holm"] <= 0.05 and (row["ci_low"] > 0 or row["ci_high"] < 0)
+        assert row["better"] == (("n" if row["difference"] > 0 else "m") if shown else None)
+    assert {row["better"] for row in found} >= {"n", None}
+    # Without draws there is no interval, and without one nothing is said.
+    assert compare(pair, resamples=0)["better"].null_count() == 2
 
 
 def test_adjusted_p_equals_statsmodels_over_the_slices_and_leaves_the_whole_apart():
@@ -146,7 +163,7 @@ def test_verdict_that_depends_on_the_reading_rule_is_told(readers_of_pages):
     wide, exact, off = readers_of_pages
     found = only(compare([wide, off]), metric="normalised_accuracy").to_dicts()[0]
     # Right on six forms against none: two of the 2 ** 6 swaps are as extreme.
-    assert (found["better"], found["p"]) == ("wide", 2 / 64)
+    assert (found["better"], found["p"]) == (None, 2 / 64)
     # Under ``cut`` the characters stand at 73, 99, 125, 151 and 177: neither is right anywhere.
     assert found["rules"] == "depends"
     same = only(compare([exact, off]), metric="normalised_accuracy").to_dicts()[0]

@@ -1,9 +1,12 @@
 """One system on two kinds of field: the test by documents, and what may be said after it."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
+from formlab import analysis
 from formlab.analysis.finding_kinds import kinds
 from tests.analysis.made_pairs import made
 
@@ -98,3 +101,15 @@ def test_what_would_have_been_seen_is_never_less_than_what_was_and_not_shown():
         if "would have been seen" in found.claim:
             least = float(found.claim.split("about ")[1].split(" would")[0])
             assert found.effect <= least + 0.005
+
+
+def test_metric_that_is_no_ratio_is_said_to_be_untested_and_not_unscored():
+    sample = analysis.open_evaluation()
+    said = analysis.kinds(sample, metric="bleu").claim
+    assert said == "BLEU is not a ratio of counts, so no kind was tested against another"
+    pages = dataclasses.replace(sample, scores=sample.scores.filter(pl.col("path").is_null()))
+    said = analysis.kinds(pages, metric="cer").claim
+    assert said == "Nothing was scored by kind, so nothing can be told apart"
+    amp = sample.cases.with_columns(kind=pl.col("kind") + " & more")
+    named = dataclasses.replace(sample, cases=amp)
+    assert "header & more" in analysis.kinds(named, metric="cer").claim

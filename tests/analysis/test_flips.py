@@ -42,6 +42,16 @@ def test_the_same_false_claim_is_one_field_that_both_get_wrong():
     assert table["flip"].to_list() == ["both wrong"]
 
 
+def test_text_inserted_into_a_page_is_no_field_that_one_system_gets_right():
+    text = {"kind": "inserted", "gold": None, "pred": "?", "outcome": "spurious"}
+    # The same words, at other places of the two texts.
+    table = flips(
+        made("m", [*M, ("3", "/inserted/4", 0, text)]),
+        made("n", [*N, ("3", "/inserted/7", 0, text)]),
+    )
+    assert table["path"].unique().sort().to_list() == ["/a", "/b"]
+
+
 def test_right_may_be_a_rung_of_the_ladder():
     rows = [("1", "/a", 1, {"exact": False})]
     table = flips(made("m", rows), made("n", rows), right="exact")

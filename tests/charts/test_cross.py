@@ -107,8 +107,12 @@ def test_page_text_alone_has_content_and_a_level_without_a_score_is_a_note():
     caption, chart = figures("reading", own("cer", "all", 0.25, "funsd"))[:2]
     assert "Character error rate (CER), over characters of whole pages" in caption.text
     assert "x on funsd:s 0.250 (measured here)" in chart.to_dict()["description"]
-    note = figures("acting", own("cer", "all", 0.25, "funsd"))[0]
-    assert note.text == "Nothing was scored for acting in these evaluations."
+    assert figures("acting", own("cer", "all", 0.25, "funsd")) == []
+    heads = headlines(tables.table("summary", [own("cer", "all", 0.25, "funsd")]))
+    assert charts.not_scored(charts.level_points(heads, charts.published_levels())).text == (
+        "Not scored in these evaluations: locating, structuring, relating, acting; published "
+        "figures for these levels are left out."
+    )
 
 
 def test_cards_name_values_with_their_metric_and_rank_no_level():
@@ -117,7 +121,8 @@ def test_cards_name_values_with_their_metric_and_rank_no_level():
     heads = headlines(tables.table("summary", rows))
     cards = charts.level_cards(heads)
     assert [(card.label, card.value) for card in cards.cards] == [
-        ("reading: character error rate (CER)", 0.2), ("structuring: tree similarity", 0.25),
+        ("reading, character error rate (CER): x on funsd:s", 0.2),
+        ("structuring, tree similarity: x on formcraft:s", 0.25),
     ]  # fmt: skip
     assert cards.finding == (
         "Scored here: reading, structuring; not scored: locating, relating, acting. "

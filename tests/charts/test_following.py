@@ -46,6 +46,8 @@ def test_the_table_has_a_column_for_each_status_that_occurs(evaluation):
     )
     assert row["usable"] == pytest.approx(3 / 8)
     assert "missing" not in row
+    figure, _, table = charts.answer_figures(evaluation)
+    assert (figure.label, table.frame.height) == ("Figure", 1)
 
 
 def test_bars_have_the_shares_and_say_them_in_words(evaluation):
@@ -74,6 +76,7 @@ def test_where_no_model_was_asked_a_note_says_so(evaluation):
     assert not charts.answer_counts(silent).height
     assert "No model was asked" in str(charts.answer_table(silent))
     assert "No model was asked" in str(charts.answer_bars(silent))
+    assert [part.label for part in charts.answer_figures(silent)] == ["Note"]
 
 
 def test_one_system_on_two_benchmarks_has_a_bar_for_each(evaluation):

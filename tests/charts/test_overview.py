@@ -1,9 +1,10 @@
+import dataclasses
 import json
 
 import polars as pl
 import pytest
 
-from formlab import charts
+from formlab import charts, tables
 from formlab.analysis import Finding
 from formlab.analysis.overview import RUNS
 from formlab.charts import theme
@@ -27,15 +28,16 @@ def findings():
 
 def test_cards_count_each_run_alone_and_say_the_first_finding(runs, findings):
     cards = charts.overview_cards(runs, findings)
-    assert [card.value for card in cards.cards] == [1, 4, 0.75]
-    assert cards.cards[2].label == "values right: ocr on funsd:test"
+    assert [card.value for card in cards.cards] == [1, 0.75]
+    assert cards.cards[1].label == "values right: ocr on funsd:test"
+    assert cards.cards[1].note == "6 of 8 values; 3 of 4 documents have a usable answer"
     assert cards.finding == "ocr on funsd:test: <b>half</b> is lost."
 
 
-def test_values_of_different_benchmarks_are_never_pooled(runs):
+def test_nothing_is_summed_over_evaluations(runs):
     other = runs.with_columns(benchmark=pl.lit("vrdu"), right=pl.lit(0, pl.Int64))
     cards = charts.overview_cards(pl.concat([runs, other]), []).cards
-    assert [card.value for card in cards] == [2, 8, 0.75, 0.0]
+    assert [card.value for card in cards] == [2, 0.75, 0.0]
 
 
 def test_nothing_was_lost_is_said_only_where_nothing_was(runs):
@@ -48,7 +50,7 @@ def test_nothing_was_lost_is_said_only_where_nothing_was(runs):
     )
     said = charts.overview_cards(pages, [])
     assert said.finding == "No value was lost, and every page has a CER below 0.5."
-    assert said.cards[2].label == "CER of pages: ocr on funsd:test"
+    assert said.cards[1].label == "CER of pages: ocr on funsd:test"
     assert charts.overview_cards(runs.clear(), []).finding == "Nothing was scored."
 
 
@@ -87,3 +89,24 @@ def test_bars_are_shares_of_each_evaluation_in_the_order_of_statuses():
 
 def test_runs_are_shown_with_dashes_for_what_is_not_told(runs):
     assert "–" in str(charts.runs_table(runs))
+
+
+def test_wrong_values_are_counted_by_cause_and_by_kind():
+    first = {"task": "text", "doc_id": "1", "gold": "x", "outcome": "mismatch"} | KEY
+    rows = [
+        first | {"path": f"/{n}", "kind": kind, "cause": cause}
+        for n, (kind, cause) in enumerate((
+            ("date", "wrong_row"), ("date", "digit"), ("name", "digit"), ("name", "lookalike"),
+        ))
+    ]  # fmt: skip
+    rows += [first | {"path": f"/{n}", "kind": "name", "outcome": "match"} for n in (8, 9)]
+    empty = {name: tables.table(name, []) for name in ("documents", "scores")}
+    one = tables.Evaluation(cases=tables.table("cases", rows), **empty, **KEY)
+    by_cause = charts.wrong_table([one], by="cause", limit=2).frame
+    assert by_cause.select("cause", "wrong", "share").rows() == [
+        ("digit", 2, 0.5), ("lookalike", 1, 0.25),
+    ]  # fmt: skip
+    by_kind = charts.wrong_table([one], by="kind").frame
+    assert by_kind.drop("where").rows() == [("date", 2, 2, 0.5), ("name", 4, 2, 0.5)]
+    right = dataclasses.replace(one, cases=one.cases.filter(outcome="match"))
+    assert charts.wrong_table([right], by="kind").text == "No value is wrong."

@@ -17,7 +17,7 @@ def test_bars_draw_each_part_and_the_table_its_fields():
     drawn = {row["error"]: row["rate"] for row in data}
     assert drawn == {"omitted": 0.2, "inserted": 0.0, "substituted": 0.0, "out of order": 0.1}
     assert charts.page_table(PAGE).frame["missed"].to_list() == [1]
-    assert "1 pages with 10 gold words" in parts[0].text
+    assert "1 page with 10 gold words" in parts[0].text
 
 
 def test_without_pages_there_is_one_line():

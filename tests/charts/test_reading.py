@@ -27,6 +27,10 @@ def test_caption_counts_what_is_shown_by_cause():
     said = charts.worst_caption(cases, cases.head(2)).text
     assert "2 of 3 wrong fields" in said
     assert "missed 1 of 2; digit 1 of 1" in said
+    stray = KEY | {"path": "/9", "outcome": "match", "cause": "wrong_order"}
+    cases = tables.table("cases", [*rows, stray])
+    said = charts.worst_caption(cases, cases.head(2)).text
+    assert "2 of 4 fields that are wrong or out of order" in said
     assert charts.worst_caption(cases.clear(), cases.clear()) == Caption(
         "No field is wrong.", label="Note"
     )

@@ -118,8 +118,8 @@ and a second where two fit, before looking at the classifier's.
 Of the four wrong ones two were lines whose words formlab itself had given to a key field in the
 same box, one a date where the gold is blank and one a percent sign read as a digit. Of the thirty
 the wrong one is a date with a mark too many whose last digit is lost. Where the gold's digits are
-at fault the texts alone say `digit`. In nine of ten `space` drawn from FUNSD the gold has spaces that
-the page has not. The thirty are other errors of the same documents as the forty.
+at fault the texts alone say `digit`. In nine of ten `space` drawn from FUNSD the gold has spaces
+that the page has not. The thirty are other errors of the same documents as the forty.
 """
 
 

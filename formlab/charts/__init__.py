@@ -82,6 +82,7 @@ from formlab.charts.relations import (
     relation_figures,
     relation_heatmap,
     relation_pairs,
+    strictness_figures,
 )
 from formlab.charts.ruler import difficulty_caption, difficulty_dots, ruler_note
 from formlab.charts.scores import cause_bars, cause_table, ladder_lines, slice_dots
@@ -129,9 +130,9 @@ __all__ = [
     "relation_figures", "relation_heatmap", "relation_pairs", "review_cards", "ruler_note",
     "rung_lines", "runs_table", "scores_by", "scores_table", "size_caption", "size_dots",
     "slice_caption", "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks",
-    "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
-    "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
-    "theme", "with_and_without", "worst_caption",
+    "slice_table", "status_bars", "status_table", "strictness_figures", "structure_bars",
+    "structure_cards", "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2",
+    "text_and_facts", "theme", "with_and_without", "worst_caption",
 ]  # fmt: skip
 
 theme.enable()

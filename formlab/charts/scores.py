@@ -62,7 +62,7 @@ def slice_dots(summary: pl.DataFrame, *, metric: str, by: str) -> alt.LayerChart
 
 
 def _counts(base: alt.Chart, y: alt.Y) -> alt.Chart:
-    label = base.transform_calculate(n="'n = ' + format(datum.n_cases, ',')")
+    label = base.transform_calculate(n="'n = ' + format(datum.n_cases - datum.n_undefined, ',')")
     label = label.mark_text(align="left", dx=8, fontSize=11, color=theme.NEUTRAL)
     return label.encode(x=alt.value("width"), y=y, text="n:N")
 

@@ -28,5 +28,5 @@ def test_caption_counts_what_is_shown_by_cause():
     assert "2 of 3 wrong fields" in said
     assert "missed 1 of 2; digit 1 of 1" in said
     assert charts.worst_caption(cases.clear(), cases.clear()) == Caption(
-        "No field is wrong.", label="Note"
+        "None of the fields is wrong.", label="Note"
     )

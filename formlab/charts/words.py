@@ -208,13 +208,22 @@ def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
 
 def span(row: dict) -> str:
     """The interval and counts of one row of a summary, in words."""
-    # Of a mean over documents, documents are undefined and not cases.
-    lost = 0 if metrics.is_mean(row.get("metric", "")) else row.get("n_undefined") or 0
-    count = row["n_cases"] - lost
+    count = _counted(row)
     counts = f"n = {count:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     if math.isnan(row["ci_low"]):
         return counts
     return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
+
+
+def _counted(row: dict) -> int:
+    """The cases that a ratio is taken over: those whose own value is defined.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+    """
+    name = row.get("metric")
+    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
 
 
 def _number(value: float) -> str:

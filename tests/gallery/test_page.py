@@ -150,6 +150,13 @@ def test_least_similar_cases_come_first_if_asked(page):
     assert holds(page.locator(".fl-card h4"), expected)
 
 
+def test_causes_stand_on_cards_behind_their_stage(page):
+    page.get_by_label("Cause", exact=True).select_option("digit")
+    assert holds(page.locator(".fl-card").first, "characters: digit")
+    count = tables.only(CASES, cause="digit").height
+    assert options(page, "Stage") == {"all": count, "characters": count}
+
+
 def test_paging_reaches_every_case(page):
     seen = []
     for number in range(6):

@@ -208,17 +208,22 @@ def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
 
 def span(row: dict) -> str:
     """The interval and counts of one row of a summary, in words."""
-    count = _counted(row)
+    count = counted(row)
     counts = f"n = {count:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     if math.isnan(row["ci_low"]):
         return counts
     return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
 
 
-def _counted(row: dict) -> int:
+def counted(row: dict) -> int:
     """The cases that a ratio is taken over: those whose own value is defined.
 
     Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
     """
     name = row.get("metric")
     if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:

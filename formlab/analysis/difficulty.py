@@ -124,9 +124,9 @@ def by_difficulty(
     Returns
     -------
     polars.DataFrame
-        `run`, `group`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases`, and for each group the
-        `forms` it holds and the range of their `fields` and `types` in words; `settings`. Groups
-        without a form are left out.
+        `run`, `group`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases` that have a value, and
+        for each group the `forms` it holds and the range of their `fields` and `types` in words;
+        `settings`. Groups without a form are left out.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _one(
     return summary.filter(pl.col("metric") == metric).select(
         pl.col("slice").cast(pl.Int64).alias("group"), "value",
         *(pl.when(alone).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
-        "n_docs", "n_cases", "settings",
+        "n_docs", pl.col("n_cases") - pl.col("n_undefined"), "settings",
     ).sort("group")  # fmt: skip
 
 

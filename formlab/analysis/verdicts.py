@@ -49,11 +49,12 @@ def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.Da
         system that gave it; `systems`, those that did; `n_agree` of `n_systems`; and `shared`,
         whether the document stands in several splits. Predictions are the same if they are after
         `text.normalise`. One that differs from the label in form alone, or that is empty, says
-        nothing against it.
+        nothing against it, nor does one that depends on formlab's own reading rule.
     """
     asked = pl.concat([_asked(one) for one in evaluations])
     counts = asked.group_by(_THING).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
     against = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
+    against &= pl.col("cause").ne_missing("reader")
     wrong = asked.filter(against & (pl.col("pred").fill_null("").str.strip_chars() != ""))
     wrong = wrong.with_columns(
         answer=pl.Series([text.normalise(p, LADDER_STEPS) for p in wrong["pred"]], dtype=pl.String)

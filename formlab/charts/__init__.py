@@ -89,6 +89,7 @@ from formlab.charts.relations import (
     relation_figures,
     relation_heatmap,
     relation_pairs,
+    strictness_figures,
 )
 from formlab.charts.ruler import difficulty_caption, difficulty_dots, ruler_note
 from formlab.charts.scores import cause_bars, cause_table, ladder_lines, slice_dots
@@ -128,17 +129,18 @@ __all__ = [
     "general_and_facts", "headline_table", "judge_figures", "judge_tables", "ladder_lines",
     "leaderboard", "left_out_table", "level_cards", "level_figures", "level_points",
     "levels_table", "metric_agreement", "miss_figures", "modality_panels", "modes_table",
-    "not_scored", "notes_table", "overview_cards", "page_caption", "page_dots", "page_error_bars",
-    "page_figures", "page_table", "pages_table", "pairing_table", "power_dots",
-    "proposals_caption", "proposals_table", "published", "published_caption", "published_curves",
-    "published_curves_caption", "published_dots", "published_levels", "published_scores_table",
-    "rank_slopes", "reading_cards", "relation_caption", "relation_cards", "relation_dots",
-    "relation_figures", "relation_heatmap", "relation_pairs", "review_cards", "ruler_note",
-    "rung_lines", "runs_table", "scores_by", "scores_table", "size_caption", "size_dots",
-    "slice_caption", "slice_cards", "slice_dots", "slice_figure", "slice_figures", "slice_ranks",
-    "slice_table", "status_bars", "status_table", "structure_bars", "structure_cards",
-    "surface_2d", "surface_3d", "surface_caption", "systems_table", "table_2", "text_and_facts",
-    "theme", "with_and_without", "worst_caption", "wrong_table",
+    "not_scored", "notes_table", "overview_cards", "page_caption", "page_dots",
+    "page_error_bars", "page_figures", "page_table", "pages_table", "pairing_table",
+    "power_dots", "proposals_caption", "proposals_table", "published", "published_caption",
+    "published_curves", "published_curves_caption", "published_dots", "published_levels",
+    "published_scores_table", "rank_slopes", "reading_cards", "relation_caption",
+    "relation_cards", "relation_dots", "relation_figures", "relation_heatmap", "relation_pairs",
+    "review_cards", "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table",
+    "size_caption", "size_dots", "slice_caption", "slice_cards", "slice_dots", "slice_figure",
+    "slice_figures", "slice_ranks", "slice_table", "status_bars", "status_table",
+    "strictness_figures", "structure_bars", "structure_cards", "surface_2d", "surface_3d",
+    "surface_caption", "systems_table", "table_2", "text_and_facts", "theme", "with_and_without",
+    "worst_caption", "wrong_table",
 ]  # fmt: skip
 
 theme.enable()

@@ -10,7 +10,7 @@ from formlab.analysis.finding import Finding
 from formlab.charts import theme
 from formlab.charts.ranks import GENERAL, NOTHING, upto_one
 from formlab.charts.show import Caption, Card, Cards, Table
-from formlab.charts.words import sentences
+from formlab.charts.words import sentences, span
 
 # Each metric as the legend names it: by what it divides.
 DIVIDED = {
@@ -38,7 +38,7 @@ def fact_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
         ("all", "structure_score", "structure, of 2"),
     )
     cards = [
-        Card(title, row["value"], _span(row))
+        Card(title, row["value"], span(row))
         for place, metric, title in wanted
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
     ]
@@ -57,12 +57,6 @@ def _finding(summary: pl.DataFrame) -> str:
     if text.height and text["value"].is_finite().all():
         said += f"; the text of its pages has a ROUGE-1 of {text['value'][0]:.3f}"
     return said
-
-
-def _span(row: dict) -> str:
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} pages"
-    known = row["ci_low"] == row["ci_low"]
-    return f"{row['ci_low']:.3f} to {row['ci_high']:.3f}, {counts}" if known else counts
 
 
 def accuracy_dots(summary: pl.DataFrame) -> alt.LayerChart | Caption:

@@ -7,6 +7,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import Finding
+from formlab.analysis.worst import wrong_fields
 from formlab.charts import theme
 from formlab.charts._output import clean, known
 from formlab.charts.published import OWN, PUBLISHED, citation, marked, own_label
@@ -24,7 +25,9 @@ _SIDES = {"click": "click", "value": "value (found anywhere)"}
 NOTHING = "Nothing to show: no field of a form was scored."
 
 
-def filling_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
+def filling_cards(
+    summary: pl.DataFrame, finding: Finding | None = None, *, cases: pl.DataFrame | None = None
+) -> Cards:
     """The report in short: clicks, values by three rules, descriptions, forms without a fault.
 
     Parameters
@@ -33,6 +36,8 @@ def filling_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Card
         As from `formlab.summarise`.
     finding
         What can be said of its kinds of field, as from `analysis.kinds`.
+    cases
+        Of the evaluation, to say how many forms the wrong fields stand in.
     """
     wanted = (
         ("fields", "click_accuracy", "clicks on the right element"),
@@ -48,7 +53,18 @@ def filling_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Card
         for row in tables.only(summary, slice=place, metric=metric).to_dicts()
         if row["value"] == row["value"]
     ]
-    return Cards(cards, finding=sentences(_finding(summary), finding))
+    return Cards(cards, finding=sentences(_finding(summary), _forms(cases), finding))
+
+
+def _forms(cases: pl.DataFrame | None) -> str:
+    """How many wrong fields there are, and in how many forms."""
+    wrong = None if cases is None else wrong_fields(cases)
+    if wrong is None or not wrong.height:
+        return ""
+    forms = wrong["doc_id"].n_unique()
+    where = f"{forms:,} forms" if forms > 1 else f"one form, {clean(wrong['doc_id'][0], limit=60)}"
+    verb = "fields stand" if wrong.height > 1 else "field stands"
+    return f"{wrong.height:,} wrong {verb} in {where}"
 
 
 def _finding(summary: pl.DataFrame) -> str:

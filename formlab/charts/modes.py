@@ -19,6 +19,7 @@ EFFECTS = {
     MORE: theme.OUTCOME_COLOURS["match"], LESS: theme.OUTCOME_COLOURS["mismatch"],
     ELSE: theme.NEUTRAL,
 }  # fmt: skip
+_NONE = Caption("No entity earns another score in the other mode.", label="Note")
 
 
 def change_bars(changes: pl.DataFrame) -> alt.Chart | Caption:
@@ -30,7 +31,7 @@ def change_bars(changes: pl.DataFrame) -> alt.Chart | Caption:
         As from `formlab.analysis.changed_entities`.
     """
     if not changes.height:
-        return Caption("No entity earns another score in the other mode.", label="Note")
+        return _NONE
     more = pl.col("fixed") > pl.col("official")
     effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
     counts = changes.with_columns(effect.alias("effect"))
@@ -77,7 +78,7 @@ def modes_table(compared: pl.DataFrame) -> Table:
     return Table(shown.drop("split", "settings"), titles=titles, note=note)
 
 
-def changes_table(changes: pl.DataFrame, *, each: int = 3) -> Table:
+def changes_table(changes: pl.DataFrame, *, each: int = 3) -> Table | Caption:
     """Examples of entities that earn another score in the other mode, some of each reason.
 
     Parameters
@@ -87,6 +88,8 @@ def changes_table(changes: pl.DataFrame, *, each: int = 3) -> Table:
     each
         At most so many of each reason.
     """
+    if not changes.height:
+        return _NONE
     order = changes.group_by("reason").len().sort("len", "reason", descending=[True, False])
     some = changes.group_by("reason", maintain_order=True).head(each)
     some = order.select("reason").join(some, on="reason", how="left", maintain_order="left")

@@ -38,7 +38,9 @@ def slice_figure(
     return [caption(summary, metric=metric, say=say), slice_dots(drawn, metric=metric, by=by)]
 
 
-def worst_caption(cases: pl.DataFrame, shown: pl.DataFrame) -> Caption:
+def worst_caption(
+    cases: pl.DataFrame, shown: pl.DataFrame, *, say: str = "", what: str = "fields"
+) -> Caption:
     """How many of the wrong fields a gallery shows, by cause.
 
     Parameters
@@ -47,10 +49,14 @@ def worst_caption(cases: pl.DataFrame, shown: pl.DataFrame) -> Caption:
         What `shown` was chosen from by `formlab.analysis.worst`.
     shown
         The cases in the gallery.
+    say
+        What else is to be seen there.
+    what
+        What the cases are.
     """
     wrong = wrong_fields(cases)
     if not wrong.height:
-        return Caption("No field is wrong.", label="Note")
+        return Caption(f"None of the {what} is wrong.", label="Note")
     counts = wrong["cause"].value_counts().sort("count", "cause", descending=[True, False])
     held = dict(shown["cause"].value_counts().iter_rows())
     said = "; ".join(
@@ -58,8 +64,9 @@ def worst_caption(cases: pl.DataFrame, shown: pl.DataFrame) -> Caption:
         for cause, count in counts.iter_rows()
     )
     stray = (wrong["outcome"] == "match").any()
-    fields = "fields that are wrong or out of order" if stray else "wrong fields"
-    return Caption(
-        f"A sample of {shown.height:,} of {wrong.height:,} {fields}, each cause in proportion "
-        f"and of each the least similar: {said}."
+    found = f"{what} that are wrong or out of order" if stray else f"wrong {what}"
+    text = (
+        f"{say} A sample of {shown.height:,} of {wrong.height:,} {found}, each cause in "
+        f"proportion and of each the least similar: {said}."
     )
+    return Caption(text.strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import altair as alt
@@ -15,6 +14,7 @@ from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.charts import theme
 from formlab.charts._output import clean, number
 from formlab.charts.published import OWN, PUBLISHED, own_label, told_apart
+from formlab.charts.scores import ladder_lines
 from formlab.charts.show import Caption, Card, Cards
 from formlab.charts.words import sentences, span
 
@@ -123,13 +123,30 @@ def relation_figures(summary: pl.DataFrame, cases: pl.DataFrame) -> list[Any]:
         return [Caption(_NONE, label="Note")]
     if (word := _all_alike(whole)) is not None:
         said = f"Every item is {word}, so no kind of relation differs from another."
-        return [dataclasses.replace(relation_caption(summary, say=said), label="Note")]
+        return [Caption(said, label="Note")]
     heat = "Right answers by scope, reference and complexity; a cell without items is empty."
     shown: list[Any] = [relation_caption(summary, say=heat), relation_heatmap(cases)]
     for axis in ("modal", "scope", "reference", "complexity"):
         say = f"Share of right answers by {_AXES.get(axis, axis)}."
         shown += [relation_caption(summary, say=say), relation_dots(summary, by=axis)]
     return shown
+
+
+def strictness_figures(summary: pl.DataFrame) -> list[Any]:
+    """Questions and checks from strict to lenient; one note where every rung has all of them.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    """
+    rungs = [f"{rung}_accuracy" for rung in tables.LADDER]
+    rows = summary.filter(pl.col("slice").str.starts_with("task="), pl.col("metric").is_in(rungs))
+    if rows.height and (rows["value"] == 1.0).all():
+        said = "Every item is right however strictly one judges, exact to fuzzy."
+        return [Caption(said, label="Note")]
+    say = "Questions and checks from strict to lenient; the accuracies above are of typed."
+    return [relation_caption(summary, say=say), ladder_lines(summary, by="task")]
 
 
 def _all_alike(whole: list[tuple[str, dict]]) -> str | None:

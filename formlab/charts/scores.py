@@ -62,7 +62,7 @@ def slice_dots(summary: pl.DataFrame, *, metric: str, by: str) -> alt.LayerChart
 
 
 def _counts(base: alt.Chart, y: alt.Y) -> alt.Chart:
-    label = base.transform_calculate(n="'n = ' + format(datum.n_cases, ',')")
+    label = base.transform_calculate(n="'n = ' + format(datum.n_cases - datum.n_undefined, ',')")
     label = label.mark_text(align="left", dx=8, fontSize=11, color=theme.NEUTRAL)
     return label.encode(x=alt.value("width"), y=y, text="n:N")
 
@@ -118,7 +118,7 @@ def cause_bars(cases: pl.DataFrame, *, by: str = "kind") -> alt.Chart | Caption:
         alt.Chart(counts)
         .mark_bar(stroke="white", strokeWidth=0.7)
         .encode(
-            alt.X("cases:Q", title="fields"),
+            alt.X("cases:Q", title="fields").axis(tickMinStep=1),
             alt.Y("cause:N", title=None, sort=order),
             alt.Color("stage:N", title="stage", sort=stages).scale(
                 theme.scale({stage: theme.STAGE_COLOURS[stage] for stage in stages})
@@ -150,7 +150,7 @@ def cause_table(cases: pl.DataFrame) -> Table | Caption:
     shares = counts.with_columns((pl.col("cases") / pl.col("cases").sum()).alias("share"))
     columns = ("stage", "cause", "cases", "share", "try")
     titles = {"cases": "fields", "try": "what to try"}
-    return Table(shares.select(columns), titles=titles, digits=2)
+    return Table(shares.select(columns), titles=titles)
 
 
 def _counted(cases: pl.DataFrame, *by: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from formlab import metrics
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption
-from formlab.charts.words import span
+from formlab.charts.words import counted, span
 
 # What readers call the columns; any other one is read with its underscores as spaces.
 COLUMNS = {"n_fields": "fields in the form", "n_kinds": "types of field"}
@@ -218,7 +218,10 @@ def surface_caption(table: pl.DataFrame, *, say: str) -> Caption:
 
 
 def _filled(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter(pl.col("value").is_finite())
+    """The cells with a score, `n_cases` being the fields that it is taken over."""
+    cells = table.filter(pl.col("value").is_finite())
+    n_cases = pl.Series([counted(row) for row in cells.iter_rows(named=True)], dtype=pl.Int64)
+    return cells.with_columns(n_cases=n_cases, n_undefined=pl.lit(0))
 
 
 def _sides(table: pl.DataFrame) -> tuple[list[str], list[str]]:

@@ -128,6 +128,7 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
 def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None = None) -> Table:
     """Every metric of one slice: pooled value, mean over documents, interval and counts.
 
+    Of them fields that depend on the reading rule and ambiguous dates only where there are any.
     With `unit`, such as ``page``, only metrics that are taken of that unit.
     """
     rows = tables.only(summary, slice=part)
@@ -142,7 +143,14 @@ def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None =
     titles |= {"n_docs": "documents", "n_cases": "cases", "n_missing": "missing"}
     titles |= {"n_undefined": "undefined"}
     columns = ("metric", "value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
-    return Table(shown.select(*columns, "n_undefined"), titles=titles)
+    more = _unsure(shown)
+    return Table(shown.select(*columns, "n_undefined", *more), titles=titles | more)
+
+
+def _unsure(rows: pl.DataFrame) -> dict[str, str]:
+    """The counts of values that are not sure, with their titles: those that are not all 0."""
+    titles = {"n_reader": "depend on reading rule", "n_ambiguous": "ambiguous dates"}
+    return {name: title for name, title in titles.items() if (rows[name].fill_null(0) > 0).any()}
 
 
 def slice_cards(
@@ -194,15 +202,33 @@ def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
     rows = summary.filter(part, pl.col("metric") == metric)
     titles = {"value": "pooled", "ci_low": "low", "ci_high": "high", "n_docs": "documents"}
     titles |= {"n_cases": "fields", "n_missing": "missing", "n_undefined": "undefined"}
+    titles |= _unsure(rows)
     return Table(rows.select("slice", *titles), titles=titles)
 
 
 def span(row: dict) -> str:
     """The interval and counts of one row of a summary, in words."""
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    count = counted(row)
+    counts = f"n = {count:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
     if math.isnan(row["ci_low"]):
         return counts
     return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
+
+
+def counted(row: dict) -> int:
+    """The cases that a ratio is taken over: those whose own value is defined.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
+    """
+    name = row.get("metric")
+    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
 
 
 def _number(value: float) -> str:

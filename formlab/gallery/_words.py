@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from formlab.analysis.causes import STAGE_OF
 from formlab.charts._output import clean
 from formlab.gallery._diff import diff
 from formlab.tables import LADDER
@@ -45,6 +46,7 @@ def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict
     pred = _text(row["pred"], limit=TEXT_LIMIT)
     answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
     answer |= {
+        "stage": STAGE_OF.get(row["cause"]),
         "pred": pred,
         "diff": diff(gold, pred),
         "ladder": [row[rung] for rung in LADDER],

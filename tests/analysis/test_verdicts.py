@@ -1,5 +1,6 @@
 """A court over FUNSD's two tiny forms, and over tiny VRDU forms for entities."""
 
+import dataclasses
 import json
 
 import polars as pl
@@ -71,6 +72,17 @@ def test_labels_that_most_systems_contradict_alike_come_first(read_as):
     ]  # fmt: skip
     assert found["systems"][0].to_list() == ["x", "y"]
     assert found["pred"].to_list() == ["Ada Borg", "smudge", "Total 8.00"]
+
+
+def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label(read_as):
+    one, other = read_as("x", a1="Borg"), read_as("y", a1="Borg")
+    ruled = one.cases.with_columns(
+        cause=pl.when(pl.col("path") == "/entities/1", pl.col("doc_id") == "a")
+        .then(pl.lit("reader"))
+        .otherwise("cause")
+    )
+    (row,) = analysis.proposals([dataclasses.replace(one, cases=ruled), other]).to_dicts()
+    assert (row["systems"], row["n_agree"], row["n_systems"]) == (["y"], 1, 2)
 
 
 def test_a_share_asks_for_a_majority(read_as):

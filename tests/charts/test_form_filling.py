@@ -76,6 +76,18 @@ def test_cards_say_what_was_clicked_found_placed_and_completed(summary):
     )
 
 
+def test_cards_say_in_how_many_forms_the_wrong_fields_stand(summary):
+    rows = [
+        {"doc_id": doc, "path": f"/{n}", "task": "click", "outcome": outcome}
+        for n, (doc, outcome) in enumerate([("F1", "missing"), ("F1", "mismatch"), ("F2", "match")])
+    ]
+    cases = tables.table("cases", rows)
+    said = charts.filling_cards(summary, cases=cases).finding
+    assert said.endswith("without a fault. 2 wrong fields stand in one form, F1.")
+    both = cases.with_columns(outcome=pl.lit("missing"))
+    assert "3 wrong fields stand in 2 forms." in charts.filling_cards(summary, cases=both).finding
+
+
 def test_a_kind_is_called_better_only_by_a_finding(summary):
     said = charts.filling_cards(summary, analysis.Finding("So it is", "kinds")).finding
     assert said.endswith("without a fault. So it is.")

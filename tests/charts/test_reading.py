@@ -32,5 +32,5 @@ def test_caption_counts_what_is_shown_by_cause():
     said = charts.worst_caption(cases, cases.head(2)).text
     assert "2 of 4 fields that are wrong or out of order" in said
     assert charts.worst_caption(cases.clear(), cases.clear()) == Caption(
-        "No field is wrong.", label="Note"
+        "None of the fields is wrong.", label="Note"
     )

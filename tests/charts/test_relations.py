@@ -9,7 +9,9 @@ from formlab.charts import (
     relation_figures,
     relation_heatmap,
     relation_pairs,
+    strictness_figures,
 )
+from formlab.tables import LADDER
 
 PRINTED = pl.DataFrame(
     {
@@ -134,3 +136,11 @@ def test_figures_are_one_sentence_where_all_is_right(relation_cases, summary_of)
     assert len(relation_figures(mixed, relation_cases)) == 10
     (none,) = relation_figures(summary_of(), relation_cases.clear())
     assert none.label == "Note"
+
+
+def test_strictness_is_a_note_only_where_every_rung_has_all(summary_of):
+    rungs = [(f"{rung}_accuracy", "task=vqa", 1.0) for rung in LADDER]
+    (said,) = strictness_figures(summary_of(("vqa_accuracy", "all", 1.0), *rungs))
+    assert said.label == "Note"
+    less = [("exact_accuracy", "task=vqa", 0.5), *rungs[1:]]
+    assert len(strictness_figures(summary_of(("vqa_accuracy", "all", 1.0), *less))) == 2

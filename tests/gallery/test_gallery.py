@@ -96,6 +96,11 @@ def test_order_stays_and_limit_is_counted(root):
     assert (len(made), made.total) == (5, 9)
 
 
+def test_a_case_carries_the_stage_of_its_cause(root):
+    made = shown(root, {"cause": "digit"}, {"cause": None})
+    assert [case["stage"] for case in made.cases] == ["characters", None]
+
+
 def test_diff_rebuilds_both_sides():
     rng = random.Random(5)
     for _ in range(500):

@@ -20,7 +20,8 @@
       ...(compared
         ? systems.map((name, n) => [`Outcome of ${name}`, (item) => one(answers(item)[n]?.outcome)])
         : [["Outcome", (item) => one(item.outcome)]]),
-      ["Cause", (item) => (compared ? [...new Set(answers(item).map((answer) => answer.cause ?? NONE))] : one(item.cause))],
+      ...["Stage", "Cause"].map((label) => [label, (item) => (compared
+        ? [...new Set(answers(item).map((answer) => answer[label.toLowerCase()] ?? NONE))] : one(item[label.toLowerCase()]))]),
       ["Passes", (item) => one(rung(item))], ["Verdict", (item) => one(item.verdict)],
     ];
     return all.map(([label, of]) => ({ label, values: cases.map(of), chosen: "" }))
@@ -184,7 +185,8 @@
       for (const answer of answers(item)) {
         if (this.several && answer.system) box.append(chip(answer.system, this.colours.system[answer.system]));
         box.append(chip(words(answer.outcome), this.colours.outcome[answer.outcome], "solid"));
-        if (answer.cause && answer.cause !== answer.outcome) box.append(chip(words(answer.cause), this.colours.cause[answer.cause]));
+        const stage = answer.stage && answer.stage !== answer.cause ? `${answer.stage}: ` : "";
+        if (answer.cause && answer.cause !== answer.outcome) box.append(chip(stage + words(answer.cause), this.colours.cause[answer.cause]));
       }
       if (item.kind) box.append(chip(words(item.kind)));
       if (item.verdict) box.append(chip(words(item.verdict), null, "verdict"));

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 
 from formlab import analysis
+from formlab.analysis.compare import DEPENDS
 from formlab.analysis.fields import READERS
+from formlab.analysis.finding import ALPHA
 from formlab.console import as_json, say, show
 from formlab.errors import DataBroken
 from formlab.tables import Evaluation
@@ -41,7 +44,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Tell two or more systems apart that were scored on the same forms.
 
     EVAL_A and EVAL_B are folders that formlab score wrote with --out. A difference is the second
-    system's value less the first's, with its interval; p is of swapping whole documents.
+    system's value less the first's, with its interval; p is of swapping whole documents. A system
+    is named as better only where p, adjusted after Holm, and the interval agree.
     """
     evaluations = [Evaluation.load(folder) for folder in folders]
     ground = analysis.common(evaluations)
@@ -60,9 +64,18 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=wanted, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
+    if "better" in columns:
+        table = table.with_columns(pl.when(_shown()).then("better").alias("better"))
     show(table.to_dicts() if as_json else table.select(columns).to_dicts(), as_json=as_json)
     if said := _of_rules(table["rules"].drop_nulls().to_list()):
         click.echo(said, err=True)
+
+
+def _shown() -> pl.Expr:
+    """Whether the adjusted test and the interval tell two systems apart, under every rule."""
+    apart = (pl.col("ci_low").fill_nan(0) > 0) | (pl.col("ci_high").fill_nan(0) < 0)
+    tested = pl.col("p_holm").fill_nan(1) <= ALPHA
+    return tested & apart & pl.col("rules").ne_missing(pl.lit(DEPENDS))
 
 
 def _of_rules(rules: list[str]) -> str | None:

@@ -56,6 +56,17 @@ def cases(
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
     joined = _with_status(joined, predictions.records)
+    given = predictions.records.filter(pl.col("status").is_in(USABLE))
+    whole = claims.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    if given.height and not whole["status"].is_in(USABLE).any():
+        # Who gives values alone was not asked for pages: that is no page read wrong.
+        page = pl.col("path").is_null()
+        notes["pages not scored: the predictions give no text of a page"] = joined.filter(
+            page
+        ).height
+        joined = joined.with_columns(
+            pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
+        )
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     return in_order(done, joined), notes

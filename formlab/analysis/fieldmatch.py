@@ -9,8 +9,8 @@ the sum of the similarities is the greatest there is.
   where both have a box, the mean of that and the boxes' intersection over union, 0 on different
   pages. Values, which are what is being judged, are not looked at.
 - ``default``: as ``names``; then, of what is left, fields of equal value, if it is the value of one
-  gold and one predicted field alone. A value that was read under another name was read: names are
-  judged at L2, as labels of the form's tree.
+  gold and one predicted field alone, and no word of the name is that of another field left. A value
+  that was read under another name was read: names are judged at L2, as labels of the form's tree.
 - ``label``, ``box``: as ``names``, by labels or by boxes alone.
 - ``value``: by the similarity of the values, whatever the names.
 - ``oracle``: the least error that any pairing gives; see `formlab.analysis._oracle`.
@@ -18,6 +18,7 @@ the sum of the similarities is the greatest there is.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,7 @@ PAIRINGS = {
 # A shorter value, or the state of a box, is equal by chance.
 _LEAST_VALUE = 3
 _LONGEST_VALUE = 2_000
+_NOT_WORD = re.compile(r"[\W_]+")
 # A label is a few words; comparing more of a hostile one only costs time.
 _LONGEST = 200
 # Cells of one document's matrix of similarities: 64 MB of float64.
@@ -175,7 +177,10 @@ def _same_path(names: _Names, others: _Names) -> list[tuple[int, int, float]]:
 def _same_value(
     gold: pl.DataFrame, pred: pl.DataFrame, found: list[tuple[int, int, float]]
 ) -> list[tuple[int, int, float]]:
-    """Of fields not paired yet, those whose value no other of their side has."""
+    """Of fields not paired yet, those whose value no other of their side has.
+
+    A value under a name that tells of another gold field is misplaced, not only named otherwise.
+    """
     sides = []
     for frame, free in zip((gold, pred), _free(found, gold.height, pred.height), strict=True):
         values = [text.normalise(value or "", LADDER_STEPS) for value in frame["value"]]
@@ -183,11 +188,29 @@ def _same_value(
         for place in free:
             own.setdefault(values[place], []).append(place)
         sides.append({value: places[0] for value, places in own.items() if len(places) == 1})
-    return [
+    pairs = [
         (place, sides[1][value], 1.0)
         for value, place in sides[0].items()
         if value in sides[1] and len(value) >= _LEAST_VALUE and text.checked(value) is None
     ]
+    left, _ = _free(found, gold.height, pred.height) if pairs else ([], [])
+    labels = {place: _words(gold["path"][place].rpartition("/")[2]) for place in left}
+
+    def told(place: int, name: set[str]) -> float:
+        """The share of a gold label's words that stand in a predicted name."""
+        return len(labels[place] & name) / max(len(labels[place]), 1)
+
+    names = [_words(pred["path"][other]) for _, other, _ in pairs]
+    return [
+        pair
+        for pair, name in zip(pairs, names, strict=True)
+        if told(pair[0], name) >= max(told(place, name) for place in left)
+    ]
+
+
+def _words(name: str) -> set[str]:
+    plain = text.normalise(name[-4 * _LONGEST :], LADDER_STEPS)
+    return set(_NOT_WORD.split(plain)) - {""}
 
 
 def _valued(gold: pl.Series, pred: pl.Series) -> np.ndarray:

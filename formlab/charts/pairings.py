@@ -47,6 +47,6 @@ def pairing_table(rows: pl.DataFrame) -> Table | None:
     }  # fmt: skip
     note = (
         "Of the fields that the system named. Only naming is the error that vanishes where the "
-        "oracle, who knows the values, pairs."
+        "oracle, who knows the values, pairs; values that changed places are in it."
     )
     return Table(shown, titles=titles, note=" ".join([note, *spans]))

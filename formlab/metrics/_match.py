@@ -157,6 +157,10 @@ class Match:
     def _other_row(self, ours: int, theirs: int, other: str, named: str | None) -> bool:
         """Whether the predicted place has the label of another row of the gold page."""
         label = self.gold.label(ours)
+        head = self.pred.header(theirs)
+        if head in self._rows.runs and head != label and head not in self.gold.header(ours):
+            # Rows are written as columns, each under its label.
+            return True
         number = self._number(self.pred, theirs) if self._rows.cut else None
         if number is not None and self._rows.unlabelled(number):
             # Its own row stands elsewhere, with other values or after it.
@@ -168,7 +172,10 @@ class Match:
                 lefts[1].endswith(whole) and not lefts[0].endswith(whole)
                 for whole in self._longer(label)
             )
-        if named is None or (named != other and _same(label, other) >= _same(named, other)):
+        if named is None:
+            return False
+        part = other in named or named in other
+        if not part and _same(label, other) >= _same(named, other):
             return False
         # A label that is broken over two lines ends like itself, and maybe like another label.
         for whole, end, left in (

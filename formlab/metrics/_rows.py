@@ -19,8 +19,14 @@ from formlab.metrics._places import Places
 
 # Similarity of a label with a misread one: a third of its letters at most, as of "tax" and "tex".
 _SLIP = 0.65
+# Letters that a label must have to be taken for the beginning or the end of another.
+_PART = 4
 # Pairs of labels, and values without a label, that are compared at most.
 _MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
+
+
+def _in(part: str, whole: str) -> bool:
+    return len(part) >= _PART and (whole.startswith(part) or whole.endswith(part))
 
 
 class Row(NamedTuple):
@@ -73,6 +79,22 @@ class Rows:
         theirs = [label for label in self.labelled if label and label not in self.runs]
         if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
             return {}
+        found = self._matched(theirs, ours)
+        # Of the rest, labels that lost words or were given some, where one alone holds the other.
+        known = set(found.values())
+        left = [label for label in ours if label not in known]
+        parts = {
+            label: [one for one in left if _in(label, one) or _in(one, label)]
+            for label in theirs
+            if label not in found
+        }
+        uses = Counter(one for ones in parts.values() for one in ones)
+        return found | {
+            label: ones[0] for label, ones in parts.items() if len(ones) == 1 and uses[ones[0]] == 1
+        }
+
+    @staticmethod
+    def _matched(theirs: list[str], ours: list[str]) -> dict[str, str]:
         alike = process.cdist(
             theirs, ours, scorer=Levenshtein.normalized_similarity, score_cutoff=_SLIP,
             dtype=np.float64, workers=1,

@@ -149,3 +149,19 @@ def test_unknown_reading_rule_is_refused(corpus, tmp_path):
     file.write_text('{"doc_id": "a", "text": "x"}\n')
     with pytest.raises(UnknownName, match="reading rule 'nearest'"):
         analysis.evaluate(corpus, read_predictions(file, corpus), reader="nearest")
+
+
+def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
+    result = evaluate(*FIELDS)
+    pages = result.cases.filter(pl.col("path").is_null())
+    assert pages.select("outcome", "cause").rows() == [("unscored", None)] * 2
+    assert only(result.scores, unit="page").filter(metric="cer").height == 0
+    assert result.notes["pages not scored: the predictions give no text of a page"] == 2
+    assert not [one for one in analysis.findings([result]) if one.metric == "cer"]
+    # One page of text, empty or not, and all pages count.
+    assert (
+        only(evaluate(*FIELDS, PAGE | {"text": ""}).scores, metric="cer", unit="page").height == 2
+    )
+    # A system whose every answer is unusable was asked, and read nothing.
+    failed = evaluate({"doc_id": "a", "path": "/entities/0", "status": "refused"})
+    assert only(failed.scores, metric="cer", unit="page").height == 2

@@ -106,3 +106,23 @@ def test_a_hundred_thousand_predicted_fields_are_bounded():
     gold = named(*(f"/Group/Field {n}" for n in range(200)))
     pred = named(*(f"/Junk/{n}" for n in range(100_000)), "/Group/Field 7")
     assert ("/Group/Field 7", "/Group/Field 7") in pairs(gold, pred)
+
+
+def valued(*rows):
+    blank = dict.fromkeys(("modality", "subtype", "kind"))
+    return named(*(path for path, _ in rows)).with_columns(
+        pl.Series("value", [value for _, value in rows]),
+        *(pl.lit(value, pl.String).alias(name) for name, value in blank.items()),
+    )
+
+
+def test_values_under_each_others_names_are_not_made_right_by_pairing_them_by_value():
+    gold = valued(("/Patient/Name", "Ada Lovelace"), ("/Patient/DOB", "10.12.1815"))
+    # None of the names is like enough to be paired; words of them tell which field they mean.
+    pred = valued(("/Patient name", "10.12.1815"), ("/Birth date, DOB", "Ada Lovelace"))
+    assert pairs(gold, pred, by="default") == []
+    right = valued(("/Patient name", "Ada Lovelace"), ("/Birth date, DOB", "10.12.1815"))
+    assert [pred for _, pred in pairs(gold, right, by="default")] == right["path"].to_list()
+    # A name that shares no word with any field says nothing against its value.
+    other = valued(("/Who", "Ada Lovelace"), ("/Born", "10.12.1815"))
+    assert [pred for _, pred in pairs(gold, other, by="default")] == other["path"].to_list()

@@ -225,10 +225,22 @@ def outcome(gold, pred):
         ("1,210\nDebt 5,430", "cc"),
         ("Cash 1,210\n5,430", "cc"),
         ("Cash 5,430\n1,210", "mm"),
+        # Rows written as columns.
+        ("| Cash | Debt |\n|---|---|\n| 1,210 | 5,430 |", "cc"),
+        ("| Cash | Debt |\n|---|---|\n| 5,430 | 1,210 |", "mm"),
     ],
 )
 def test_a_fact_is_judged_in_its_own_row(pred, expected):
     assert outcome(table(("Cash", "1,210"), ("Debt", "5,430")), pred) == expected
+
+
+def test_rows_are_known_by_labels_that_lost_words_or_were_given_some():
+    gold = table(("Net sales of goods", "1,210"), ("Income tax expense", "5,430"))
+    short, long = ("Net sales", "Income tax"), ("Net sales of goods sold", "The income tax expense")
+    for one, other in (short, long, ("of goods", "expense")):
+        assert outcome(gold, f"{one}: 1,210\n{other}: 5,430") == "cc"
+        assert outcome(gold, f"{one}: 5,430\n{other}: 1,210") == "mm"
+        assert outcome(gold, f"{other}: 5,430\n{one}: 1,210") == "cc"
 
 
 @pytest.mark.parametrize("between", [" and ", ", ", "\n", "  "])

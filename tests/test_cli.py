@@ -55,7 +55,8 @@ def test_score_prints_a_table_for_people(formlab, funsd_root, pages):
 
 def test_undefined_is_null_in_json_and_never_zero(formlab, funsd_root, tmp_path):
     file = tmp_path / "p.jsonl"
-    file.write_text('{"doc_id": "a", "path": "/entities/2", "value": ""}\n')
+    rows = ('{"doc_id": "a", "path": "/entities/2", "value": ""}', '{"doc_id": "a", "text": "x"}')
+    file.write_text("\n".join(rows))
     (funsd_root / "testing_data" / "annotations" / "b.json").write_text('{"form": []}')
     result = formlab("score", "funsd", "--root", funsd_root, "--predictions", file, "--json")
     rows = {(row["metric"], row["slice"]): row for row in json.loads(result.stdout)}

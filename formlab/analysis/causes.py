@@ -183,6 +183,9 @@ def _cause(
         return "date_order"
     if right:
         return _written(gold, pred, row["accepted"] or (), seen)
+    if row["outcome"] == "spurious" and not pred.strip():
+        # A claim without a value, at a path that the gold does not have: nothing was missed.
+        return "spurious"
     if not pred.strip() or row["status"] not in USABLE:
         return document.missed(row) if document.answered else "missing_document"
     if not gold.strip() or row["outcome"] == "spurious":

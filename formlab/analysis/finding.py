@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.analysis import causes
+from formlab.analysis.causes import WHAT_TO_TRY
 from formlab.analysis.paired import holm
 from formlab.tables import Evaluation
 
@@ -113,8 +113,8 @@ def keys(cases: pl.DataFrame) -> pl.DataFrame:
 
 
 def advice(cause: str) -> str:
-    """What to try against a cause or a status, where the classifier of causes has a word on it."""
-    return getattr(causes, "WHAT_TO_TRY", {}).get(cause, "")
+    """What to try against a cause or a status; nothing for one that is neither."""
+    return WHAT_TO_TRY.get(cause, "")
 
 
 def word(cause: str) -> str:

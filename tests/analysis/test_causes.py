@@ -342,6 +342,8 @@ def test_value_that_no_gold_asks_for_stands_on_the_page_or_is_made_up():
     extra = {"path": "/x", "gold": None, "outcome": "spurious"}
     assert found(extra | {"pred": "cheque"}, page)[0] == "spurious"
     assert found(extra | {"pred": "credit card"}, page)[0] == "hallucinated"
+    # A claim without a value misses nothing.
+    assert found(extra | {"pred": ""}, page)[0] == "spurious"
     # Without the page's text nobody can tell.
     assert found(extra | {"pred": "credit card"})[0] == "spurious"
 

@@ -19,7 +19,7 @@ PICTURES = {
     "surface": ("40_form_filling", '[data-kind="plotly"]'),
     "report": ("10_content_modality", ""),
 }
-SAMPLE = "30_semantic_relations"
+SAMPLE = "60_financial_facts"
 
 
 def draw(report: Path, part: str) -> Image.Image:

@@ -107,7 +107,7 @@ def rules(settings: str) -> str:
 
     Examples
     --------
-    >>> rules("funsd:test|cer|unit=page|mode=fixed|formlab=0.1.0|avg=micro|ci=bootstrap")
+    >>> rules("funsd:test|cer|unit=page|mode=fixed|formlab=0.2.0|avg=micro|ci=bootstrap")
     'cer|unit=page|mode=fixed|avg=micro'
     """
     return "|".join(part for part in settings.split("|")[1:] if not part.startswith(_APART))

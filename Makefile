@@ -48,6 +48,7 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/tree_edit.py
 	$(BIN)/python performance/entities.py
 	$(BIN)/python performance/facts.py
+	$(BIN)/python performance/causes.py
 	$(BIN)/python performance/actions.py
 	$(BIN)/python performance/compare.py
 	$(BIN)/python performance/gallery.py

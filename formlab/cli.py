@@ -12,17 +12,17 @@ import click
 import polars as pl
 
 from formlab import analysis, benchmarks, files, formats, metrics, systems
-from formlab.analysis import part
-from formlab.analysis.fields import READER, READERS
-from formlab.arena.commands import arena
-from formlab.arena.evaluation import read_run
 from formlab.cli_compare import compare
 from formlab.cli_facts import filing, judge
-from formlab.cli_formcraft import formcraft
 from formlab.cli_report import report
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.errors import FormlabError
+from formlab.scoring import part
+from formlab.scoring.fields import READER, READERS
 from formlab.tables import USABLE, Corpus, Evaluation, Predictions
+from formlab_arena.commands import arena
+from formlab_arena.evaluation import read_run
+from formlab_review.commands import formcraft
 
 
 class _Group(click.Group):

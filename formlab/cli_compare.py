@@ -9,9 +9,9 @@ import click
 import polars as pl
 
 from formlab import analysis
-from formlab.analysis.fields import READERS
 from formlab.console import as_json, say, show
 from formlab.errors import DataBroken
+from formlab.scoring.fields import READERS
 from formlab.tables import Evaluation
 
 # What a reader of the table wants first; --json has every column.

@@ -12,14 +12,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import arena, benchmarks, systems
-from formlab.analysis.evaluate import evaluate
-from formlab.analysis.part import part_run
-from formlab.arena import fill, play
-from formlab.arena.evaluation import read_run
+import formlab_arena as arena
+from formlab import benchmarks, systems
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing
+from formlab.scoring.evaluate import evaluate
+from formlab.scoring.part import part_run
 from formlab.tables import Corpus, Evaluation
+from formlab_arena import fill, play
+from formlab_arena.evaluation import read_run
 
 # What reads each sample without a key, and without knowing the answers.
 BASELINES = (

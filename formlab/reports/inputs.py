@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from formlab import benchmarks, files
-from formlab.analysis import part
 from formlab.errors import FormlabError
+from formlab.scoring import part
 
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]

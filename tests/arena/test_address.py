@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from formlab.arena.address import fill_at
-from formlab.arena.play import Settings
 from formlab.errors import DataBroken, NotAvailable
+from formlab_arena.address import fill_at
+from formlab_arena.play import Settings
 from tests.arena.foreign import RIGHT, TEXT, hosting
 from tests.systems.scripted_server import serving
 

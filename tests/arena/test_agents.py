@@ -1,6 +1,6 @@
-from formlab.arena.actions import Click, Press, Scroll, Type
-from formlab.arena.agents import Oracle
-from formlab.arena.session import Seen, Target
+from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.agents import Oracle
+from formlab_arena.session import Seen, Target
 
 
 def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):

@@ -3,11 +3,11 @@ import json
 import pytest
 from PIL import Image
 
-from formlab.arena import chat_agent
-from formlab.arena.actions import Click, Scroll, Type
-from formlab.arena.agents import Halted, Unusable
-from formlab.arena.session import Seen
 from formlab.errors import DataBroken, NotAvailable
+from formlab_arena import chat_agent
+from formlab_arena.actions import Click, Scroll, Type
+from formlab_arena.agents import Halted, Unusable
+from formlab_arena.session import Seen
 from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"

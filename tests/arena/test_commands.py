@@ -3,8 +3,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from formlab.arena.commands import arena
 from formlab.cli import main
+from formlab_arena.commands import arena
 from tests.arena.foreign import hosting
 
 

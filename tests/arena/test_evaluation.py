@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 
 from formlab import analysis, tables
-from formlab.arena import fill, players
-from formlab.arena.actions import Click, Press, Type
-from formlab.arena.evaluation import read_run
-from formlab.arena.run import Settings
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import only
+from formlab_arena import fill, players
+from formlab_arena.actions import Click, Press, Type
+from formlab_arena.evaluation import read_run
+from formlab_arena.run import Settings
 
 from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering

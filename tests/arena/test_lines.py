@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from formlab.arena import lines
-from formlab.arena.lines import Reader, content_of
 from formlab.errors import DataBroken
+from formlab_arena import lines
+from formlab_arena.lines import Reader, content_of
 
 from ..made_arena import CLUMSY, VALUES, click, fill, keys, screen
 

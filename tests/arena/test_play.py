@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from formlab.arena.actions import Click, Press, Scroll, Type
-from formlab.arena.agents import OneByOne, Unusable
-from formlab.arena.play import Settings, drive, opened, prepare, same_settings
-from formlab.arena.session import Seen
 from formlab.errors import DataBroken
+from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.agents import OneByOne, Unusable
+from formlab_arena.play import Settings, drive, opened, prepare, same_settings
+from formlab_arena.session import Seen
 from tests.arena.foreign import hosting
 
 SETTINGS = Settings("oracle")

@@ -1,10 +1,10 @@
 import pytest
 
-from formlab.arena import instances, players, spec
-from formlab.arena.agents import OneByOne, Oracle
-from formlab.arena.chat_agent import ChatAgent
-from formlab.arena.play import Settings
 from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab_arena import instances, players, spec
+from formlab_arena.agents import OneByOne, Oracle
+from formlab_arena.chat_agent import ChatAgent
+from formlab_arena.play import Settings
 
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 

@@ -1,11 +1,11 @@
 import pytest
 
-from formlab.arena.actions import Click, Press, Scroll, Type
-from formlab.arena.address import fill_at
-from formlab.arena.play import Settings
-from formlab.arena.rules_agent import Rules
-from formlab.arena.screen import Field, Group, Line, Mark, Screen
-from formlab.arena.session import Seen
+from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.address import fill_at
+from formlab_arena.play import Settings
+from formlab_arena.rules_agent import Rules
+from formlab_arena.screen import Field, Group, Line, Mark, Screen
+from formlab_arena.session import Seen
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 

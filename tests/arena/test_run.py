@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from formlab.arena import run
-from formlab.arena.actions import Click, Scroll
-from formlab.arena.agents import Oracle
-from formlab.arena.run import Settings, fill
 from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab_arena import run
+from formlab_arena.actions import Click, Scroll
+from formlab_arena.agents import Oracle
+from formlab_arena.run import Settings, fill
 from tests.systems.scripted_server import serving
 
 SETTINGS = Settings("oracle")

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab.arena import server
-from formlab.arena.run import serving
-from formlab.arena.spec import FOLDER, forms
-from formlab.arena.store import Store
 from formlab.errors import NotAvailable
+from formlab_arena import server
+from formlab_arena.run import serving
+from formlab_arena.spec import FOLDER, forms
+from formlab_arena.store import Store
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",

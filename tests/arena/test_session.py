@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from formlab.arena.actions import Click, Press, Type
-from formlab.arena.run import Settings, opened, serving
-from formlab.arena.session import inside
+from formlab_arena.actions import Click, Press, Type
+from formlab_arena.run import Settings, opened, serving
+from formlab_arena.session import inside
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from formlab.arena.told import Told
+from formlab_arena.told import Told
 
 TEXT = """Dear team, my name is Ada Berg and I work at Lund Tools. Please book “Large hall” as
 “Room”. The fee comes to 1,250 EUR; write to ada@lund.example or call +47 900 12 345. I was born on

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from formlab import files
-from formlab.arena import lines
-from formlab.arena.actions import Click, Press, Scroll, Type
-from formlab.arena.run import Settings, opened, serving
+from formlab_arena import lines
+from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.run import Settings, opened, serving
 
 
 def events(session):

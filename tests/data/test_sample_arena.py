@@ -2,7 +2,7 @@ from pathlib import Path
 
 import yaml
 
-from formlab.arena import form, make
+from formlab_arena import form, make
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "arena" / "instances.yaml"
 

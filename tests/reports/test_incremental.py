@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from formlab import reports
-from formlab.analysis import part
 from formlab.reports import index, inputs, record
+from formlab.scoring import part
 
 READS = """
 from pathlib import Path
@@ -96,7 +96,7 @@ def failing(work):
 
 KILLED = """
 from formlab import reports
-from formlab.analysis import part
+from formlab.scoring import part
 if __name__ == "__main__":
     reports.build(["reads.ipynb"], out="out", evaluations=["a", "b"], figures=False, workers=2)
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from formlab import files
-from formlab.arena import form, make
+from formlab_arena import form, make
 
 TARGET = Path(__file__).parents[1] / "arena" / "instances.yaml"
 CODES = ("A12", "B12", "E12")

@@ -16,12 +16,12 @@ from typing import Any
 from PIL import Image
 
 from formlab import browser, files
-from formlab.arena import form, make
-from formlab.arena.instances import Instance
-from formlab.arena.process import serving
-from formlab.arena.session import VIEWPORT
-from formlab.arena.spec import Field, Form
 from formlab.benchmarks.formfactory import forms
+from formlab_arena import form, make
+from formlab_arena.instances import Instance
+from formlab_arena.process import serving
+from formlab_arena.session import VIEWPORT
+from formlab_arena.spec import Field, Form
 
 TARGET = Path(__file__).parents[1] / "formfactory"
 CODES = ("A12", "A13", "C12", "E12", "G11", "H11")

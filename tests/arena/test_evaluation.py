@@ -187,7 +187,7 @@ def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
         nothing = metric in ("click_distance", "unwanted_clicks")
         assert set(held) == (set() if nothing else {1.0}), metric
     assert analysis.propagation(done).height == analysis.misses(done).height == 0
-    monkeypatch.setitem(players.AGENTS, "clumsy", Clumsy)
+    monkeypatch.setitem(players.AGENTS.loaded, "clumsy", Clumsy)
     fill(tmp_path / "bad", Settings("clumsy"), codes=["E12"])
     faults = analysis.propagation(scored(tmp_path / "bad"))
     held = faults.select("path", "fault", "first", "root", "chain").rows()

@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab_arena.address import fill_at
+    from formlab_arena.form_url import fill_url
     from formlab_arena.instances import Instance, make
     from formlab_arena.run import Settings, fill
     from formlab_arena.spec import Form, form, forms
 
-__all__ = ["Form", "Instance", "Settings", "fill", "fill_at", "form", "forms", "make"]
+__all__ = ["Form", "Instance", "Settings", "fill", "fill_url", "form", "forms", "make"]
 
 _HOME = {
-    "Instance": "instances", "Settings": "run", "fill": "run", "fill_at": "address",
+    "Instance": "instances", "Settings": "run", "fill": "run", "fill_url": "form_url",
     "make": "instances",
 }  # fmt: skip
 

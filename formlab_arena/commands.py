@@ -61,7 +61,7 @@ def serve(host: str, port: int, database: Path, folder: Path | None, public: boo
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
 @asking
 @click.option("--url", help="Fill in the form at this address instead.")
-@click.option("--text", "text_file", type=_PATH, help="With --url: what the agent is told.")
+@click.option("--text", "text_file", type=_PATH, help="With --url: file with the instructions.")
 @click.option("--values", "values_file", type=_PATH, help="With --url: JSON for the oracle.")
 @click.option("--allow", multiple=True, help="With --url: another server the page may reach.")
 @click.option("--out", type=_PATH, required=True, help="The run's folder.")
@@ -152,16 +152,16 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
 
 def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
     from formlab import files
-    from formlab_arena.address import fill_at
+    from formlab_arena.form_url import fill_url
 
     if options["system"] != "oracle" and not options["text_file"]:
-        raise click.UsageError("--url needs --text, the file with what the agent is told")
+        raise click.UsageError("--url needs --text, the file of instructions")
     values = files.read_json(options["values_file"]) if options["values_file"] else None
     if values is not None and not isinstance(values, dict):
         where, remedy = options["values_file"], '{"name": "Ada"}'
         raise DataBroken("a JSON object is expected", where=where, remedy=remedy)
     text = files.read_text(options["text_file"]) if options["text_file"] else ""
-    result = fill_at(
+    result = fill_url(
         options["url"], out, settings, text=text, values=values, allow=options["allow"]
     )
     if as_json:

@@ -12,8 +12,8 @@ from formlab.analysis.samples import state_of
 from formlab.registry import cache_folder
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import Corpus, Evaluation
+from formlab_arena.episode import Settings
 from formlab_arena.evaluation import read_run
-from formlab_arena.play import Settings
 from formlab_arena.run import fill
 
 

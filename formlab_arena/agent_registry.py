@@ -18,7 +18,11 @@ from formlab_arena.rules_agent import Rules
 
 # An agent by name: a function of an `Instance` that gives an `Agent`.
 AGENTS = Registry(
-    "agents", {"oracle": "formlab_arena.players:oracle", "rules": "formlab_arena.players:rules"}
+    "agents",
+    {
+        "oracle": "formlab_arena.agent_registry:oracle",
+        "rules": "formlab_arena.agent_registry:rules",
+    },
 )
 
 
@@ -60,8 +64,8 @@ def making(settings: Settings, out: Path) -> Iterator[Callable[[Instance], Agent
         with chat_agent.asking(
             settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
         ) as make:
-            yield lambda instance: make(instance.name)
+            yield lambda one: make(one.name)
     elif settings.policy == "step":
-        yield lambda instance: OneByOne(AGENTS[settings.system](instance))
+        yield lambda one: OneByOne(AGENTS[settings.system](one))
     else:
         yield AGENTS[settings.system]

@@ -358,6 +358,19 @@ def plugins() -> list[dict[str, str]]:
     return rows + files
 
 
+def versions() -> dict[str, str]:
+    """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
+    load_named()
+    entries = [e for kind in KINDS for es in _view(kind)._plugins().values() for e in es]
+    return {str(e.source): e.source.version for e in entries if e.source.kind != "notebook"}
+
+
+def source_of(kind: str, name: str) -> str | None:
+    """The kind of source that an entry comes from; None if there is no such entry."""
+    view = _view(kind)
+    return view.source(name).kind if name in view else None
+
+
 def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
     records = []
@@ -369,7 +382,7 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     return records
 
 
-def restore(records: Iterable[Mapping[str, str]], *, where: object) -> None:
+def restore(records: Any, *, where: object) -> None:
     """Make sure that every plug-in of `records`, as `needed` made them, is there.
 
     A file is run only if the user named it in this session, or named it before and it has not
@@ -380,27 +393,36 @@ def restore(records: Iterable[Mapping[str, str]], *, where: object) -> None:
     NotAvailable
         If a plug-in is not there, is not known to the user, or has changed.
     """
-    for record in records:
-        kind, name = record.get("plugin", ""), record.get("entry", "")
-        if kind not in KINDS or name in _view(kind):
+    for record in records if isinstance(records, list) else ():
+        fields = ("plugin", "entry", "kind", "name", "version")
+        kind, name, origin_kind, origin, version = (str(record.get(field)) for field in fields)
+        if kind not in KINDS:
             continue
-        noun, origin = kind.removesuffix("s"), str(record.get("name"))
-        if record.get("kind") == "file":
-            if _remembered().get(origin) == record.get("version") == _sha256(origin):
-                load(origin)
+        view, noun = _view(kind), kind.removesuffix("s")
+        if name in view:
+            now = view.source(name)
+            if (now.kind, now.name) == (origin_kind, origin) and now.version != version:
+                what = f"{noun} {name!r} has changed since: {now}"
+                print(f"note: {where}: {what}", file=sys.stderr)
+            continue
+        if origin_kind == "file":
+            # Where this user keeps it now, which may be another place or another computer.
+            for known, sha in _remembered().items():
+                if sha == version == _sha256(known):
+                    load(known)
+            if name in view:
                 continue
-            state = "is not there any more"
-            if sha := _sha256(origin):
-                same = sha == record.get("version")
-                state = "has not been used here" if same else "has changed"
-            remedy = f"look at the file; if you trust it: --plugin {origin} (or {VARIABLE})"
+            found = _sha256(origin)
+            state = "has changed since" if found else "is not there"
+            state = "has never been used here" if found == version else state
             what = f"{noun} {name!r} is needed, and its plug-in {origin} {state}"
-        elif record.get("kind") == "package":
-            what = f"{noun} {name!r} of package {origin} {record.get('version')} is needed"
-            remedy = f"pip install {origin}"
+            remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+        elif origin_kind == "package":
+            what = f"{noun} {name!r} of package {origin} {version} is needed"
+            remedy = f"pip install {origin}=={version}"
         else:
-            what = f"{noun} {name!r} is needed, which {origin} registered"
-            remedy = "register it again before, or keep it in a file and name that with --plugin"
+            what = f"{noun} {name!r} is needed, which was registered in a notebook or program"
+            remedy = "register it again first, or keep it in a file and name that with --plugin"
         raise NotAvailable(what, where=where, remedy=remedy)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files
+from formlab import files, registry
 from formlab.errors import DataBroken, TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -253,6 +253,10 @@ class Folder:
     TABLES: ClassVar[tuple[str, ...]] = ()
     PARTS: ClassVar[dict[str, type[Folder]]] = {}
 
+    def uses(self) -> dict[str, Iterable[str]]:
+        """By kind of plug-in the names that its tables mention."""
+        return {}
+
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
         found = {name: _mismatches(name, getattr(self, name)) for name in self.TABLES}
@@ -275,6 +279,7 @@ class Folder:
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
             and field.name not in self.PARTS
         }
+        manifest["plugins"] = registry.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -298,6 +303,8 @@ class Folder:
         ------
         DataMissing, DataBroken
             If the folder, its manifest or a table is absent, damaged or of another kind.
+        NotAvailable
+            If a plug-in that it needs is absent; see `registry.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")
@@ -308,6 +315,8 @@ class Folder:
                 where=folder / "manifest.json",
                 remedy="the folder that the matching formlab command wrote with --out",
             )
+        if cls is Evaluation:
+            registry.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
@@ -354,6 +363,12 @@ class Predictions(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
 
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The system, and the benchmark that it read."""
+        # The settings that are not at their default stand behind a system's name.
+        system = self.system.partition("(")[0]
+        return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation(Folder):
@@ -378,3 +393,7 @@ class Evaluation(Folder):
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     corpus: Corpus | None = None
     predictions: Predictions | None = None
+
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The benchmark, and the metrics of its scores."""
+        return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}

@@ -17,8 +17,8 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "registry", "files", "tables", "decisions", "text", "trees", "browser", "benchmarks",
-    "metrics", "systems", "formats", "scoring", "console", "analysis", "charts", "gallery", "explore",
-    "reports", "cli_facts", "cli_compare", "cli_report", "cli_score", "cli",
+    "metrics", "systems", "formats", "scoring", "console", "analysis", "charts", "gallery",
+    "explore", "reports", "cli_facts", "cli_compare", "cli_report", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files
+from formlab import benchmarks, files, registry
 from formlab.errors import FormlabError
 from formlab.scoring import part
 
@@ -151,6 +151,7 @@ def key(
             "sample": None if evaluated else sample(),
             "code": code(),
             "versions": versions(),
+            "plugins": registry.versions(),
             **more,
         }
     )

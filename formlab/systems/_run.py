@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from formlab import files, tables
+from formlab import files, registry, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab.systems._limit import SKIPPED, first
@@ -111,13 +111,15 @@ def unfinished(folder: Path) -> Predictions | None:
 
 def _head(corpus: Corpus, system: System, settings: dict[str, Any]) -> dict[str, Any]:
     versions = {name: metadata.version(name) for name in system.versions}
-    return {
+    head = {
         "benchmark": corpus.benchmark,
         "split": corpus.split,
         "system": system.name,
         "settings": dict(settings),
         "versions": versions,
     }
+    plugins = registry.needed({"systems": [system.name]})
+    return head | ({"plugins": plugins} if plugins else {})
 
 
 def _same_run(out: Path, head: dict[str, Any]) -> None:
@@ -165,6 +167,8 @@ def _attempt(read: Reader, page: Page, root: Path | None) -> dict[str, Any]:
 def _read(
     pages: list[Page], root: Path | None, system: System, settings: dict[str, Any], workers: int
 ) -> Iterator[tuple[Page, dict[str, Any]]]:
+    if workers > 1:
+        _findable(system)
     threads = max(1, (os.cpu_count() or 1) // workers)
     if workers == 1 and pages:
         read = system.start(settings, threads)
@@ -217,6 +221,15 @@ def _pool(pages: list[Page], workers: int, job: tuple) -> Iterator[tuple[Page, d
 
 
 _worker: Callable[[Page], dict[str, Any]]
+
+
+def _findable(system: System) -> None:
+    """Raise `DataBroken` if a process that starts afresh would not find the system."""
+    if registry.source_of("systems", system.name) in (None, "notebook"):
+        raise DataBroken(
+            f"worker processes do not find system {system.name!r}",
+            remedy="keep it in a file and load that with formlab.plugin, or workers=1",
+        )
 
 
 def _begin(name: str, settings: dict[str, Any], threads: int, root: Path | None) -> None:

@@ -1,7 +1,6 @@
 """The FORMCRAFT sample: what it has to show, and that its arithmetic is right."""
 
 import ast
-import importlib.util
 import json
 import operator
 from collections import Counter
@@ -13,6 +12,9 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from data.sample.generate import formcraft as generator
+from data.sample.generate.content import load_all
+from data.sample.generate.template import drawn
 from formlab import text
 from formlab.benchmarks import formcraft
 from formlab.benchmarks.formcraft.taxonomy import MODALITIES, RELATIONS
@@ -172,14 +174,10 @@ def test_a_group_covers_its_fields(corpus, fields):
         assert inner["y1"].max() <= outer[3]
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("fontpkg_kalam") is None, reason="the sample's fonts are not installed"
-)
-def test_the_generator_writes_the_committed_annotations():
-    from data.sample.generate.formcraft.__main__ import SEED, drawn
-    from data.sample.generate.formcraft.forms import FORMS
-
-    assert len(FORMS) == 16
-    for form in FORMS:
+def test_the_generator_writes_the_committed_annotations(fonts):
+    forms = load_all("formcraft", generator.Form)
+    assert len(forms) == 16
+    for form in forms:
         committed = json.loads((ROOT / "test" / "forms" / f"{form.name}.json").read_text("utf-8"))
-        assert json.loads(json.dumps(drawn(form, SEED)[0])) == committed, form.name
+        page = drawn(form, generator.SEED)
+        assert generator.annotation(form, page) == committed, form.name

@@ -1,9 +1,6 @@
 """The committed sample forms: that they are what FUNSD's files are, and that they are remade."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +10,6 @@ from PIL import Image
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "sample" / "funsd"
 ANNOTATIONS = sorted(SAMPLE.glob("*/annotations/*.json"))
-FONTS = (
-    "arimo", "caveat", "ibm_plex_mono", "indie_flower", "kalam", "pt_serif", "roboto_condensed",
-    "zeyada",
-)  # fmt: skip
 FORMS = pytest.mark.parametrize("file", ANNOTATIONS, ids=lambda file: file.stem)
 
 
@@ -34,13 +27,6 @@ def darkness(file: Path) -> np.ndarray:
 def links_to_nothing(file: Path) -> list[list[int]]:
     ids = {entity["id"] for entity in entities(file)}
     return [link for e in entities(file) for link in e["linking"] if not set(link) <= ids]
-
-
-def generated(out: Path) -> Path:
-    command = [sys.executable, "-m", "data.sample.generate.funsd", "--out", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return out
 
 
 def test_twelve_forms_each_with_its_image():
@@ -116,9 +102,7 @@ def test_exactly_one_link_of_one_form_leads_nowhere():
 
 def test_the_planted_flaws_are_there():
     answers = [e for file in ANNOTATIONS for e in entities(file) if e["label"] == "answer"]
-    text = " ".join(answer["text"] for answer in answers)
     assert sum(not answer["text"] for answer in answers) >= 3
-    assert all(odd in text for odd in "“”–½§éñøńÉ°")
     assert sum(answer["text"] == "x" for answer in answers) >= 10
     tall = [a for a in answers if len({word["box"][1] // 12 for word in a["words"]}) > 2]
     assert len(tall) >= 4
@@ -167,13 +151,9 @@ def test_words_are_darker_than_the_same_boxes_moved_to_the_side(file):
     assert np.mean(np.array(gains) > 0) > 0.8
 
 
-@pytest.mark.skipif(
-    any(importlib.util.find_spec(f"fontpkg_{font}") is None for font in FONTS),
-    reason="the fonts of the samples extra are not installed",
-)
-def test_the_generator_remakes_the_committed_annotations(tmp_path):
-    again = generated(tmp_path)
+def test_the_generator_remakes_the_committed_annotations(fonts, remade):
+    again = remade("funsd")
     for file in ANNOTATIONS:
-        remade = again / file.relative_to(SAMPLE)
-        assert remade.read_bytes() == file.read_bytes(), file.name
-        assert darkness(remade).shape == darkness(file).shape
+        made = again / file.relative_to(SAMPLE)
+        assert made.read_bytes() == file.read_bytes(), file.name
+        assert darkness(made).shape == darkness(file).shape

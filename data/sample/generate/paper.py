@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
+from typing import Literal
 
+import pydantic
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
+from data.sample.generate.content import STRICT
 from formlab.errors import NotAvailable
 
 Box = tuple[float, float, float, float]
@@ -33,7 +36,7 @@ FACES = {
 RIM = 80
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
 class Pen:
     """How text is put on paper.
 
@@ -41,7 +44,7 @@ class Pen:
     each glyph strays in place, angle and ink: 0 is print, about 0.2 a typewriter, 1 a hand.
     """
 
-    face: str
+    face: Literal[*FACES]
     size: float
     weight: int = 400
     shade: int = 20

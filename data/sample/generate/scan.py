@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+import pydantic
 from PIL import Image, ImageFilter
 
+from data.sample.generate.content import STRICT
 from data.sample.generate.paper import Box, Paper
 
 # Fewer grey levels than a scanner gives: noise in all 256 would not compress.
 LEVELS = 16
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
 class Scan:
     """One way to scan a page; the defaults change nothing but the size.
 

@@ -1,6 +1,7 @@
 """Templates of forms: what is drawn from one, and what is said of a wrong one."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,12 +10,13 @@ from pydantic import TypeAdapter
 
 from data.sample.generate import formcraft
 from data.sample.generate.blocks import Block
-from data.sample.generate.content import checked, load
-from data.sample.generate.scan import moved
-from data.sample.generate.template import Template, drawn
-from data.sample.generate.values import State, Total, Values, made
+from data.sample.generate.content import check, load
+from data.sample.generate.scan import scan_box
+from data.sample.generate.template import Template, draw
+from data.sample.generate.values import State, Total, Values, make
 from formlab.errors import DataBroken, UnknownName
 
+SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 # One block of every kind.
 BLOCKS = """
 - {heading: Club of Sculptors, bar: true}
@@ -45,6 +47,15 @@ BLOCKS = """
 """
 
 
+@pytest.mark.parametrize(
+    ("name", "megabytes"),
+    [("funsd", 1.5), ("formcraft", 3), ("vrdu", 1.5), ("fincriticaled", 2), ("formfactory", 0.5)],
+)
+def test_a_sample_stays_small_enough_to_commit(name, megabytes):
+    files = (file for file in (SAMPLE / name).rglob("*") if file.is_file())
+    assert sum(file.stat().st_size for file in files) < megabytes * 1e6
+
+
 def content(blocks, **more):
     return {
         "name": "club", "width": 680, "margin": 46, "top": 40, "gap": 6,
@@ -54,7 +65,7 @@ def content(blocks, **more):
 
 
 def template(blocks=BLOCKS, **more):
-    return checked(content(yaml.safe_load(blocks), **more), Template, where="here")
+    return check(content(yaml.safe_load(blocks), **more), Template, where="here")
 
 
 def fields(group):
@@ -70,14 +81,14 @@ def every(blocks):
 
 
 def test_every_kind_of_block_is_drawn_and_its_gold_lies_on_ink(fonts):
-    form = drawn(template(), seed=1)
+    form = draw(template(), seed=1)
     (sheet,), (image,) = form.sheets, form.images
     kinds = {type(block) for block in every(template().pages[0].blocks)}
     assert kinds == set(Block.__subclasses__())
     light = np.asarray(image)
     for entity in sheet.entities:
         for word in entity.words:
-            x0, y0, x1, y1 = moved(word.box, sheet.scan, sheet.paper)
+            x0, y0, x1, y1 = scan_box(word.box, sheet.scan, sheet.paper)
             assert light[y0:y1, x0:x1].min() < 160, word
     for field in fields(form.form):
         x0, y0, x1, y1 = field["box"]
@@ -91,7 +102,7 @@ def test_every_kind_of_block_is_drawn_and_its_gold_lies_on_ink(fonts):
 
 
 def test_one_seed_draws_one_page_and_another_seed_the_same_form_by_another_hand(fonts):
-    first, again, other = (drawn(template(), seed) for seed in (1, 1, 2))
+    first, again, other = (draw(template(), seed) for seed in (1, 1, 2))
     assert np.array_equal(first.images[0], again.images[0])
     assert first.form == again.form
     assert not np.array_equal(first.images[0], other.images[0])
@@ -134,15 +145,24 @@ def test_a_file_that_is_no_mapping_is_refused(text, where, tmp_path):
 
 def test_what_does_not_fit_the_page_and_unknown_pens_are_refused(fonts):
     with pytest.raises(DataBroken, match="pages/0/height"):
-        drawn(template("- {space: 1100}"), seed=1)
+        draw(template("- {space: 1100}"), seed=1)
     with pytest.raises(UnknownName, match="pen 'quill'"):
-        drawn(template("- {note: Hello, pen: quill}"), seed=1)
+        draw(template("- {note: Hello, pen: quill}"), seed=1)
+
+
+def test_a_check_of_a_field_that_is_not_there_is_named(fonts):
+    relation = ["intra-group", "constraint", "simple"]
+    wrong = {"source": "/Name", "dependent": "/Nmae", "relation": relation}
+    page = content([{"field": "Name:", "value": "Ada"}], domain="clubs", checks=[wrong])
+    form = check(page, formcraft.Form, where="here")
+    with pytest.raises(DataBroken, match=r"no field /Nmae \(club: checks/0\)"):
+        formcraft.annotation(form, draw(form, seed=1))
 
 
 @pytest.mark.parametrize("formula", ["a **b", "a.b", "f(a)", "a +", "'x'", "c"])
 def test_a_formula_is_arithmetic_over_known_names_and_nothing_else(formula):
     with pytest.raises(DataBroken):
-        formcraft.computed(formula, {"a": 1, "b": 2})
+        formcraft.compute(formula, {"a": 1, "b": 2})
 
 
 def test_values_follow_from_each_other_in_their_order():
@@ -159,11 +179,11 @@ def test_values_follow_from_each_other_in_their_order():
     """
     state = State(random.Random(1), {"town": ("Ashmouth",)})
     for name, maker in TypeAdapter(Values).validate_python(yaml.safe_load(makers)).items():
-        made(maker, state, name)
+        make(maker, state, name)
     # Two rows of 2 × 50 cents, and a third that takes 50 dollars back; the days are 5, 6 and 7.
     assert state.values["total"] == 100 + 100 - 5000
     assert state.values["text"] == "Ashmouth, 07 Jan: ($48.00)"
     with pytest.raises(UnknownName, match="city"):
-        made("{city}", state, "x")
+        make("{city}", state, "x")
     with pytest.raises(UnknownName, match=r"lines\.price"):
-        made(Total(sum="lines.price"), state, "x")
+        make(Total(sum="lines.price"), state, "x")

@@ -51,7 +51,7 @@ def load(path: Path, model: type[AnyContent]) -> AnyContent:
     """
     common = path.with_name(COMMON)
     shared = _mapping(common) if common.exists() else {}
-    return checked(shared | {"name": path.stem} | _mapping(path), model, where=path)
+    return check(shared | {"name": path.stem} | _mapping(path), model, where=path)
 
 
 def load_all(folder: str, model: type[AnyContent]) -> list[AnyContent]:
@@ -60,7 +60,7 @@ def load_all(folder: str, model: type[AnyContent]) -> list[AnyContent]:
     return [load(path, model) for path in paths]
 
 
-def checked(content: Any, model: type[AnyContent], *, where: object) -> AnyContent:
+def check(content: Any, model: type[AnyContent], *, where: object) -> AnyContent:
     """The template that `content` describes.
 
     Raises

@@ -153,11 +153,11 @@ def write(out: Path, seed: int) -> None:
             files.write_text(out / f"meta_{number}.json", json.dumps(meta) + "\n")
             # Browsers hide no unknown tag, but a table cell must not break at one.
             visit.page.set_content(re.sub(r"</?(?:Number|Date)>", "", html))
-            with files.atomic(out / "images" / f"{number}.png") as part:
-                visit.page.screenshot(path=part, type="png")
-                with Image.open(part) as shot:
+            with files.atomic(out / "images" / f"{number}.png") as file:
+                visit.page.screenshot(path=file, type="png")
+                with Image.open(file) as shot:
                     grey = shot.convert("L").quantize(GREYS)
-                grey.save(part, format="PNG", optimize=True)
+                grey.save(file, format="PNG", optimize=True)
             visit.page.set_content(html)
             boxes = json.dumps(fact_boxes(visit.page))
             files.write_text(out / "images" / f"{number}.json", boxes + "\n")

@@ -19,7 +19,7 @@ from data.sample.generate.blocks import Cells
 from data.sample.generate.command import run
 from data.sample.generate.content import Content, load_all
 from data.sample.generate.sheet import Json
-from data.sample.generate.template import Drawn, Template, drawn
+from data.sample.generate.template import Drawing, Template, draw
 from formlab import files, text
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.errors import DataBroken
@@ -65,6 +65,11 @@ class Question(Item):
     answers: Cells = ()
     options: Cells = ()
 
+    @property
+    def paths(self) -> list[str]:
+        """The fields that the question is about."""
+        return list(self.fields.values() if isinstance(self.fields, dict) else self.fields)
+
 
 class Check(Item):
     """A consistency check: what the field `dependent` has to be, given `source`.
@@ -78,6 +83,11 @@ class Check(Item):
     confidence: float = 0.9
     fields: dict[str, str] = Field(default_factory=dict)
 
+    @property
+    def paths(self) -> list[str]:
+        """The fields that the check is about."""
+        return [self.source, self.dependent, *self.fields.values()]
+
 
 class Form(Template):
     """A form of one or more pages, with what is asked about its fields."""
@@ -87,12 +97,12 @@ class Form(Template):
     checks: tuple[Check, ...] = ()
 
 
-def computed(formula: str, values: dict[str, Decimal]) -> Decimal:
+def compute(formula: str, values: dict[str, Decimal]) -> Decimal:
     """The value of a formula of names, numbers, ``+ - * /`` and brackets.
 
     Examples
     --------
-    >>> computed("(a * 12 + b) * c", {"a": Decimal(2), "b": Decimal(4), "c": Decimal("640.00")})
+    >>> compute("(a * 12 + b) * c", {"a": Decimal(2), "b": Decimal(4), "c": Decimal("640.00")})
     Decimal('17920.00')
     """
 
@@ -111,7 +121,7 @@ def computed(formula: str, values: dict[str, Decimal]) -> Decimal:
         raise DataBroken("not a formula", where=formula) from error
 
 
-def annotation(form: Form, page: Drawn) -> Json:
+def annotation(form: Form, page: Drawing) -> Json:
     """The annotation of a form that was drawn.
 
     Raises
@@ -120,6 +130,11 @@ def annotation(form: Form, page: Drawn) -> Json:
         If two fields of a group have one label, or an item names a field that is not there.
     """
     values = dict(_values(page.form, "", form.name))
+    for key, items in (("questions", form.questions), ("checks", form.checks)):
+        for place, item in enumerate(items):
+            if unknown := [path for path in item.paths if path not in values]:
+                where = f"{form.name}: {key}/{place}"
+                raise DataBroken(f"there is no field {unknown[0]}", where=where)
     numbers = range(2, len(page.sheets) + 1)
     names = [f"{form.name}.png", *(f"{form.name}_{number}.png" for number in numbers)]
     head = {"template": form.name, "domain": form.domain, "pages": names}
@@ -147,29 +162,20 @@ def _step(label: str) -> str:
     return label.replace("~", "~0").replace("/", "~1")
 
 
-def _value(path: str, values: dict[str, str]) -> str:
-    if path not in values:
-        raise DataBroken(f"there is no field {path}", remedy=f"one of: {', '.join(values)}")
-    return values[path]
-
-
 def _derived(item: Question | Check, values: dict[str, str]) -> str:
     """What the formula of an item makes of the values of its fields."""
     amounts = {}
     for name, path in item.fields.items():
-        value = _value(path, values)
+        value = values[path]
         amount = (text.money(value) or (text.number(value),))[0]
         if amount is None:
             raise DataBroken(f"{value!r} is no number", where=path)
         amounts[name] = amount
-    return item.format.format(computed(item.formula, amounts))
+    return item.format.format(compute(item.formula, amounts))
 
 
 def _question(number: str, item: Question, values: dict[str, str]) -> Json:
-    paths = list(item.fields.values() if isinstance(item.fields, dict) else item.fields)
-    for path in paths:
-        _value(path, values)
-    row: Json = {"id": number, "question": item.question, "fields": paths}
+    row: Json = {"id": number, "question": item.question, "fields": item.paths}
     row["answers"] = list(item.answers)
     if item.formula:
         row["answers"] = [_derived(item, values), *item.answers]
@@ -180,8 +186,7 @@ def _question(number: str, item: Question, values: dict[str, str]) -> Json:
 
 def _check(number: str, item: Check, values: dict[str, str]) -> Json:
     row: Json = {"id": number, "source": item.source, "dependent": item.dependent}
-    _value(item.source, values)
-    expected = _value(item.dependent, values)
+    expected = values[item.dependent]
     if item.formula:
         expected = _derived(item, values)
         row["derivation"] = {"formula": item.formula, "fields": item.fields}
@@ -191,13 +196,13 @@ def _check(number: str, item: Check, values: dict[str, str]) -> Json:
 def write(out: Path, seed: int) -> None:
     """Write every form below `out`."""
     for form in load_all("formcraft", Form):
-        page = drawn(form, seed)
+        page = draw(form, seed)
         content = annotation(form, page)
         written = json.dumps(content, ensure_ascii=False, indent=1)
         files.write_text(out / "test" / "forms" / f"{form.name}.json", written + "\n")
         for name, image in zip(content["pages"], page.images, strict=True):
-            with files.atomic(out / "test" / "images" / name) as part:
-                image.save(part, format="PNG", optimize=True)
+            with files.atomic(out / "test" / "images" / name) as file:
+                image.save(file, format="PNG", optimize=True)
 
 
 if __name__ == "__main__":

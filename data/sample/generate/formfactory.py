@@ -46,8 +46,8 @@ def gold(code: str) -> list[dict[str, Any]]:
 
 def texts(code: str) -> str:
     """The texts of the instances of a form, numbered."""
-    made = [make(form(code), number).text for number in range(1, INSTANCES + 1)]
-    return "\n\n".join(f"{number}. {text}" for number, text in enumerate(made, start=1)) + "\n"
+    texts = [make(form(code), number).text for number in range(1, INSTANCES + 1)]
+    return "\n\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1)) + "\n"
 
 
 def fields() -> str:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from data.sample.generate.command import run
 from data.sample.generate.content import load_all
-from data.sample.generate.scan import moved
+from data.sample.generate.scan import scan_box
 from data.sample.generate.sheet import Entity, Sheet
-from data.sample.generate.template import Template, drawn
+from data.sample.generate.template import Template, draw
 from formlab import files
 
 SEED = 20
@@ -37,7 +37,7 @@ def annotation(sheet: Sheet) -> list[dict[str, Any]]:
 
     def written(entity: Entity) -> dict[str, Any]:
         words = [
-            {"text": word.text, "box": list(moved(word.box, sheet.scan, sheet.paper))}
+            {"text": word.text, "box": list(scan_box(word.box, sheet.scan, sheet.paper))}
             for word in entity.words
         ]
         x0, y0, x1, y1 = zip(*(word["box"] for word in words), strict=True)
@@ -56,7 +56,7 @@ def annotation(sheet: Sheet) -> list[dict[str, Any]]:
 def write(out: Path, seed: int) -> None:
     """Write every form below `out`."""
     for form in load_all("funsd", Form):
-        page = drawn(form, seed)
+        page = draw(form, seed)
         (sheet,) = page.sheets
         if form.stray_link:
             question = next(e for e in reversed(sheet.entities) if e.label == "question")
@@ -66,8 +66,8 @@ def write(out: Path, seed: int) -> None:
         lines = [json.dumps(entity, ensure_ascii=False) for entity in annotation(sheet)]
         text = '{"form": [\n' + ",\n".join(lines) + "\n]}\n"
         files.write_text(folder / "annotations" / f"{form.name}.json", text)
-        with files.atomic(folder / "images" / f"{form.name}.png") as part:
-            page.images[0].save(part, format="PNG", optimize=True)
+        with files.atomic(folder / "images" / f"{form.name}.png") as file:
+            page.images[0].save(file, format="PNG", optimize=True)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ def cross(paper: Paper, x: float, y: float, size: float) -> Word:
     def jitter() -> float:
         return size * paper.random.uniform(0.38, 0.62)
 
-    one = paper.stroke([(x - jitter(), y - jitter()), (x, y), (x + jitter(), y + jitter())])
-    two = paper.stroke([(x + jitter(), y - jitter()), (x, y), (x - jitter(), y + jitter())])
-    return Word("x", around([one, two]))
+    down = paper.stroke([(x - jitter(), y - jitter()), (x, y), (x + jitter(), y + jitter())])
+    up = paper.stroke([(x + jitter(), y - jitter()), (x, y), (x - jitter(), y + jitter())])
+    return Word("x", around([down, up]))
 
 
 def strike(paper: Paper, box: Box) -> None:
@@ -35,8 +35,8 @@ def strike(paper: Paper, box: Box) -> None:
     x0, y0, x1, y1 = box
     for share in (0.42, 0.62):
         y = y0 + (y1 - y0) * share + paper.random.gauss(0, 0.8)
-        steps = [x0 - 3 + (x1 - x0 + 6) * part / 4 for part in range(5)]
-        paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in steps])
+        xs = [x0 - 3 + (x1 - x0 + 6) * step / 4 for step in range(5)]
+        paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in xs])
 
 
 def signature(paper: Paper, x: float, y: float, width: float, height: float) -> Box:

@@ -96,7 +96,7 @@ def _fractions(x0: float, y0: float, x1: float, y1: float) -> list[float]:
     return [round(value, 6) for value in (x0 / WIDTH, y0 / HEIGHT, x1 / WIDTH, y1 / HEIGHT)]
 
 
-def photographed(pdf: bytes, seed: str) -> bytes:
+def photograph(pdf: bytes, seed: str) -> bytes:
     """The page as a grey scan with some noise: a PDF without a text layer."""
     with pypdfium2.PdfDocument(pdf) as document:
         page = document[0].render(scale=1.8, grayscale=True).to_numpy()

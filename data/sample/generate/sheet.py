@@ -9,7 +9,7 @@ import pydantic
 
 from data.sample.generate.content import STRICT
 from data.sample.generate.paper import Box, Paper, Pen, Word, around
-from data.sample.generate.scan import Scan, moved
+from data.sample.generate.scan import Scan, scan_box
 from formlab.errors import UnknownName
 
 Json = dict[str, Any]
@@ -106,6 +106,6 @@ class Sheet:
         row |= {"kind": kind} if kind else {}
         # Annotators leave a margin around the ink.
         x0, y0, x1, y1 = box
-        place = list(moved((x0 - 3, y0 - 4, x1 + 3, y1 + 4), self.scan, self.paper))
+        place = list(scan_box((x0 - 3, y0 - 4, x1 + 3, y1 + 4), self.scan, self.paper))
         row |= {"page": self.number, "box": place}
         (self.open[-1] if self.open else self.form)["fields"].append(row)

@@ -16,7 +16,7 @@ from data.sample.generate import blocks, marks, pictures, tables  # noqa: F401, 
 from data.sample.generate.blocks import Block
 from data.sample.generate.content import Content, one_of
 from data.sample.generate.paper import Paper, Pen
-from data.sample.generate.scan import Scan, scanned
+from data.sample.generate.scan import Scan, scan_page
 from data.sample.generate.sheet import Json, Sheet, Style, empty_form
 from formlab.errors import DataBroken
 
@@ -73,7 +73,7 @@ class Template(Content):
 
 
 @dataclass
-class Drawn:
+class Drawing:
     """A form that was filled in: a sheet for each page, with its entities, and all fields."""
 
     sheets: list[Sheet]
@@ -82,10 +82,10 @@ class Drawn:
     @cached_property
     def images(self) -> list[Image.Image]:
         """The scans of the pages, grey."""
-        return [scanned(sheet.paper, sheet.scan) for sheet in self.sheets]
+        return [scan_page(sheet.paper, sheet.scan) for sheet in self.sheets]
 
 
-def drawn(template: Template, seed: int) -> Drawn:
+def draw(template: Template, seed: int) -> Drawing:
     """Fill in a form.
 
     Raises
@@ -97,13 +97,13 @@ def drawn(template: Template, seed: int) -> Drawn:
 
     Examples
     --------
-    >>> from data.sample.generate.content import checked
+    >>> from data.sample.generate.content import check
     >>> content = {
     ...     "name": "note", "width": 300, "margin": 20, "top": 20, "gap": 3,
     ...     "pens": {"face": "sans", "fill": {"face": "mono", "size": 12}},
     ...     "pages": [{"height": 80, "blocks": [{"field": "Name:", "value": "Ada"}]}],
     ... }
-    >>> form = drawn(checked(content, Template, where="here"), seed=1)
+    >>> form = draw(check(content, Template, where="here"), seed=1)
     >>> [(entity.label, entity.words[0].text) for entity in form.sheets[0].entities]
     [('question', 'Name:'), ('answer', 'Ada')]
     >>> form.form["fields"][0]["label"], form.form["fields"][0]["value"]
@@ -124,4 +124,4 @@ def drawn(template: Template, seed: int) -> Drawn:
                 remedy="make the page higher, or take a block out",
             )
         sheets.append(sheet)
-    return Drawn(sheets, form)
+    return Drawing(sheets, form)

@@ -61,13 +61,13 @@ class State:
         return [row[name] for row in rows]
 
 
-def filled(text: str, state: State) -> tuple[str, list[Span]]:
+def fill_in(text: str, state: State) -> tuple[str, list[Span]]:
     """A text with its ``{fields}`` filled in, and where each stands: name, start, end.
 
     Examples
     --------
     >>> state = State(random.Random(1), {"town": ("Ashmouth",)})
-    >>> filled("{town} Channel 4", state)
+    >>> fill_in("{town} Channel 4", state)
     ('Ashmouth Channel 4', [('town', 0, 8)])
     """
     line, spans = "", []
@@ -152,7 +152,7 @@ class Repeat(Maker):
         for number in range(state.random.randint(*self.count)):
             inner = State(state.random, state.sources)
             inner.values, inner.row = dict(state.values), number
-            rows.append({name: made(maker, inner, name) for name, maker in self.each.items()})
+            rows.append({name: make(maker, inner, name) for name, maker in self.each.items()})
         if state.random.random() < self.chance:
             rows[-1] |= {name: Money(cents) for name, cents in self.correction.items()}
         return rows
@@ -163,7 +163,7 @@ Repeat.model_rebuild()
 Values = dict[str, str | AnyMaker]
 
 
-def made(maker: str | Maker, state: State, name: str) -> Any:
+def make(maker: str | Maker, state: State, name: str) -> Any:
     """The value of a text or of a maker, which the makers after it can refer to by `name`."""
-    state.values[name] = filled(maker, state)[0] if isinstance(maker, str) else maker.make(state)
+    state.values[name] = fill_in(maker, state)[0] if isinstance(maker, str) else maker.make(state)
     return state.values[name]

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from data.sample.generate.command import run
 from data.sample.generate.content import Content, load_all, one_of
-from data.sample.generate.pdf import Sheet, photographed
-from data.sample.generate.values import Source, State, Values, filled, made
+from data.sample.generate.pdf import Sheet, photograph
+from data.sample.generate.values import Source, State, Values, fill_in, make
 from formlab import files
 
 SEED = 21
@@ -46,7 +46,7 @@ class Put(Part):
     entity: str | None = None
 
     def draw(self, sheet: Sheet, state: State, top: float) -> float:
-        text, spans = filled(self.text, state)
+        text, spans = fill_in(self.text, state)
         if self.entity is not None:
             spans = [(self.entity, 0, len(text))] if self.entity else []
         sheet.put(self.x, top + self.y, text, size=self.size, bold=self.bold, spans=spans)
@@ -70,7 +70,7 @@ class Labelled(Part):
         for place, (label, value) in enumerate(self.fields.items()):
             y = top + self.y + self.step * place
             sheet.put(self.x, y, label, size=self.size, bold=self.bold)
-            text, spans = filled(value, state)
+            text, spans = fill_in(value, state)
             sheet.put(self.x + self.across, y + self.down, text, size=self.value_size, spans=spans)
         return top
 
@@ -102,7 +102,7 @@ class Items(Part):
             inner, item = State(state.random, {}), {}
             inner.values = row
             for x, text in zip(_COLUMNS, self.columns.values(), strict=True):
-                cell, spans = filled(text, inner)
+                cell, spans = fill_in(text, inner)
                 sheet.put(x, y, cell, spans=spans, item=item)
             sheet.line_item(item)
         return y + 26
@@ -141,14 +141,14 @@ def write(out: Path, seed: int) -> None:
             name = f"{uuid.UUID(int=generator.getrandbits(128), version=4)}.pdf"
             pdf = sheet.pdf()
             # The last of each data set is a scan.
-            with files.atomic(home / "main" / "pdfs" / name) as part:
-                part.write_bytes(photographed(pdf, name) if place == count - 1 else pdf)
+            with files.atomic(home / "main" / "pdfs" / name) as file:
+                file.write_bytes(photograph(pdf, name) if place == count - 1 else pdf)
             line = {"filename": name, "file_path": f"pdfs/{name}", "ocr": sheet.ocr}
             lines.append(json.dumps(line | {"annotations": sheet.annotations}))
             names[template].append(name)
         data = "".join(f"{line}\n" for line in lines).encode()
-        with files.atomic(home / "main" / "dataset.jsonl.gz") as part:
-            part.write_bytes(gzip.compress(data, mtime=0))
+        with files.atomic(home / "main" / "dataset.jsonl.gz") as file:
+            file.write_bytes(gzip.compress(data, mtime=0))
         _write_meta(home / "main" / "meta.json", kind)
         _write_splits(home / "few_shot-splits", kind, names)
 
@@ -157,7 +157,7 @@ def _document(kind: Kind, template: str, generator: random.Random) -> Sheet:
     """A document of a template, with values of its own."""
     state = State(generator, kind.sources)
     for name, maker in kind.values.items():
-        made(maker, state, name)
+        make(maker, state, name)
     sheet, top = Sheet(), 0.0
     for part in kind.templates[template]:
         top = part.draw(sheet, state, top)

@@ -63,7 +63,7 @@ def ask(
     """
     from formlab.analysis import audit
     from formlab.systems import chat
-    from formlab.systems.judge import PROMPT
+    from formlab.systems.judge import PROMPT, judge_call
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
@@ -72,7 +72,7 @@ def ask(
     found = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
-    call = chat.judge_call(model, store=store, settings=settings)
+    call = judge_call(model, store=store, settings=settings)
     prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from formlab.errors import UnknownName
 from formlab.systems import baseline, chat, ocr
-from formlab.systems._limit import SKIPPED
 from formlab.systems._run import run, unfinished
+from formlab.systems._runs import SKIPPED
 from formlab.systems._spec import System
 
 __all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "unfinished"]

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from formlab.errors import NotAvailable
-from formlab.systems import chat
 from formlab.systems.chat import Answer
 from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
 from tests.systems.scripted_server import serving

@@ -5,7 +5,7 @@ import pytest
 from formlab import benchmarks
 from formlab.errors import UnknownName
 from formlab.systems import chat
-from formlab.systems.chat import readings
+from formlab.systems.chat import ocr_cache
 from formlab.systems.chat.images import pages
 from tests.systems.scripted_server import serving
 
@@ -28,7 +28,7 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch):
     monkeypatch.setattr(Engine, "calls", 0)
-    monkeypatch.setattr(readings.ocr, "engine", lambda **_: Engine())
+    monkeypatch.setattr(ocr_cache.ocr, "engine", lambda **_: Engine())
     return Engine
 
 
@@ -48,9 +48,9 @@ def corpus():
 )
 def test_lines_come_with_their_sides_in_the_unit_asked_for(tmp_path, engine, corpus, unit, line):
     (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048, most=10)
-    held = readings.Readings(tmp_path, unit=unit)
-    assert json.loads(held.text(page)) == {"PAGE": 1, "LINES": [line]}
-    readings.Readings(tmp_path, unit="none").text(page)
+    cache = ocr_cache.OcrCache(tmp_path, unit=unit)
+    assert json.loads(cache.text(page)) == {"PAGE": 1, "LINES": [line]}
+    ocr_cache.OcrCache(tmp_path, unit="none").text(page)
     # What was read once is kept.
     assert engine.calls == 1
 

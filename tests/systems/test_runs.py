@@ -3,7 +3,7 @@ import pytest
 from formlab import benchmarks, systems
 from formlab.errors import DataMissing
 from formlab.systems import SKIPPED, System, chat
-from formlab.systems._limit import first
+from formlab.systems._runs import first
 from tests.systems.scripted_server import serving
 
 

@@ -1,4 +1,4 @@
-"""What an OCR engine reads on pages: for models that are shown no images."""
+"""The lines that an OCR engine reads on pages: for models that are shown no images."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from formlab.systems.chat.images import Page
 from formlab.systems.layout import rows as reading_order
 from formlab.tables import BOX
 
-_WHOLE = 1000
 
-
-class Readings:
+class OcrCache:
     """The lines of text of pages, each page read once and kept in a folder. Threads may share it.
 
     Parameters
     ----------
     folder
-        Where what was read is kept, a file for each page and size.
+        Where the lines are kept, a file for each page and size.
     unit
         Of the sides of lines: ``thousandths`` of the page or ``pixels`` of it as it would be
         sent; ``none`` for texts alone.
@@ -37,16 +35,16 @@ class Readings:
 
     def text(self, page: Page) -> str:
         """The page as the JSON that a model gets."""
-        lines = self._lines(page)
-        said = [
-            text if self.unit == "none" else [text, *self._sides(box, page)] for text, box in lines
+        lines = [
+            text if self.unit == "none" else [text, *self._sides(box, page)]
+            for text, box in self._lines(page)
         ]
-        return json.dumps({"PAGE": page.number, "LINES": said})
+        return json.dumps({"PAGE": page.number, "LINES": lines})
 
     def _sides(self, box: list[float], page: Page) -> list[int]:
         if self.unit == "pixels":
             return [round(side) for side in box]
-        return [round(_WHOLE * side / page.sent[n % 2]) for n, side in enumerate(box)]
+        return [round(1000 * side / page.sent[n % 2]) for n, side in enumerate(box)]
 
     def _lines(self, page: Page) -> list[Any]:
         """Text and box, in pixels of the page as sent, of each line from top to bottom."""
@@ -56,10 +54,10 @@ class Readings:
             if file.is_file():
                 return files.read_json(file)
             self._engine = self._engine or ocr.engine(text_score=ocr.SYSTEM.defaults["text_score"])
-            found = self._engine(np.asarray(page.image())[:, :, ::-1], return_word_box=True)
+            result = self._engine(np.asarray(page.image())[:, :, ::-1], return_word_box=True)
             lines = [
                 [row["value"], [row[side] for side in BOX]]
-                for row in ocr.records(found)
+                for row in ocr.records(result)
                 if row["kind"] == "line"
             ]
             order = reading_order(np.array([box for _, box in lines]))

@@ -13,12 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import formlab_arena as arena
-from formlab import benchmarks, systems
+from formlab import benchmarks, resources, systems
 from formlab.console import plain
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
-from formlab.tables import Corpus, Evaluation
+from formlab.tables import Corpus, Evaluation, Predictions
 from formlab_arena import fill, play
 from formlab_arena.evaluation import read_run
 
@@ -34,9 +34,10 @@ def open_evaluation(
 ) -> Evaluation:
     """The evaluation saved in `folder`; without one, `system` over the sample of `benchmark`.
 
-    The sample is read once and kept in the user's cache folder, or in FORMLAB_CACHE. Of a
-    benchmark of forms to fill in (task `click`), `system` fills in those of its sample in the
-    arena, one instance of each, which needs a browser.
+    What the baselines read on the samples comes with formlab. What else reads a sample does so
+    once; that is kept in the user's cache folder, or in FORMLAB_CACHE. Of a benchmark of forms to
+    fill in (task `click`), `system` fills in those of its sample in the arena, one instance of
+    each, which needs a browser.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def open_evaluation(
     DataMissing, DataBroken
         If the folder holds no evaluation.
     NotAvailable
-        If forms are to be filled in, and there is no Chromium.
+        If the system needs a part of formlab that is not installed, or a Chromium.
     """
     if str(folder):
         return _loaded(folder)
@@ -122,16 +123,22 @@ def open_compared(
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
 
+    A sample that cannot be had here, for want of a browser, is left out; stderr says so.
+
     Raises
     ------
     DataMissing, DataBroken
         If a folder holds no evaluation.
-    NotAvailable
-        If forms are to be filled in, and there is no Chromium.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
-    return [_of_sample(benchmark, system, None) for benchmark, system in BASELINES]
+    evaluations = []
+    for benchmark, system in BASELINES:
+        try:
+            evaluations.append(_of_sample(benchmark, system, None))
+        except NotAvailable as error:
+            print(f"the sample of {benchmark} is left out: {error}", file=sys.stderr)
+    return evaluations
 
 
 def _loaded(folder: str | Path) -> Evaluation:
@@ -152,14 +159,28 @@ def _of_sample(
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
+    if (shipped := _shipped(corpus, name, settings)) is not None:
+        return evaluate(corpus, shipped)
+    if reader.extra:
+        resources.need(reader.extra)
     out = cache() / "runs" / f"{benchmark}-{corpus.split}-{name}-{_state(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
     found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, found)
 
 
+def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
+    """What the system read before with these settings, as it comes with the samples."""
+    folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
+    if not folder.is_dir():
+        return None
+    found = Predictions.load(folder)
+    return found if found.settings == found.settings | settings else None
+
+
 def _filled(corpus: Corpus, settings: play.Settings) -> Evaluation:
     """Forms are there to be filled in: a run of the arena over the forms that the sample has."""
+    resources.need("arena")
     codes = corpus.documents["template"].unique(maintain_order=True).to_list()
     state = _state(systems.get("ocr"), folders=(arena, systems), more=repr(settings))
     out = cache() / "runs" / f"{corpus.benchmark}-arena-{settings.system}-{state}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from formlab import resources
 from formlab.benchmarks import fincriticaled, formcraft, formfactory, funsd, omniai, sroie, vrdu
 from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataMissing, UnknownName
@@ -18,7 +19,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "sroie": sroie.BENCHMARK,
     "vrdu": vrdu.BENCHMARK,
 }
-SAMPLES = Path(__file__).parents[2] / "data" / "sample"
+SAMPLES = resources.folder("data/sample")
 
 
 def get(name: str) -> Benchmark:

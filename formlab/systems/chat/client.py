@@ -10,9 +10,12 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.chat._gate import Gate
 from formlab.systems.chat.prices import Budget, Price
+
+openai = resources.optional("openai", extra="chat")
 
 # Ways to ask for JSON: the server holds the model to a schema as OpenAI's takes it, or as servers
 # over llama.cpp do, or the prompt alone asks for it.
@@ -97,8 +100,6 @@ class Client:
         budget: Budget | None = None,
         price: Price | None = None,
     ) -> None:
-        import openai
-
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         key = os.environ.get("OPENAI_API_KEY")
         if not key and not base_url:
@@ -189,8 +190,6 @@ class Client:
         return body
 
     def _failed(self, error: Exception, since: float) -> Unanswered:
-        import openai
-
         why = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
         code = error.status_code if isinstance(error, openai.APIStatusError) else None
         if code is not None and code >= 500 and "response_format" in why:

@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import files
-from formlab.console import as_json, plain, show
+from formlab.console import as_json, asked, asking, plain, show
 from formlab.errors import DataBroken, FormlabError
 from formlab.systems import chat
 from formlab_arena import run, server, spec
-from formlab_arena.address import fill_at
+from formlab_arena.form_url import fill_url
 from formlab_arena.store import Store
 
 _PATH = click.Path(path_type=Path)
@@ -58,13 +58,9 @@ def serve(host: str, port: int, database: Path, folder: Path, public: bool) -> N
 @click.option("--scale", default=1.0, type=click.FloatRange(0.1, 1), help="Size of screenshots.")
 @click.option("--ruler", is_flag=True, help="Draw pixel axes on the screenshots.")
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
-@click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint.")
-@click.option("--retry", help="chat: 'bad' asks again what was malformed, refused or cut short.")
-@click.option("--max-cost", help="chat: stop before the calls cost more than this.")
-@click.option("--max-calls", help="chat: stop after so many calls.")
-@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="chat: a setting.")
+@asking
 @click.option("--url", help="Fill in the form at this address instead.")
-@click.option("--text", "text_file", type=_PATH, help="With --url: what the agent is told.")
+@click.option("--text", "text_file", type=_PATH, help="With --url: file with the instructions.")
 @click.option("--values", "values_file", type=_PATH, help="With --url: JSON for the oracle.")
 @click.option("--allow", multiple=True, help="With --url: another server the page may reach.")
 @click.option("--out", type=_PATH, required=True, help="The run's folder.")
@@ -98,13 +94,7 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model that are given, each as its type."""
-    named = ("base_url", "retry", "max_cost", "max_calls")
-    given = {name: options[name] for name in named if options[name] is not None}
-    for change in options["changes"]:
-        name, equal, value = change.partition("=")
-        if not equal:
-            raise DataBroken(f"{change!r} is not NAME=VALUE", remedy=f"--set {name}=…")
-        given[name] = value
+    given = asked(options)
     if not options["system"].startswith(chat.PREFIX):
         return given
     typed = chat.system(options["system"]).settings(given)
@@ -135,13 +125,13 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
 
 def _fill_at(settings: run.Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
     if options["system"] != "oracle" and not options["text_file"]:
-        raise click.UsageError("--url needs --text, the file with what the agent is told")
+        raise click.UsageError("--url needs --text, the file of instructions")
     values = files.read_json(options["values_file"]) if options["values_file"] else None
     if values is not None and not isinstance(values, dict):
         where, remedy = options["values_file"], '{"name": "Ada"}'
         raise DataBroken("a JSON object is expected", where=where, remedy=remedy)
     text = files.read_text(options["text_file"]) if options["text_file"] else ""
-    result = fill_at(
+    result = fill_url(
         options["url"], out, settings, text=text, values=values, allow=options["allow"]
     )
     if as_json:

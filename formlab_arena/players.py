@@ -11,17 +11,17 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.systems import chat
 from formlab_arena import chat_agent
 from formlab_arena.agents import Agent, OneByOne, Oracle
+from formlab_arena.episode import Settings
 from formlab_arena.instances import Instance
-from formlab_arena.play import Settings
 from formlab_arena.rules_agent import Rules
 
 AGENTS: dict[str, Callable[[Instance], Agent]] = {
-    "oracle": lambda one: Oracle(one.values),
+    "oracle": lambda instance: Oracle(instance.values),
     "rules": lambda _: Rules(),
 }
 
 
-def said(settings: Settings) -> dict[str, Any]:
+def shaping_settings(settings: Settings) -> dict[str, Any]:
     """What of a system's own settings shapes its answers, after a check of its name and them.
 
     Raises
@@ -31,7 +31,9 @@ def said(settings: Settings) -> dict[str, Any]:
     """
     name = settings.system
     if name.startswith(chat.PREFIX):
-        return chat_agent.said(name, settings.options, policy=settings.policy, ruler=settings.ruler)
+        return chat_agent.shaping_settings(
+            name, settings.options, policy=settings.policy, ruler=settings.ruler
+        )
     if name not in AGENTS:
         raise UnknownName.of("system", name, (*AGENTS, f"{chat.PREFIX}MODEL"))
     if settings.options:
@@ -48,8 +50,8 @@ def making(settings: Settings, out: Path) -> Iterator[Callable[[Instance], Agent
         with chat_agent.asking(
             settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
         ) as make:
-            yield lambda one: make(one.name)
+            yield lambda instance: make(instance.name)
     elif settings.policy == "step":
-        yield lambda one: OneByOne(AGENTS[settings.system](one))
+        yield lambda instance: OneByOne(AGENTS[settings.system](instance))
     else:
         yield AGENTS[settings.system]

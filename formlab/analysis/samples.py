@@ -19,7 +19,7 @@ from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
 from formlab.tables import Corpus, Evaluation, Predictions
-from formlab_arena import fill, play
+from formlab_arena import episode, fill
 from formlab_arena.evaluation import read_run
 
 # What reads each sample without a key, and without knowing the answers.
@@ -155,7 +155,7 @@ def _of_sample(
 ) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
     if "click" in benchmarks.get(benchmark).tasks:
-        return _filled(corpus, play.Settings(system, **(change or {})))
+        return _filled(corpus, episode.Settings(system, **(change or {})))
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
@@ -178,7 +178,7 @@ def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predicti
     return found if found.settings == found.settings | settings else None
 
 
-def _filled(corpus: Corpus, settings: play.Settings) -> Evaluation:
+def _filled(corpus: Corpus, settings: episode.Settings) -> Evaluation:
     """Forms are there to be filled in: a run of the arena over the forms that the sample has."""
     resources.need("arena")
     codes = corpus.documents["template"].unique(maintain_order=True).to_list()

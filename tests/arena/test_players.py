@@ -4,7 +4,7 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab_arena import instances, players, spec
 from formlab_arena.agents import OneByOne, Oracle
 from formlab_arena.chat_agent import ChatAgent
-from formlab_arena.play import Settings
+from formlab_arena.episode import Settings
 
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 
@@ -27,16 +27,18 @@ def no_key(monkeypatch):
 )
 def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
     with pytest.raises(error, match=says):
-        players.said(settings)
+        players.shaping_settings(settings)
 
 
 def test_what_shapes_answers_is_said_and_how_they_are_got_is_not():
-    said = players.said(Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5}))
-    assert said["temperature"] == 0.5
-    assert said["address"] == LOCAL["base_url"]
-    assert len(said["prompt"]) == 8
-    assert "max_calls" not in said
-    assert players.said(Settings("oracle")) == {}
+    shaping = players.shaping_settings(
+        Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5})
+    )
+    assert shaping["temperature"] == 0.5
+    assert shaping["address"] == LOCAL["base_url"]
+    assert len(shaping["prompt"]) == 8
+    assert "max_calls" not in shaping
+    assert players.shaping_settings(Settings("oracle")) == {}
 
 
 def test_each_system_makes_its_agent(tmp_path):

@@ -14,6 +14,7 @@ import polars as pl
 from formlab import analysis, benchmarks, files, formats, metrics, systems
 from formlab.cli_compare import compare
 from formlab.cli_facts import filing, judge
+from formlab.cli_init import init
 from formlab.cli_report import report
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.errors import FormlabError
@@ -237,6 +238,7 @@ main.add_command(judge)
 main.add_command(filing)
 main.add_command(formcraft)
 main.add_command(report)
+main.add_command(init)
 main.add_command(arena)
 
 

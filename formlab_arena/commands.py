@@ -7,19 +7,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from formlab import files
+from formlab import resources
+from formlab.cli_score import documents_of, scored, scoring, show_summary
 from formlab.console import as_json, asked, asking, plain, show
 from formlab.errors import DataBroken, FormlabError
-from formlab.systems import chat
-from formlab_arena import run, server, spec
-from formlab_arena.form_url import fill_url
-from formlab_arena.store import Store
+from formlab.systems import CHAT
+
+if TYPE_CHECKING:
+    from formlab_arena.run import Settings
 
 _PATH = click.Path(path_type=Path)
 
@@ -33,13 +32,17 @@ def arena() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--database", type=_PATH, default=Path("runs/arena.sqlite"), show_default=True)
-@click.option("--forms", "folder", type=_PATH, default=spec.FOLDER, help="Folder of YAML forms.")
+@click.option("--forms", "folder", type=_PATH, help="Folder of YAML forms [ours].")
 @click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
-def serve(host: str, port: int, database: Path, folder: Path, public: bool) -> None:
+def serve(host: str, port: int, database: Path, folder: Path | None, public: bool) -> None:
     """Show the forms in a browser until stopped."""
+    resources.need("arena")
+    from formlab_arena import server, spec
+    from formlab_arena.store import Store
+
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
-    app = server.create(Store(database), folder=folder, hosts=(host,))
+    app = server.create(Store(database), folder=folder or spec.FOLDER, hosts=(host,))
     listening = server.listen(app, host=host, port=port)
     click.echo(f"forms at http://{host}:{listening.server_port}")
     sys.stdout.flush()
@@ -71,6 +74,8 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     With --url it fills in one form at that address and says what was in its fields at the end;
     files can be uploaded from the folder `files` in --out only.
     """
+    from formlab_arena import run, spec
+
     kept = ("system", "seed", "policy", "scale", "ruler", "steps")
     settings = run.Settings(**{name: options[name] for name in kept}, options=_given(options))
     if options["url"]:
@@ -92,17 +97,41 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     click.echo(f"{done} of {len(results)} submitted, {right} of {asked} answers right")
 
 
+@arena.command("score")
+@click.argument("folder", metavar="RUN", type=_PATH)
+@scoring
+@as_json
+def score(folder: Path, as_json: bool, **options: Any) -> None:
+    """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`."""
+    from formlab_arena.evaluation import read_run
+
+    corpus, predictions = read_run(folder)
+    documents = documents_of(options["documents"], [corpus])
+    show_summary(scored(corpus, predictions, options | {"documents": documents}), as_json=as_json)
+
+
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model that are given, each as its type."""
     given = asked(options)
-    if not options["system"].startswith(chat.PREFIX):
+    if not options["system"].startswith(CHAT):
         return given
+    from formlab.systems import chat
+
     typed = chat.system(options["system"]).settings(given)
     return {name: typed[name] for name in given}
 
 
 @contextlib.contextmanager
 def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn("forms, {task.fields[sent]} submitted"), TimeRemainingColumn(),
@@ -123,7 +152,10 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
         bar.update(job, completed=total)
 
 
-def _fill_at(settings: run.Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+    from formlab import files
+    from formlab_arena.form_url import fill_url
+
     if options["system"] != "oracle" and not options["text_file"]:
         raise click.UsageError("--url needs --text, the file of instructions")
     values = files.read_json(options["values_file"]) if options["values_file"] else None

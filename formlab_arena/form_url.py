@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab_arena import players
+from formlab_arena import agent_registry
 from formlab_arena.episode import Settings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
 
@@ -62,13 +62,14 @@ def fill_url(
             "the oracle, and no other system, needs the right answers",
             remedy="--values FILE with --system oracle",
         )
-    shaping = players.shaping_settings(settings)
+    shaping = agent_registry.shaping_settings(settings)
+    resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
     check_same_settings(out / "run.json", settings, shaping, address=address)
     prepare(out, text, {})
     task = Instance("", 0, dict(values or {}), text)
-    with players.making(settings, out) as make:
+    with agent_registry.making(settings, out) as make:
         episode = run_episode(address, out, text, settings, make(task), allow=allow)
     if episode.halted and isinstance(episode.halted.__cause__, FormlabError):
         raise episode.halted.__cause__

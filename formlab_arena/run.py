@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
-from formlab_arena import instances, players, spec
+from formlab_arena import agent_registry, instances, spec
+from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
     UNUSABLE,
@@ -24,7 +25,6 @@ from formlab_arena.episode import (
     run_steps,
 )
 from formlab_arena.instances import Instance
-from formlab_arena.players import AGENTS
 from formlab_arena.process import Server, serving
 from formlab_arena.store import Store
 
@@ -73,9 +73,10 @@ def fill(
         For unknown forms or systems, a folder of other settings, without Chromium, and if a
         model's server refuses every call.
     """
-    shaping = players.shaping_settings(settings)
+    shaping = agent_registry.shaping_settings(settings)
     chosen = [spec.form(code) for code in codes or spec.forms()]
     todo = [instances.make(f, n, seed=settings.seed) for f in chosen for n in range(1, count + 1)]
+    resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
     check_same_settings(out / "run.json", settings, shaping)
@@ -83,7 +84,7 @@ def fill(
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
         serving(out / "submissions.sqlite") as server,
-        players.making(settings, out) as make,
+        agent_registry.making(settings, out) as make,
     ):
         last = {entry["doc_id"]: entry for entry in journal.entries}
         for instance in todo:

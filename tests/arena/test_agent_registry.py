@@ -1,7 +1,7 @@
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab_arena import instances, players, spec
+from formlab_arena import agent_registry, instances, spec
 from formlab_arena.agents import OneByOne, Oracle
 from formlab_arena.chat_agent import ChatAgent
 from formlab_arena.episode import Settings
@@ -27,18 +27,18 @@ def no_key(monkeypatch):
 )
 def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
     with pytest.raises(error, match=says):
-        players.shaping_settings(settings)
+        agent_registry.shaping_settings(settings)
 
 
 def test_what_shapes_answers_is_said_and_how_they_are_got_is_not():
-    shaping = players.shaping_settings(
+    shaping = agent_registry.shaping_settings(
         Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5})
     )
     assert shaping["temperature"] == 0.5
     assert shaping["address"] == LOCAL["base_url"]
     assert len(shaping["prompt"]) == 8
     assert "max_calls" not in shaping
-    assert players.shaping_settings(Settings("oracle")) == {}
+    assert agent_registry.shaping_settings(Settings("oracle")) == {}
 
 
 def test_each_system_makes_its_agent(tmp_path):
@@ -48,7 +48,7 @@ def test_each_system_makes_its_agent(tmp_path):
         (Settings("oracle", policy="step"), OneByOne),
         (Settings("chat:m", policy="step", options=LOCAL), ChatAgent),
     ):
-        with players.making(settings, tmp_path) as make:
+        with agent_registry.making(settings, tmp_path) as make:
             agent = make(one)
         assert isinstance(agent, kind)
         assert agent.name == settings.system

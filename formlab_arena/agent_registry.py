@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
+from formlab.registry import Registry
 from formlab.systems import chat
 from formlab_arena import chat_agent
 from formlab_arena.agents import Agent, OneByOne, Oracle
@@ -15,10 +16,24 @@ from formlab_arena.episode import Settings
 from formlab_arena.instances import Instance
 from formlab_arena.rules_agent import Rules
 
-AGENTS: dict[str, Callable[[Instance], Agent]] = {
-    "oracle": lambda instance: Oracle(instance.values),
-    "rules": lambda _: Rules(),
-}
+# An agent by name: a function of an `Instance` that gives an `Agent`.
+AGENTS = Registry(
+    "agents",
+    {
+        "oracle": "formlab_arena.agent_registry:oracle",
+        "rules": "formlab_arena.agent_registry:rules",
+    },
+)
+
+
+def oracle(instance: Instance) -> Agent:
+    """The agent that knows the answers."""
+    return Oracle(instance.values)
+
+
+def rules(_: Instance) -> Agent:
+    """The agent that reads the screen and matches labels with the text."""
+    return Rules()
 
 
 def shaping_settings(settings: Settings) -> dict[str, Any]:
@@ -34,8 +49,7 @@ def shaping_settings(settings: Settings) -> dict[str, Any]:
         return chat_agent.shaping_settings(
             name, settings.options, policy=settings.policy, ruler=settings.ruler
         )
-    if name not in AGENTS:
-        raise UnknownName.of("system", name, (*AGENTS, f"{chat.PREFIX}MODEL"))
+    AGENTS.find(name, f"{chat.PREFIX}MODEL")
     if settings.options:
         raise DataBroken(
             f"{name} has no settings", remedy=f"leave out {', '.join(settings.options)}"
@@ -50,8 +64,8 @@ def making(settings: Settings, out: Path) -> Iterator[Callable[[Instance], Agent
         with chat_agent.asking(
             settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
         ) as make:
-            yield lambda instance: make(instance.name)
+            yield lambda one: make(one.name)
     elif settings.policy == "step":
-        yield lambda instance: OneByOne(AGENTS[settings.system](instance))
+        yield lambda one: OneByOne(AGENTS[settings.system](one))
     else:
         yield AGENTS[settings.system]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+import pydantic
 
 from formlab import files
 from formlab.errors import FormlabError
 
 ENDING = ".report.json"
-Status = Literal["built", "failed", "unchanged"]
+THUMBNAILS = "thumbs/"
+Status = Literal["built", "failed", "unchanged", "skipped"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """What the index says of a report: its title, its first finding, its first number cards."""
+    """What the index shows of a report: its title, its first finding, its first number cards."""
 
     title: str
     finding: str | None = None
@@ -28,24 +31,25 @@ class Result:
     """How one report went.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
-    error on top. They are None if nothing could be written. `seconds` is wall time, of an
-    unchanged report that of its building. `notes` tell what could not be made beside the page.
+    error on top. They are None if nothing could be written, and where a report was skipped: its
+    sample cannot be had on this machine. `seconds` is wall time, of an unchanged report that of
+    its building. `notes` say what could not be made beside the page, or why it was skipped.
     """
 
     name: str
     notebook: Path
     status: Status
-    html: Path | None
-    ipynb: Path | None
-    error: str | None
-    seconds: float
-    summary: Summary
-    built: str
+    html: Path | None = None
+    ipynb: Path | None = None
+    error: str | None = None
+    seconds: float = 0.0
+    summary: Summary = Summary("")
+    built: str = ""
     notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether the report is complete."""
+        """Whether nothing went wrong."""
         return self.status != "failed"
 
 
@@ -58,13 +62,11 @@ class Record:
     """
 
     name: str
-    title: str
+    summary: Summary
     ok: bool
     error: str | None
     seconds: float
     built: str
-    finding: str | None
-    cards: list[dict[str, str]]
     key: str
     sha256: str
     beside: list[str]
@@ -76,7 +78,7 @@ class Record:
         return next((name for name in self.beside if name.startswith(THUMBNAILS)), None)
 
 
-THUMBNAILS = "thumbs/"
+_RECORD = pydantic.TypeAdapter(Record)
 
 
 def file(out: Path, name: str) -> Path:
@@ -88,11 +90,10 @@ def write(result: Result, out: Path, *, key: str, beside: list[str]) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
     if result.html is None:
         return
-    summary = dataclasses.asdict(result.summary)
     record = Record(
-        name=result.name, ok=result.ok, error=result.error, seconds=round(result.seconds, 2),
-        built=result.built, key=key, sha256=files.sha256(result.html), beside=beside,
-        notes=list(result.notes), **summary,
+        name=result.name, summary=result.summary, ok=result.ok, error=result.error,
+        seconds=round(result.seconds, 2), built=result.built, key=key,
+        sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
     )  # fmt: skip
     files.write_json(file(out, result.name), dataclasses.asdict(record))
 
@@ -102,48 +103,32 @@ def read(out: Path, name: str) -> Record | None:
     if not (out / f"{name}.html").is_file():
         return None
     try:
-        values = files.read_json(file(out, name))
-        return _record(values | {"name": name})
-    except (FormlabError, KeyError, TypeError, ValueError, AttributeError):
+        record = _RECORD.validate_json(files.read_text(file(out, name)), strict=True)
+    except (FormlabError, pydantic.ValidationError):
         return None
-
-
-def _record(values: dict[str, Any]) -> Record:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "name": str, "title": str, "ok": bool, "error": (str, type(None)), "seconds": (int, float),
-        "built": str, "finding": (str, type(None)), "cards": list, "key": str, "sha256": str,
-        "beside": list, "notes": list,
-    }  # fmt: skip
-    for name, kind in kinds.items():
-        if not isinstance(values[name], kind):
-            raise TypeError(name)
-    cards = [
-        {part: str(card.get(part, "")) for part in ("label", "value")} for card in values["cards"]
-    ]
-    return Record(**{name: values[name] for name in kinds} | {"cards": cards})
+    return dataclasses.replace(record, name=name)
 
 
 def every(out: Path) -> Iterator[Record]:
     """The records of a folder, by name."""
     for path in sorted(out.glob(f"*{ENDING}")):
-        if (found := read(out, path.name.removesuffix(ENDING))) is not None:
-            yield found
+        if (record := read(out, path.name.removesuffix(ENDING))) is not None:
+            yield record
 
 
 def unchanged(out: Path, name: str, key: str) -> Record | None:
     """The record of a complete report that was made from the same and stands as it was written."""
-    found = read(out, name)
-    if found is None or not found.ok or found.key != key:
+    record = read(out, name)
+    if record is None or not record.ok or record.key != key:
         return None
-    whole = files.sha256(out / f"{name}.html") == found.sha256
-    return found if whole and all((out / path).is_file() for path in found.beside) else None
+    whole = files.sha256(out / f"{name}.html") == record.sha256
+    return record if whole and all((out / path).is_file() for path in record.beside) else None
 
 
-def result(found: Record, notebook: Path, out: Path) -> Result:
+def result(record: Record, notebook: Path, out: Path) -> Result:
     """The result of a report that was left as it is."""
-    copy = out / f"{found.name}.ipynb"
+    html, ipynb = (out / f"{record.name}.{ending}" for ending in ("html", "ipynb"))
     return Result(
-        found.name, notebook, "unchanged", out / f"{found.name}.html",
-        copy if copy.is_file() else None, None, found.seconds,
-        Summary(found.title, found.finding, found.cards), found.built, tuple(found.notes),
+        record.name, notebook, "unchanged", html, ipynb if ipynb.is_file() else None, None,
+        record.seconds, record.summary, record.built, tuple(record.notes),
     )  # fmt: skip

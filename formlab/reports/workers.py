@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from formlab.errors import FormlabError
+from formlab.reports.build_record import Result, Summary
 from formlab.reports.plan import Job
-from formlab.reports.record import Result, Summary
 
 
 def cores() -> int:
@@ -23,11 +23,11 @@ def cores() -> int:
 def results(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
     """The result of each job, as soon as it is there."""
     if workers <= 1 or len(jobs) <= 1:
-        yield from map(one, jobs)
+        yield from map(build, jobs)
         return
     lost = []
-    with _pool(min(workers, len(jobs))) as pool:
-        waiting = {pool.submit(one, job): job for job in jobs}
+    with _processes(min(workers, len(jobs))) as processes:
+        waiting = {processes.submit(build, job): job for job in jobs}
         for future in as_completed(waiting):
             try:
                 yield future.result()
@@ -35,14 +35,14 @@ def results(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
                 # The pool is gone with the worker that died, which may have had another job.
                 lost.append(waiting[future])
     for job in lost:
-        with _pool(1) as pool:
+        with _processes(1) as processes:
             try:
-                yield pool.submit(one, job).result()
+                yield processes.submit(build, job).result()
             except BrokenProcessPool:
                 yield _failed(job, "the process that built it was killed, or ran out of memory")
 
 
-def one(job: Job) -> Result:
+def build(job: Job) -> Result:
     """The result of one job; what keeps a report from being written at all is in it."""
     # papermill, nbconvert and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
@@ -53,21 +53,17 @@ def one(job: Job) -> Result:
         return _failed(job, f"{type(error).__name__}: {error}")
 
 
-def _failed(job: Job, said: str) -> Result:
-    title = Summary(job.notebook.stem)
-    return Result(job.name, job.notebook, "failed", None, None, said, 0.0, title, "")
+def _failed(job: Job, why: str) -> Result:
+    return Result(job.name, job.notebook, "failed", error=why, summary=Summary(job.notebook.stem))
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+def _processes(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(
-        max_workers=workers,
-        mp_context=get_context("spawn"),
-        initializer=_leave_with,
-        initargs=(os.getpid(),),
+        workers, get_context("spawn"), initializer=_end_with, initargs=(os.getpid(),)
     )
 
 
-def _leave_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     """End this worker once its parent is gone: after ``kill -9`` nobody else would."""
 
     def watch() -> None:

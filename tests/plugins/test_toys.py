@@ -101,7 +101,8 @@ def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_pa
     rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json"))
     # Eleven digits, of which one was read as another.
     values = [row["value"] for row in rows if row["metric"] == "digit_accuracy"]
-    assert values == pytest.approx([10 / 11] * len(values)) and values
+    assert values
+    assert values == pytest.approx([10 / 11] * len(values))
     recorded = json.loads((tmp_path / "e" / "manifest.json").read_text())["plugins"]
     assert {entry["entry"] for entry in recorded} == {"receipts", "digit_accuracy"}
     # Later processes that are told nothing find the plug-ins again.

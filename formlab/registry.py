@@ -87,7 +87,8 @@ class _Plugins:
 
     registered: dict[str, dict[tuple[Source, str], Entry]] = field(default_factory=dict)
     registries: dict[str, Registry] = field(default_factory=dict)
-    files: dict[Path, Problem | None] = field(default_factory=dict)
+    # The SHA-256 of each file that was run, or why it could not be.
+    files: dict[Path, str | Problem] = field(default_factory=dict)
     named: str = ""
     loading: Source | None = None
 
@@ -298,11 +299,11 @@ def load(path: str | Path) -> ModuleType:
     code = path.read_bytes()
     source = Source("file", str(path), hashlib.sha256(code).hexdigest())
     name = f"formlab_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    if name in sys.modules and getattr(sys.modules[name], "__sha256__", None) == source.version:
+    if _STATE.files.get(path) == source.version:
         return sys.modules[name]
     _unload(path)
     module = ModuleType(name)
-    module.__file__, module.__sha256__ = str(path), source.version  # type: ignore[attr-defined]
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
         with _loading(source):
@@ -315,7 +316,7 @@ def load(path: str | Path) -> ModuleType:
         raise NotAvailable(
             f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
         ) from error
-    _STATE.files[path] = None
+    _STATE.files[path] = source.version
     _remember(source)
     # Processes that start from this one find it there, whatever folder they work in.
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
@@ -336,7 +337,7 @@ def load_named() -> None:
 def problems(*kinds: str) -> list[Problem]:
     """Every plug-in that cannot be used: files, then entries of `kinds`; of all without any."""
     load_named()
-    found = [problem for problem in _STATE.files.values() if problem]
+    found = [state for state in _STATE.files.values() if isinstance(state, Problem)]
     return found + [p for kind in kinds or KINDS for p in _view(kind).problems()]
 
 
@@ -394,6 +395,8 @@ def restore(records: Any, *, where: object) -> None:
         If a plug-in is not there, is not known to the user, or has changed.
     """
     for record in records if isinstance(records, list) else ():
+        if not isinstance(record, Mapping):
+            continue
         fields = ("plugin", "entry", "kind", "name", "version")
         kind, name, origin_kind, origin, version = (str(record.get(field)) for field in fields)
         if kind not in KINDS:
@@ -514,6 +517,7 @@ def _named() -> list[str]:
 
 
 def _unload(path: Path) -> None:
+    _STATE.files.pop(path, None)
     for kind, entries in _STATE.registered.items():
         for key in [key for key in entries if key[0].name == str(path)]:
             del entries[key]

@@ -20,7 +20,9 @@ def read(split: str, root: Path) -> Corpus:
     for file in sorted(root.glob("*.json")):
         document = {"benchmark": "receipts", "split": split, "doc_id": file.stem}
         fields = json.loads(file.read_text())
-        documents.append(document | {"n_fields": len(fields)})
+        image = file.with_suffix(".png")
+        page = {"image": image.name if image.is_file() else None, "n_fields": len(fields)}
+        documents.append(document | page)
         for name, value in fields.items():
             record = {"role": "gold", "task": "text", "path": f"/{name}", "kind": name}
             record |= {"value": value, "status": "ok", "origin": f"{file.name}#/{name}"}

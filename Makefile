@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report pictures test test-llm browser lint lock performance clean
+.PHONY: setup report pictures test test-llm browser lint lock performance count clean
 
 setup: $(READY)
 
@@ -53,6 +53,12 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/compare.py
 	$(BIN)/python performance/gallery.py
 	$(BIN)/python performance/chat.py
+
+count:  ## lines of Python, by room
+	@for room in formlab/*/ formlab_arena formlab_review tests data/sample/generate performance; do \
+	  printf '%7d  %s\n' "$$(find $$room -name '*.py' | xargs cat | wc -l)" "$$room"; done | sort -rn
+	@for all in formlab formlab_arena formlab_review "formlab formlab_arena formlab_review" tests; do \
+	  printf '%7d  all of %s\n' "$$(find $$all -name '*.py' | xargs cat | wc -l)" "$$all"; done
 
 lock: setup  ## pin what pyproject.toml lists
 	$(BIN)/python -m pip install --quiet uv

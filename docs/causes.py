@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
 
 import test_causes as measured  # noqa: E402
 
-from formlab.analysis.causes import STAGES, WHAT_TO_TRY  # noqa: E402
+from formlab.scoring.causes import STAGES, WHAT_TO_TRY  # noqa: E402
 
 STAGE = {
     "answer": "The answer as a whole cannot be used.",
@@ -67,7 +67,7 @@ Every value that differs from the gold has one cause; the stage follows from it.
 compared first. What fills the whole text (a number, an amount, a date) goes before its characters,
 and the narrower cause before the wider. Then the document and its corpus are asked, where they can
 tell: other fields' gold, boxes, the page's text, other systems' answers, words of the gold.
-`formlab.analysis.causes` is the code. This page is written by `docs/causes.py`; a test checks it.
+`formlab.scoring.causes` is the code. This page is written by `docs/causes.py`; a test checks it.
 """
 RULES = """
 ## Where two causes fit

@@ -36,12 +36,12 @@ from rich.table import Table
 from scipy.optimize import linear_sum_assignment
 
 from formlab import text
-from formlab.analysis.causes import cause
-from formlab.analysis.tasks import actions
-from formlab.analysis.tasks._spec import Scored
 from formlab.benchmarks import formfactory
 from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import found_in
+from formlab.scoring.causes import cause
+from formlab.scoring.tasks import actions
+from formlab.scoring.tasks._spec import Scored
 from formlab.tables import LADDER, Corpus
 
 INSTANCES, FIELDS, ROUNDS = 1_240, 10, 3

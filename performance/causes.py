@@ -18,7 +18,7 @@ from collections.abc import Callable
 import jiwer
 
 from formlab import tables
-from formlab.analysis.causes import causes
+from formlab.scoring.causes import causes
 from formlab.text.marks import unmarked
 
 FIELDS = 30_000

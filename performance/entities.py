@@ -26,11 +26,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from formlab.analysis.tasks import entities
-from formlab.analysis.tasks._leaves import leaves
 from formlab.benchmarks import vrdu
 from formlab.formats import vrdu as predicted
 from formlab.metrics.entities import match_entities
+from formlab.scoring.tasks import entities
+from formlab.scoring.tasks._leaves import leaves
 
 DOCUMENTS, LINE_ITEMS, ROUNDS = 1_000, 23, 3
 # The registration forms: as many documents, with single entities alone.

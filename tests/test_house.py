@@ -10,21 +10,21 @@ import pytest
 
 import formlab
 from formlab import benchmarks, formats, metrics, systems
-from formlab.analysis import tasks
+from formlab.scoring import tasks
 
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "files", "tables", "decisions", "text", "trees", "browser", "benchmarks", "metrics",
-    "systems",
-    "formats", "console", "arena", "analysis", "charts", "gallery", "review", "explore", "reports",
-    "cli_facts", "cli_formcraft", "cli_compare", "cli_report", "cli",
+    "errors", "resources", "files", "tables", "decisions", "text", "trees", "browser",
+    "benchmarks", "metrics", "systems",
+    "formats", "scoring", "console", "analysis", "charts", "gallery", "explore", "reports",
+    "cli_facts", "cli_compare", "cli_init", "cli_report", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
     "benchmarks": {"annotation", "ixbrl"},
     "metrics": {"judge"},
-    "systems": {"drafts", "judge", "layout", "pdf_rules", "rules"},
+    "systems": {"judge", "layout", "pdf_rules", "rules"},
 }
 MODULES = sorted(
     module.name
@@ -62,7 +62,7 @@ def test_module_imports_only_rooms_that_stand_before_it(file):
         (metrics.METRICS, "metrics"),
         (systems.SYSTEMS, "systems"),
         (formats.FORMATS, "formats"),
-        (tasks.TASKS, "analysis/tasks"),
+        (tasks.TASKS, "scoring/tasks"),
     ],
     ids=["benchmarks", "metrics", "systems", "formats", "tasks"],
 )

@@ -1,7 +1,6 @@
 """From gold and predictions to findings: evaluate, summarise, causes."""
 
 from formlab.analysis.both_modes import both_modes, changed_entities
-from formlab.analysis.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.analysis.clicks import click_and_value, misses
 from formlab.analysis.compare import compare, evaluation_pairs
 from formlab.analysis.cross import (
@@ -11,7 +10,6 @@ from formlab.analysis.cross import (
     summaries,
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
-from formlab.analysis.evaluate import evaluate
 from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
 from formlab.analysis.finding import Finding, finding_table
@@ -41,6 +39,8 @@ from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
 from formlab.analysis.verdicts import proposals, with_verdicts
 from formlab.analysis.worst import worst
+from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
+from formlab.scoring.evaluate import evaluate
 
 __all__ = [
     "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",

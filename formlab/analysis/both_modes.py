@@ -13,8 +13,8 @@ import polars as pl
 from formlab import tables
 from formlab.analysis import mode_changes
 from formlab.analysis.few_shot import TASKS, corpus_name, said, schema_of
-from formlab.analysis.tasks import entities
 from formlab.metrics import METRICS
+from formlab.scoring.tasks import entities
 from formlab.tables import BOX, USABLE, Corpus, Evaluation, Predictions
 
 MODES = ("official", "fixed")

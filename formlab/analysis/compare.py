@@ -14,12 +14,12 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.bands import BANDS
-from formlab.analysis.evaluate import read_again
-from formlab.analysis.fields import READER, others
 from formlab.analysis.paired import Pair, differences, holm
 from formlab.analysis.pairing import common
 from formlab.analysis.summarise import Row, tallied
 from formlab.errors import UnknownName
+from formlab.scoring.evaluate import read_again
+from formlab.scoring.fields import READER, others
 from formlab.tables import DOCUMENTS, Evaluation
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab.analysis.causes import WHAT_TO_TRY
 from formlab.analysis.paired import holm
+from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import Evaluation
 
 NAN = float("nan")

@@ -10,7 +10,6 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.align import rights
 from formlab.analysis.bands import BANDS
 from formlab.analysis.compare import (
     OF_GOLD,
@@ -19,13 +18,14 @@ from formlab.analysis.compare import (
     agreeing,
     evaluation_pairs,
 )
-from formlab.analysis.evaluate import THRESHOLD
-from formlab.analysis.page_text import INSERTED
 from formlab.analysis.paired import Pair, differences
 from formlab.analysis.pairing import KEY, common, fields
 from formlab.analysis.summarise import order, sliced
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
+from formlab.scoring.align import rights
+from formlab.scoring.evaluate import THRESHOLD
+from formlab.scoring.page_text import INSERTED
 from formlab.tables import BOX, CASES, LADDER, Evaluation
 
 FLIPS = ("both right", "only a", "only b", "both wrong")

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks
-from formlab.analysis.tasks import content
+from formlab.scoring.tasks import content
 from formlab.tables import LADDER, SUMMARY
 
 

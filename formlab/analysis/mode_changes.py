@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from formlab.analysis.tasks._leaves import Leaves, leaves
 from formlab.benchmarks.vrdu import Schema
 from formlab.metrics.entities import match_entities, same_values
+from formlab.scoring.tasks._leaves import Leaves, leaves
 from formlab.tables import Corpus, Predictions
 
 COLUMNS = {

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from formlab import benchmarks, metrics
-from formlab.analysis.evaluate import THRESHOLD
 from formlab.analysis.summarise import summarise
-from formlab.analysis.tasks import content
+from formlab.scoring.evaluate import THRESHOLD
+from formlab.scoring.tasks import content
 from formlab.tables import BOX, Corpus, Evaluation, Predictions
 
 PAIRINGS = ("default", "label", "box", "value", "oracle")
-# The measure of each modality; see `formlab.analysis.tasks.content`.
+# The measure of each modality; see `formlab.scoring.tasks.content`.
 MEASURES = {"cer": ("textual", "visual"), "mark_f1": ("marking",), "cross_accuracy": ("cross",)}
 _SEEN = (pl.col("task") == "layout") & pl.col("kind").is_in(["word", "line"]).fill_null(False)
 SCHEMA = {

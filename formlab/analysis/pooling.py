@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.causes import CAUSES
 from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks.vrdu import Schema
 from formlab.metrics import METRICS
+from formlab.scoring.causes import CAUSES
 from formlab.tables import Evaluation
 
 # What was read wrongly shows more than what stands alone.

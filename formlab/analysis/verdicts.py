@@ -15,10 +15,10 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import text
-from formlab.analysis import part
-from formlab.analysis.evaluate import evaluate
-from formlab.analysis.fields import READER
 from formlab.errors import NotAvailable
+from formlab.scoring import part
+from formlab.scoring.evaluate import evaluate
+from formlab.scoring.fields import READER
 from formlab.tables import CASES, Corpus, Evaluation
 from formlab.text.normalise import LADDER_STEPS
 

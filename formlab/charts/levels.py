@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.analysis.tasks import TASKS, content
 from formlab.benchmarks import BENCHMARKS
 from formlab.charts._table import Table
+from formlab.scoring.tasks import TASKS, content
 from formlab.tables import Evaluation
 
 # What a system must be able to do for a task, from seeing a form to filling it in.

@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.tasks.facts import general_ranks, ranks
 from formlab.charts import theme
 from formlab.charts.published import OWN, PUBLISHED, citation, marked, own_label
 from formlab.charts.show import Caption, Table
+from formlab.scoring.tasks.facts import general_ranks, ranks
 
 NOTHING = "Nothing to show: no financial fact was scored."
 GENERAL = "(ROUGE-1 + ROUGE-L + 1 − edit distance) / 3"

@@ -9,7 +9,6 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.finding import Finding
-from formlab.analysis.tasks.relations import TASKS, cell_counts
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.charts import theme
 from formlab.charts._output import clean, number
@@ -17,6 +16,7 @@ from formlab.charts.published import OWN, PUBLISHED, own_label, told_apart
 from formlab.charts.scores import ladder_lines
 from formlab.charts.show import Caption, Card, Cards
 from formlab.charts.words import sentences, span
+from formlab.scoring.tasks.relations import TASKS, cell_counts
 
 TITLES = {"vqa": "questions", "consistency": "consistency checks"}
 _METRICS = {metric: TITLES[task] for task, metric in TASKS.items()}

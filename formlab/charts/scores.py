@@ -6,10 +6,10 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption, Table
+from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
 from formlab.tables import LADDER
 
 

@@ -14,7 +14,7 @@ import altair as alt
 import plotly.io as pio
 from plotly.io._base_renderers import MimetypeRenderer
 
-from formlab.analysis.causes import STAGE_OF
+from formlab.scoring.causes import STAGE_OF
 
 MIME = "application/vnd.formlab.{}+json"
 REPORT_VARIABLE = "FORMLAB_REPORT"

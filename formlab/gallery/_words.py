@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.causes import STAGE_OF
 from formlab.charts._output import clean
 from formlab.gallery._diff import diff
+from formlab.scoring.causes import STAGE_OF
 from formlab.tables import LADDER
 
 Row = Mapping[str, Any]

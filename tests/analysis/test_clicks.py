@@ -2,10 +2,10 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.arena.evaluation import read_run
 from formlab.benchmarks import formfactory
 from formlab.errors import DataBroken
 from formlab.formats import formfactory as outputs
+from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, click, run, screen
 from ..made_formfactory import make

@@ -9,11 +9,11 @@ from statsmodels.stats.multitest import multipletests
 
 from formlab import analysis, benchmarks
 from formlab.analysis.compare import COMPARISON, compare, system_pairs, under_other_rules
-from formlab.analysis.evaluate import read_again
-from formlab.analysis.fields import READERS
 from formlab.analysis.flips import flip_matrices, flips
 from formlab.errors import DataBroken, UnknownName
 from formlab.formats import read_predictions
+from formlab.scoring.evaluate import read_again
+from formlab.scoring.fields import READERS
 from formlab.tables import only
 from tests.analysis.made_pairs import from_matrix, made
 from tests.conftest import entity

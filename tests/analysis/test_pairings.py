@@ -9,9 +9,9 @@ from rapidfuzz.distance import Levenshtein
 
 from formlab import evaluate, load, tables
 from formlab.analysis import pairings
-from formlab.analysis.fieldmatch import match
 from formlab.analysis.pairings import PAIRINGS
 from formlab.errors import UnknownName
+from formlab.scoring.fieldmatch import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
 

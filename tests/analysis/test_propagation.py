@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.arena.evaluation import read_run
 from formlab.errors import DataBroken
 from formlab.tables import only
+from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, VALUES, click, fill, keys, run, screen
 

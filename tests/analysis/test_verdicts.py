@@ -8,11 +8,11 @@ import pytest
 
 from formlab import analysis, benchmarks, decisions, tables
 from formlab.analysis.verdicts import corrected, rulings
-from formlab.arena.evaluation import read_run
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.formats import read_predictions
 from formlab.tables import Evaluation
+from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering

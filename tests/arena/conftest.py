@@ -1,9 +1,9 @@
 import pytest
 
 from formlab import browser
-from formlab.arena import server
-from formlab.arena.store import Store
 from formlab.errors import NotAvailable
+from formlab_arena import server
+from formlab_arena.store import Store
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-from formlab.arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type, mapped, parse
+from formlab_arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type, mapped, parse
 
 
 def test_each_action_is_read():

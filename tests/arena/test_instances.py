@@ -1,7 +1,7 @@
 import pytest
 
-from formlab.arena.instances import PER_FORM, make, spoken
-from formlab.arena.spec import form, forms
+from formlab_arena.instances import PER_FORM, make, spoken
+from formlab_arena.spec import form, forms
 
 
 @pytest.mark.parametrize("code", forms())

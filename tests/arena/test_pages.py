@@ -3,8 +3,8 @@
 import pytest
 
 from formlab import browser
-from formlab.arena.run import serving
-from formlab.arena.spec import forms
+from formlab_arena.run import serving
+from formlab_arena.spec import forms
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium")]
 

@@ -4,8 +4,8 @@ import urllib.request
 
 import pytest
 
-from formlab.arena.process import serving
 from formlab.errors import NotAvailable
+from formlab_arena.process import serving
 
 
 def test_server_that_died_is_started_again_and_ends_with_the_block(tmp_path):

@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from formlab.arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type
-from formlab.arena.replies import Replied, read
 from formlab.systems.chat import Answer
+from formlab_arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type
+from formlab_arena.replies import Replied, read
 
 
 def reply(text, **more):

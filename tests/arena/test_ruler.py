@@ -1,6 +1,6 @@
 from PIL import Image, ImageChops
 
-from formlab.arena.ruler import draw
+from formlab_arena.ruler import draw
 
 
 def test_ruler_touches_only_its_own_edges_and_marks_every_hundredth_pixel():

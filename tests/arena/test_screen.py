@@ -1,8 +1,8 @@
 import numpy as np
 from PIL import Image, ImageDraw
 
-from formlab.arena import screen
-from formlab.arena.screen import Line, Screen, arrange
+from formlab_arena import screen
+from formlab_arena.screen import Line, Screen, arrange
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from formlab.arena.shapes import holds, outlines, ticked
+from formlab_arena.shapes import holds, outlines, ticked
 
 
 def drawn(draw, size=(400, 200)):

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from formlab.arena import spec
-from formlab.arena.spec import form, forms
 from formlab.errors import DataBroken, UnknownName
+from formlab_arena import spec
+from formlab_arena.spec import form, forms
 
 # The columns of the paper's Table 1 behind "Field Types", in its order.
 COLUMNS = (

@@ -1,7 +1,7 @@
 import pytest
 
-from formlab.arena.store import Store
 from formlab.errors import DataBroken
+from formlab_arena.store import Store
 
 
 def test_latest_submission_of_an_episode_counts(store):

@@ -1,8 +1,8 @@
 import pytest
 
-from formlab.arena.instances import make
-from formlab.arena.spec import Field, Form, Page, form, forms
-from formlab.arena.validate import read
+from formlab_arena.instances import make
+from formlab_arena.spec import Field, Form, Page, form, forms
+from formlab_arena.validate import read
 
 
 def one(**field):

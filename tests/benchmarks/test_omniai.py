@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab.analysis.tasks import jsonvalue
 from formlab.benchmarks import omniai
 from formlab.errors import DataBroken, DataMissing
+from formlab.scoring.tasks import jsonvalue
 from formlab.tables import Predictions, table
 
 TRUTH = {"total": 9.5, "paid": None, "items": [{"name": "tea/jam", "price": 4}]}

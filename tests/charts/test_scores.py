@@ -1,8 +1,8 @@
 import polars as pl
 
 from formlab import charts, tables
-from formlab.analysis.causes import STAGE_OF, WHAT_TO_TRY
 from formlab.charts import theme
+from formlab.scoring.causes import STAGE_OF, WHAT_TO_TRY
 
 COUNTS = {"case": 5, "missed": 1, "lookalike": 2, "digit": 4, "wrong_field": 1}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import formlab_arena as arena
 from data.sample.generate import formfactory as generator
-from formlab import arena
 from formlab.benchmarks import formfactory
 from formlab.benchmarks.formfactory import forms
 

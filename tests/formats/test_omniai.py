@@ -3,10 +3,10 @@ import json
 import polars as pl
 import pytest
 
-from formlab.analysis.tasks import jsonvalue
 from formlab.benchmarks import omniai as benchmark
 from formlab.errors import DataBroken
 from formlab.formats import omniai
+from formlab.scoring.tasks import jsonvalue
 
 ENTRY = {
     "fileUrl": "https://files.example/f3.png", "ocrModel": "m1", "extractionModel": "m2",

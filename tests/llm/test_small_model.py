@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from formlab import analysis, benchmarks, charts, formats
-from formlab.benchmarks.formcraft import drafts as file
 from formlab.systems import chat, drafts
+from formlab_review import drafts as file
 
 PYTHON = os.environ.get("FORMLAB_LLM_PYTHON")
 MODEL = "gemma-3-270m"

@@ -3,7 +3,8 @@
 import pytest
 from PIL import Image, ImageDraw
 
-from formlab import review, tables
+import formlab_review as review
+from formlab import tables
 from formlab.tables import Corpus
 
 KEY = {"benchmark": "demo", "split": "test", "doc_id": "form"}

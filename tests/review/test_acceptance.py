@@ -6,10 +6,12 @@ import shutil
 import polars as pl
 import pytest
 
-from formlab import benchmarks, decisions, review
-from formlab.benchmarks.formcraft import drafts, read_form
-from formlab.benchmarks.formcraft.drafts import Draft
+import formlab_review as review
+from formlab import benchmarks, decisions
+from formlab.benchmarks.formcraft import read_form
 from formlab.errors import DataBroken
+from formlab_review import drafts
+from formlab_review.drafts import Draft
 
 # Three fields of one label, one in a group, and a date.
 FORM = {

@@ -1,8 +1,9 @@
 import polars as pl
 
-from formlab import benchmarks, review, tables
-from formlab.benchmarks.formcraft import drafts
-from formlab.benchmarks.formcraft.drafts import Draft
+import formlab_review as review
+from formlab import benchmarks, tables
+from formlab_review import drafts
+from formlab_review.drafts import Draft
 
 CASE = {
     "benchmark": "b", "split": "s", "doc_id": "1", "system": "x", "task": "text", "path": "/a",

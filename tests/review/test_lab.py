@@ -5,7 +5,7 @@ import pytest
 from formlab import browser, decisions
 from tests.lab import allowed, jupyterlab, run_cell
 
-CELL = """from formlab import review
+CELL = """import formlab_review as review
 from formlab.tables import Corpus
 corpus = Corpus.load("corpus")
 pages = review.Pages(corpus.documents, corpus.root)

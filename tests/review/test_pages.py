@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab import review
+import formlab_review as review
 from formlab.errors import FormlabError
 
 

@@ -1,7 +1,8 @@
 import polars as pl
 import pytest
 
-from formlab import decisions, review
+import formlab_review as review
+from formlab import decisions
 from formlab.errors import DataBroken, UnknownName
 
 from .conftest import EVIL

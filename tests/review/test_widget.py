@@ -1,6 +1,7 @@
 import json
 
-from formlab import decisions, review
+import formlab_review as review
+from formlab import decisions
 
 from .conftest import EVIL
 

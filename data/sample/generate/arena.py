@@ -10,7 +10,7 @@ import yaml
 
 from data.sample.generate.command import run
 from formlab import files
-from formlab.arena import form, make
+from formlab_arena import form, make
 
 CODES = ("A12", "B12", "E12")
 

@@ -18,11 +18,11 @@ from PIL import Image
 
 from data.sample.generate.command import run
 from formlab import browser, files
-from formlab.arena import form, make
-from formlab.arena.process import serving
-from formlab.arena.session import VIEWPORT
-from formlab.arena.spec import Field
 from formlab.benchmarks.formfactory import forms
+from formlab_arena import form, make
+from formlab_arena.process import serving
+from formlab_arena.session import VIEWPORT
+from formlab_arena.spec import Field
 
 CODES = ("A12", "A13", "C12", "E12", "G11", "H11")
 INSTANCES = 3

@@ -1,8 +1,0 @@
-"""The form-filling platform: forms, a server for them, and agents that fill them in."""
-
-from formlab.arena.address import fill_at
-from formlab.arena.instances import Instance, make
-from formlab.arena.run import Settings, fill
-from formlab.arena.spec import Form, form, forms
-
-__all__ = ["Form", "Instance", "Settings", "fill", "fill_at", "form", "forms", "make"]

@@ -1,0 +1,1 @@
+"""From gold and predictions to cases and scores."""

@@ -1,0 +1,289 @@
+"""Gold beside prediction: the table of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from formlab import tables, text
+from formlab.scoring.causes import causes
+from formlab.scoring.fields import READER, filled, read_fields
+from formlab.scoring.page_text import inserted, read_page_text, texts_only
+from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
+
+# Columns of *records* under the names that *cases* has for the side they come from.
+GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}
+PRED = {"path": "pred_path", "value": "pred", "page": "pred_page", "status": "pred_status"}
+PRED |= {"origin": "pred_origin"} | {side: f"pred_{side}" for side in BOX}
+
+
+def cases(
+    corpus: Corpus, predictions: Predictions, *, threshold: float, reader: str = READER
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """One row per value that is in the gold, in the prediction or in both, and notes.
+
+    Parameters
+    ----------
+    corpus, predictions
+        What to compare; the predictions are for documents of the corpus.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    reader
+        The rule of reading under boxes, one of `fields.READERS`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES. Whole pages are the rows without a path. Every document of the corpus
+        is there; so are predicted values that no gold asks for (`spurious`). Where the predictions
+        give page text only, the fields are looked for in it (`page_text`), and what it has beyond
+        the gold text is there too, as stretches at ``/inserted/<at>``.
+    dict of str to int
+        Counts of what could not be compared.
+    """
+    claims = predictions.records.filter(pl.col("task") == "text")
+    seen = predictions.records.filter(
+        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
+    )
+    gold = corpus.records.filter(pl.col("task") == "text")
+    notes: dict[str, int] = {}
+    joined = _join(gold, claims, seen, reader)
+    if not seen.height and texts_only(claims):
+        joined, notes = in_page_text(joined, gold, claims)
+    elif claims["path"].null_count() == claims.height and not seen.height:
+        fields = pl.col("path").is_not_null() & pl.col("gold").is_not_null()
+        notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
+        joined = joined.filter(~fields)
+    joined = _with_status(joined, predictions.records)
+    given = predictions.records.filter(pl.col("status").is_in(USABLE))
+    whole = claims.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
+    if given.height and not whole["status"].is_in(USABLE).any():
+        # Who gives values alone was not asked for pages: that is no page read wrong.
+        page = pl.col("path").is_null()
+        notes["pages not scored: the predictions give no text of a page"] = joined.filter(
+            page
+        ).height
+        joined = joined.with_columns(
+            pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
+        )
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    return in_order(done, joined), notes
+
+
+def in_page_text(
+    joined: pl.DataFrame, gold: pl.DataFrame, claims: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Fill in what stands for each field in the text of its page, and add what is inserted there.
+
+    Parameters
+    ----------
+    joined
+        Gold records under the names of *cases*, without predictions of fields.
+    gold, claims
+        Records of both sides, those of pages among them.
+    """
+    whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
+    pages, golds = claims.filter(whole), gold.filter(whole)
+    fields = gold.filter(pl.col("path").is_not_null(), pl.col("status").is_in(USABLE))
+    read, notes = read_page_text(fields, golds, pages)
+    # For a field that is blank nothing is looked for, and nothing stands there.
+    blank = fields.filter(pl.col("value").str.strip_chars() == "").select("doc_id", "path")
+    read = pl.concat([read, blank.with_columns(pred=pl.lit(""))], how="diagonal")
+    source = pages.select("doc_id", read_status="status", read_origin="origin")
+    both = joined.join(
+        read.join(source, on="doc_id"), on=["doc_id", "path"], how="left", suffix="_read",
+        maintain_order="left",
+    )  # fmt: skip
+    names = {"pred": "pred_read", "pred_status": "read_status", "pred_origin": "read_origin"}
+    filled = both.with_columns(
+        *(pl.coalesce(name, other).alias(name) for name, other in names.items()),
+        pl.when(~pl.col("judged")).then(pl.lit("unscored")).alias("outcome"),
+    )
+    extra = _from_predictions(inserted(golds, pages), "spurious")
+    left = filled.drop(*names.values(), "judged")
+    return pl.concat([left, extra], how="diagonal_relaxed"), notes
+
+
+def in_order(cases: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    """The cases with the cause ``wrong_order`` where a field read right stands out of order."""
+    if "displaced" not in joined.columns:
+        return cases
+    displaced = joined["displaced"].fill_null(False)
+    cause = pl.when(displaced & pl.col("cause").is_null()).then(pl.lit("wrong_order"))
+    return cases.with_columns(cause.otherwise("cause").alias("cause"))
+
+
+def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
+    """Cases of predicted values that there is nothing to compare with."""
+    rows = _from_predictions(predictions.filter(pl.col("task") != "layout"), "unscored")
+    return judged(rows, system=system, threshold=1.0)
+
+
+def _join(
+    gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame, reader: str
+) -> pl.DataFrame:
+    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
+    right = claims.select("doc_id", "confidence", *PRED).rename(PRED)
+    right = right.with_columns(pl.col("pred_path").alias("path"))
+    joined = left.join(right, on=["doc_id", "path"], how="left", nulls_equal=True)
+    joined = _read_under_boxes(joined, seen, reader)
+    extra = claims.join(left, on=["doc_id", "path"], how="anti", nulls_equal=True)
+    # A document-level row without a value says only what became of the document.
+    extra = extra.filter(pl.col("path").is_not_null() | pl.col("value").is_not_null())
+    return pl.concat([joined, _from_predictions(extra, "spurious")], how="diagonal_relaxed")
+
+
+def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    renamed = claims.rename(PRED).drop("role", "meta", "accepted", "system")
+    return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
+
+
+def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
+    """Fill in what stands under the boxes of the fields that no prediction names."""
+    if not seen.height:
+        return joined
+    unnamed = pl.col("path").is_not_null() & pl.col("pred_status").is_null()
+    read = read_fields(joined.filter(pl.col("path").is_not_null()), seen, reader=reader)
+    both = filled(joined, read, unnamed)
+    # A page was read, but where the field stands on it the gold does not say.
+    blind = unnamed & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
+    return both.with_columns(pl.when(blind).then(pl.lit("unscored")).alias("outcome"))
+
+
+def _with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The status of each case: its own, else what became of its document."""
+    whole = records.filter(pl.col("path").is_null()).select("doc_id", doc_status="status")
+    whole = whole.unique("doc_id", keep="first")
+    some = records.select("doc_id").unique().with_columns(pl.lit(True).alias("answered"))
+    joined = joined.join(whole, on="doc_id", how="left").join(some, on="doc_id", how="left")
+    failed = pl.when(~pl.col("doc_status").is_in(USABLE)).then("doc_status")
+    # Of a document that was answered, to name no value for a field left blank is right. Its page
+    # may still be unanswered: fields without a page text.
+    blank = pl.col("gold").str.strip_chars() == ""
+    blank &= pl.col("path").is_not_null() & pl.col("pred_status").is_null()
+    blank &= pl.col("answered").fill_null(False) & pl.col("doc_status").is_in(USABLE).fill_null(
+        True
+    )
+    status = pl.coalesce(
+        "pred_status", failed, pl.when(blank).then(pl.lit("ok")), pl.lit("missing")
+    )
+    return joined.with_columns(
+        pl.when(blank).then(pl.lit("")).otherwise("pred").alias("pred"), status.alias("status")
+    )
+
+
+def judged(
+    joined: pl.DataFrame,
+    *,
+    system: str,
+    threshold: float,
+    orders: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
+
+    Parameters
+    ----------
+    joined
+        Columns of CASES as far as known; an `outcome` that is set is kept. `gold_status`, if
+        there, tells gold that cannot be scored.
+    system
+        The run's name.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    orders
+        Which of day and month each document writes first, as from `text.date_orders`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES.
+    """
+    texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
+    absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
+    if "accepted" not in joined.columns:
+        absent.append(pl.lit(None, pl.List(pl.String)).alias("accepted"))
+    joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
+    usable = pl.col("status").is_in(USABLE)
+    pred = pl.when(usable).then(pl.col("pred")).otherwise(None)
+    joined = joined.with_columns(pred.alias("used"))
+    unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
+    joined = joined.with_columns(
+        pl.when(unscored.fill_null(False))
+        .then(pl.lit("unscored"))
+        .otherwise("outcome")
+        .alias("outcome")
+    )
+    sides = [joined[name].to_list() for name in ("gold", "used", "kind", "accepted")]
+    written = [(orders or {}).get(doc) for doc in joined["doc_id"]]
+    rungs = text.ladders(*sides, threshold=threshold, orders=written)
+    joined = joined.with_columns(
+        *rungs.select(*LADDER, "similarity"),
+        pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean),
+    )
+    joined = joined.with_columns(_outcome().alias("outcome"))
+    joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
+    joined = _by_reader(joined, threshold)
+    missing = [name for name in tables.CASES if name not in joined.columns]
+    joined = joined.with_columns(pl.lit(None).alias(name) for name in missing)
+    return joined.select(pl.col(name).cast(kind) for name, kind in tables.CASES.items())
+
+
+def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
+    """Whether each case is right as the other reading rules read it, in the order of `readings`.
+
+    Parameters
+    ----------
+    cases
+        Columns of CASES, and `right`: whether the case is right as `pred` has it.
+    rung
+        The rung of the ladder from which on a reading is right.
+    threshold
+        As for `judged`.
+
+    Returns
+    -------
+    polars.Series
+        `rights`, lists of booleans; null where nothing was read under a box.
+    """
+    read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
+    read = read.explode("readings").filter(pl.col("readings").is_not_null())
+    # Rules mostly agree, and what they read alike is right or wrong alike.
+    odd = (read["readings"] != read["pred"]).fill_null(True)
+    columns = (read.filter(odd)[n].to_list() for n in ("gold", "readings", "kind", "accepted"))
+    right = read["right"].to_numpy(writable=True)
+    right[odd.to_numpy()] = text.ladders(*columns, threshold=threshold)[rung].to_numpy()
+    lists = read.select("index", pl.Series("rights", right, dtype=pl.Boolean))
+    lists = lists.group_by("index", maintain_order=True).agg("rights")
+    rows = cases.with_row_index().select("index")
+    return rows.join(lists, on="index", how="left", maintain_order="left")["rights"]
+
+
+def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
+    """Fields that one reading rule has right and another has not get the cause ``reader``."""
+    if "readings" not in joined.columns or joined["readings"].null_count() == joined.height:
+        return joined
+    right = pl.col("outcome") == "match"
+    told = rights(joined.with_columns(right.alias("right")), "normalised", threshold=threshold)
+    odd = pl.when(right).then(~told.list.all()).otherwise(told.list.any())
+    odd &= pl.col("outcome") != "unscored"
+    return joined.with_columns(
+        pl.when(odd.fill_null(False)).then(pl.lit("reader")).otherwise("cause").alias("cause")
+    )
+
+
+def _outcome() -> pl.Expr:
+    empty = pl.col("used").fill_null("").str.strip_chars() == ""
+    nothing = pl.col("gold").fill_null("").str.strip_chars() == ""
+    return (
+        pl.when(pl.col("outcome").is_not_null())
+        .then("outcome")
+        .when(pl.col("normalised"))
+        .then(pl.lit("match"))
+        .when(empty)
+        .then(pl.lit("missing"))
+        .when(nothing)
+        .then(pl.lit("spurious"))
+        .otherwise(pl.lit("mismatch"))
+    )

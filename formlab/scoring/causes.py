@@ -1,0 +1,214 @@
+"""Why a value differs from the gold: one deterministic cause each, in stages.
+
+The two texts tell most (`cause`). What else a document and its corpus say is used where it is
+there (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words
+of the corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from formlab.scoring._evidence import Document, Words
+from formlab.scoring._pairs import cause_of
+from formlab.tables import BOX, USABLE
+
+BAD_OUTPUT = ("bad_json", "refused", "truncated", "api_error")
+# From the answer as a whole to its characters, then what is not the answer's fault.
+STAGES: dict[str, tuple[str, ...]] = {
+    "answer": (*BAD_OUTPUT, "missing_document"),
+    "find": ("missed",),
+    "place": ("wrong_field", "wrong_row", "wrong_order", "misclick_near", "misclick_other_field"),
+    "extent": ("clipped", "merged"),
+    "characters": ("lookalike", "space", "lost_separator", "digit", "diacritic", "characters"),
+    "form": (
+        "case", "punctuation", "date_format", "number_format", "unit", "sign", "scale", "notation",
+        "date_order",
+    ),
+    "extra": ("spurious", "hallucinated"),
+    "gold": ("label_error",),
+    "reader": ("reader",),
+}  # fmt: skip
+CAUSES = tuple(cause for names in STAGES.values() for cause in names)
+STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
+WHAT_TO_TRY = {
+    "bad_json": "Use the model's JSON mode or a schema, or ask again with --retry bad.",
+    "refused": "Read the answers; reword the question, or leave the page out and say so.",
+    "truncated": "Allow longer answers, or ask for fewer fields at a time.",
+    "api_error": "Run the same command again: it asks only for what is missing.",
+    "missing_document": "Check that the document was run and that its image can be read.",
+    "missed": "Look whether the text is shaded, faint or a single character; try a larger image"
+    " scale or a lower detection threshold.",
+    "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
+    " closely.",
+    "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
+    " labels.",
+    "wrong_order": "Check the reading order of columns and tables on the page.",
+    "misclick_near": "Check the scale of the coordinates: the click is just outside the control.",
+    "misclick_other_field": "Look whether labels stand closer to the neighbouring control.",
+    "clipped": "Look at the boxes: a line break, a narrow box or a token joined with its neighbour"
+    " cuts text off.",
+    "merged": "Split tokens at the gap between label and value, or narrow the boxes.",
+    "lookalike": "Try a larger image scale, or check values against a dictionary or the field's"
+    " type.",
+    "space": "Compare without spaces, as the gold may be spaced otherwise than its page; or split"
+    " and join words by the gaps between their boxes.",
+    "lost_separator": "Try a larger image scale: points, slashes and hyphens are lost when strokes"
+    " are faint.",
+    "digit": "Check figures by sums, check digits or ranges; try a larger image scale.",
+    "diacritic": "Use a model for the language of the page.",
+    "characters": "Look at the crop: blurred, handwritten, crossed-out or upside-down text; switch"
+    " a text-direction classifier off to see whether it turns lines.",
+    "case": "Fold case before comparing, unless case carries meaning here.",
+    "punctuation": "Ignore punctuation in comparing, or check whether the gold keeps it"
+    " consistently.",
+    "date_format": "State the date format in the instruction, or compare parsed dates.",
+    "number_format": "State the number format in the instruction, or compare parsed numbers.",
+    "unit": "Say whether the value includes its unit or currency.",
+    "sign": "Check brackets, trailing minus signs and labels such as 'loss'.",
+    "scale": "Check headings such as 'in thousands' and the place of the decimal point.",
+    "notation": "Map marks, abbreviations and option names to one notation before comparing.",
+    "date_order": "State the order of day and month, or take it from other dates of the document.",
+    "spurious": "Say in the instruction that a blank field is to stay blank.",
+    "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
+    "label_error": "Look at the page and correct the gold: formlab review has a desk for it.",
+    "reader": "Read these fields by another rule, or have the system name its fields.",
+}  # fmt: skip
+# What is only written otherwise stays so even where the page supports the answer.
+_WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
+_PAIR_CACHE = 100_000
+
+
+def cause(gold: str, pred: str, *, right: bool = False) -> str:
+    """The cause of a difference, from the two texts alone.
+
+    Parameters
+    ----------
+    gold, pred
+        As annotated and as emitted; not the same.
+    right
+        Whether the pair counts as right all the same: then only how it is written can differ.
+
+    Returns
+    -------
+    str
+        One of `CAUSES`. Where several fit, what the value's type says (unit, sign, number, date)
+        goes before what its characters say, and the narrower cause before the wider.
+
+    Examples
+    --------
+    >>> cause("(1,200)", "1,200"), cause("27/03/2018", "2703/2018")
+    ('sign', 'lost_separator')
+    >>> cause("Total due", "Total"), cause("Illinois", "lllin0is")
+    ('clipped', 'lookalike')
+    >>> cause("2022-07-01", "Jul 1, 2022", right=True)
+    'date_format'
+    """
+    if not pred.strip():
+        return "missed"
+    if not gold.strip():
+        return "spurious"
+    return cause_of(gold, pred, right)
+
+
+def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str | None]:
+    """The cause of each case; null where gold and prediction are the same or nothing is scored.
+
+    Parameters
+    ----------
+    cases
+        Rows of the schema CASES with outcome, status and the ladder filled in; all of a corpus,
+        since its other values are evidence. A Boolean column `has_answer` says whether a document
+        has a usable answer at all; without it, one usable row does.
+    others
+        Predictions of other systems for the same fields: doc_id, path, pred. An answer that one of
+        them gives too, against the gold, supports `label_error`. They should be independent: two
+        settings of one engine err alike.
+
+    Returns
+    -------
+    list of str or None
+        One of `CAUSES` for each row.
+    """
+    whole = cases.with_row_index("row")
+    unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")
+    wrong = whole.filter(unlike)
+    # Documents that are right all through are never asked.
+    rows = _rows(whole.join(wrong.select("doc_id").unique(), on="doc_id", maintain_order="left"))
+    documents: dict[str, Document] = {}
+    for row in rows:
+        documents.setdefault(row["doc_id"], Document()).add(row)
+    golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
+    words, agreed, seen = Words(golds.iter_rows()), _answers(others), {}
+    found: list[str | None] = [None] * cases.height
+    asked = set(wrong["row"])
+    for row in rows:
+        if row["row"] in asked:
+            found[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
+    return found
+
+
+_COLUMNS = (
+    "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
+    "accepted", "ambiguous", "readings", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+)  # fmt: skip
+
+
+def _rows(cases: pl.DataFrame) -> list[dict]:
+    present = [name for name in _COLUMNS if name in cases.columns]
+    lacking = [pl.lit(None).alias(name) for name in _COLUMNS if name not in cases.columns]
+    return cases.select(*present, *lacking).to_dicts()
+
+
+def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
+    if others is None:
+        return frozenset()
+    rows = others.drop_nulls(["path", "pred"]).select("doc_id", "path", "pred").iter_rows()
+    return frozenset((doc, path, " ".join(pred.split()).casefold()) for doc, path, pred in rows)
+
+
+def _cause(
+    row: dict, document: Document, words: Words, agreed: frozenset, seen: dict
+) -> str | None:
+    if row["status"] in BAD_OUTPUT:
+        return row["status"]
+    right = bool(row["typed"]) or row["outcome"] == "match"
+    gold, pred = row["gold"] or "", row["pred"] or ""
+    if row["path"] is None and not right:
+        # Of a whole page no single cause can be named.
+        if row["outcome"] == "missing":
+            return "missed" if document.answered else "missing_document"
+        return "spurious" if row["outcome"] == "spurious" else None
+    if row["ambiguous"]:
+        return "date_order"
+    if right:
+        return _written(gold, pred, row["accepted"] or (), seen)
+    if row["outcome"] == "spurious" and not pred.strip():
+        # A claim without a value, at a path that the gold does not have: nothing was missed.
+        return "spurious"
+    if not pred.strip() or row["status"] not in USABLE:
+        return document.missed(row) if document.answered else "missing_document"
+    if not gold.strip() or row["outcome"] == "spurious":
+        return document.unasked(row, words)
+    first = _pair(gold, pred, False, seen)
+    if first in _WRITTEN and first not in ("scale", "sign"):
+        return first
+    supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
+    return document.weigh(row, first, words, supported=supported)
+
+
+def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:
+    """How a right value is written otherwise, than the accepted value that is closest."""
+    found = [_pair(one, pred, True, seen) for one in (gold, *accepted) if one.strip()]
+    return next((name for name in found if name != "notation"), "notation")
+
+
+def _pair(gold: str, pred: str, right: bool, seen: dict) -> str:
+    if not pred.strip() or not gold.strip() or gold == pred:
+        return "notation"
+    key = (gold, pred, right)
+    if key not in seen:
+        if len(seen) >= _PAIR_CACHE:
+            seen.clear()
+        seen[key] = cause_of(*key)
+    return seen[key]

@@ -1,0 +1,180 @@
+"""From a corpus and predictions to an evaluation: cases, and a score per case and metric."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+
+import polars as pl
+
+from formlab import benchmarks
+from formlab.errors import DataBroken, UnknownName
+from formlab.metrics import following
+from formlab.scoring import part
+from formlab.scoring.align import unscored
+from formlab.scoring.fields import READER, others
+from formlab.scoring.tasks import READING, TASKS
+from formlab.tables import Corpus, Evaluation, Predictions
+
+# Similarity from which on the rung `fuzzy` of the ladder holds.
+THRESHOLD = 0.8
+
+
+def evaluate(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str | None = None,
+    threshold: float = THRESHOLD,
+    documents: str | Sequence[str] = part.ALL,
+    limit: int | None = None,
+    reader: str = READER,
+) -> Evaluation:
+    """Score predictions against gold, on every task of the benchmark.
+
+    Parameters
+    ----------
+    corpus
+        As from `formlab.load`.
+    predictions
+        As from `formlab.run` or `formlab.read_predictions`.
+    mode
+        One of the benchmark's modes; its first if left out.
+    threshold
+        The similarity from which on the rung `fuzzy` holds, in [0, 1].
+    documents
+        Which documents are scored: ``all``; those that were ``answered`` (nonsense, a refusal or
+        a crash is an answer too); or their names.
+    limit
+        Only the first so many of them, in the corpus' order.
+    reader
+        The rule by which fields are read from a page's words, one of `fields.READERS`; what the
+        other rules read stands in `cases.readings`.
+
+    Returns
+    -------
+    Evaluation
+        `cases`, one row per value of either side, and `scores`, one row per case and metric.
+        A document without a usable prediction is there and counts as nothing found. Predictions
+        for documents that the corpus does not have are cases with the outcome `unscored`. Of a
+        model that was asked there are also the shares of its answers that follow instructions.
+        `settings` says which documents were chosen, and so does each score's where not all were;
+        `notes` counts documents without any answer.
+
+    Raises
+    ------
+    UnknownName
+        If the benchmark has no such mode, the corpus no such document, or there is no such
+        reading rule.
+    DataBroken
+        If no prediction is for a document of the corpus, or no document is chosen.
+    """
+    benchmark = benchmarks.get(corpus.benchmark)
+    mode = mode or benchmark.modes[0]
+    if mode not in benchmark.modes:
+        raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
+    chosen = part.choose(corpus, predictions, documents, limit=limit)
+    corpus, predictions = chosen.corpus, chosen.predictions
+    readings = list(others(reader))
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == corpus.split
+    here, strange = predictions.records.filter(known), predictions.records.filter(~known)
+    if not here.height:
+        raise _no_match(corpus, predictions)
+    notes = Counter(predictions.notes)
+    if strange.height:
+        count = strange.select("split", "doc_id").unique().height
+        notes["predicted documents that are not in the corpus"] = count
+    answers = dataclasses.replace(predictions, records=here)
+    scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
+    options = {"mode": mode, "threshold": threshold}
+    found = [
+        score(corpus, answers, **options, **({"reader": reader} if score in READING else {}))
+        for score in scorers
+    ]
+    for scored in found:
+        notes.update(scored.notes)
+    notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
+    answered = _following(corpus, predictions)
+    left = unscored(strange, system=predictions.system)
+    evaluation = Evaluation(
+        documents=corpus.documents,
+        cases=pl.concat([*(scored.cases for scored in found), left]),
+        scores=pl.concat([*(scored.scores for scored in found), answered]),
+        benchmark=corpus.benchmark,
+        split=corpus.split,
+        system=predictions.system,
+        mode=mode,
+        root=corpus.root,
+        settings={
+            "system": predictions.settings,
+            "threshold": threshold,
+            "reader": reader,
+            "readings": readings,
+        },
+        sources=corpus.sources | predictions.sources,
+        notes={name: count for name, count in notes.items() if count},
+        corpus=corpus,
+        predictions=predictions,
+    )
+    return part.marked(evaluation, chosen.said, chosen.notes).check()
+
+
+def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
+    """The evaluation as another reading rule makes it.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    reader
+        One of `fields.READERS`.
+
+    Returns
+    -------
+    Evaluation or None
+        The same evaluation but for its settings where nothing was read under boxes: no rule has a
+        say there. None where the gold or the predictions were not kept.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such rule.
+    """
+    readings = list(others(reader))
+    if reader == evaluation.settings.get("reader", READER):
+        return evaluation
+    if evaluation.cases["readings"].null_count() == evaluation.cases.height:
+        said = evaluation.settings | {"reader": reader, "readings": readings}
+        return dataclasses.replace(evaluation, settings=said)
+    if evaluation.corpus is None or evaluation.predictions is None:
+        return None
+    predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
+    return evaluate(
+        evaluation.corpus, predictions, mode=evaluation.mode,
+        threshold=evaluation.settings["threshold"], reader=reader,
+    )  # fmt: skip
+
+
+def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+    responses = predictions.responses.filter(
+        pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list()),
+        pl.col("split") == corpus.split,
+    )
+    # An engine that reads pages was told nothing, so that it can follow or refuse nothing.
+    asked = following.told(responses)
+    # As everywhere, a run may be called otherwise than its rows say.
+    named = responses.with_columns(system=pl.lit(predictions.system))
+    return following.scores(named if asked else named.clear())
+
+
+def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:
+    given = predictions.records["doc_id"].unique().sort().head(3).to_list()
+    wanted = corpus.documents["doc_id"].head(3).to_list()
+    splits = sorted(predictions.records["split"].unique().to_list())
+    return DataBroken(
+        f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
+        f"are for {given} of {splits}, the corpus has {wanted} and so on",
+        remedy="the --split that was predicted, and doc_id as the benchmark spells it",
+    )

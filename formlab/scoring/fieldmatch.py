@@ -1,0 +1,259 @@
+"""Which predicted field is which gold field, where a model names its fields itself.
+
+FORMCRAFT does not say how it pairs extracted fields, so formlab has several pairings. All but the
+oracle pair each field at most once and only where the similarity, in [0, 1], is at least `LEAST`;
+the sum of the similarities is the greatest there is.
+
+- ``names``: first fields of equal path (case and white space aside). Of the rest, 3/4 the
+  similarity of the labels and 1/4 that of the groups' paths (1 - normalised Levenshtein distance);
+  where both have a box, the mean of that and the boxes' intersection over union, 0 on different
+  pages. Values, which are what is being judged, are not looked at.
+- ``default``: as ``names``; then, of what is left, fields of equal value, if it is the value of one
+  gold and one predicted field alone, and no word of the name is that of another field left. A value
+  that was read under another name was read: names are judged at L2, as labels of the form's tree.
+- ``label``, ``box``: as ``names``, by labels or by boxes alone.
+- ``value``: by the similarity of the values, whatever the names.
+- ``oracle``: the least error that any pairing gives; see `formlab.scoring._oracle`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+from scipy.optimize import linear_sum_assignment
+
+from formlab import text
+from formlab.errors import UnknownName
+from formlab.scoring._oracle import best_pairs
+from formlab.tables import BOX
+from formlab.text.normalise import LADDER_STEPS
+
+LEAST = 0.5
+RULES = f"match=path,label+box>={LEAST:g}"
+# Each pairing as `settings` names it.
+PAIRINGS = {
+    "names": RULES,
+    "default": f"{RULES},else-equal-value",
+    "label": f"match=path,label>={LEAST:g}",
+    "box": f"match=box>={LEAST:g}",
+    "value": f"match=value>={LEAST:g}",
+    "oracle": "match=oracle",
+}
+# A shorter value, or the state of a box, is equal by chance.
+_LEAST_VALUE = 3
+_LONGEST_VALUE = 2_000
+_NOT_WORD = re.compile(r"[\W_]+")
+# A label is a few words; comparing more of a hostile one only costs time.
+_LONGEST = 200
+# Cells of one document's matrix of similarities: 64 MB of float64.
+_LARGEST = 8_000_000
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The normalised labels, group paths and whole paths of some fields."""
+
+    labels: list[str]
+    groups: list[str]
+    paths: list[str]
+
+    @classmethod
+    def of(cls, paths: list[str]) -> _Names:
+        plain = [text.normalise(path[-4 * _LONGEST :], LADDER_STEPS) for path in paths]
+        plain = [path.replace(" /", "/").replace("/ ", "/") for path in plain]
+        parted = [path.rpartition("/") for path in plain]
+        labels = [_bare(label)[:_LONGEST] for _, _, label in parted]
+        return cls(labels, [group[-_LONGEST:] for group, _, _ in parted], plain)
+
+
+def _bare(step: str) -> str:
+    """The label of a path's last step, without the number that tells equal ones apart."""
+    label, mark, number = step.rpartition("#")
+    return label if mark and number.isdecimal() else step
+
+
+def match(
+    gold: pl.DataFrame, pred: pl.DataFrame, *, by: str = "names", least: float = LEAST
+) -> pl.DataFrame:
+    """Pairs of gold and predicted fields of the same documents.
+
+    Parameters
+    ----------
+    gold, pred
+        Records of fields: doc_id, path, page and the box; for pairings by value also value, and of
+        the gold modality, subtype and kind.
+    by
+        One of `PAIRINGS`.
+    least
+        The least similarity of a pair, in [0, 1].
+
+    Returns
+    -------
+    polars.DataFrame
+        doc_id, path, pred_path and match (the similarity; 1 for equal paths and equal values), each
+        path at most once a document; by the oracle, each predicted path once for each measure.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such pairing.
+
+    Examples
+    --------
+    >>> none = {"page": None, "x0": None, "y0": None, "x1": None, "y1": None}
+    >>> gold = pl.DataFrame([{"doc_id": "1", "path": "/Owner/Full name"} | none])
+    >>> pred = pl.DataFrame([{"doc_id": "1", "path": "/Owner/Name, full"} | none])
+    >>> match(gold, pred, least=0.3).select("path", "pred_path").row(0)
+    ('/Owner/Full name', '/Owner/Name, full')
+    >>> match(gold, pred, least=0.9).height
+    0
+    """
+    if by not in PAIRINGS:
+        raise UnknownName.of("pairing", by, PAIRINGS)
+    given = {key[0]: group for key, group in pred.group_by("doc_id", maintain_order=True)}
+    rows: list[tuple[str, str, str, float]] = []
+    for (doc_id,), fields in gold.group_by("doc_id", maintain_order=True):
+        if doc_id in given:
+            other = given[doc_id]
+            places = _pairs(fields, other, least, by)
+            ours, theirs = fields["path"], other["path"]
+            rows += [(str(doc_id), ours[one], theirs[two], score) for one, two, score in places]
+    schema = {"doc_id": pl.String, "path": pl.String, "pred_path": pl.String, "match": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _pairs(
+    gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str
+) -> list[tuple[int, int, float]]:
+    if by == "oracle":
+        return [(one, other, 1.0) for one, other in best_pairs(gold, pred)]
+    names, others = _Names.of(gold["path"].to_list()), _Names.of(pred["path"].to_list())
+    found = _same_path(names, others) if by in ("names", "default", "label") else []
+    left, rest = _free(found, gold.height, pred.height)
+    if left and rest:
+        # A model in a loop can list a million fields: those after the bound stay spurious.
+        rest = rest[: _LARGEST // len(left)]
+        if by == "value":
+            alike = _valued(gold["value"][left], pred["value"][rest])
+        elif by == "box":
+            alike = _placed(np.zeros((len(left), len(rest))), gold[left], pred[rest], weight=1.0)
+        else:
+            alike = _named(names, others, left, rest)
+            if by != "label":
+                alike = _placed(alike, gold[left], pred[rest])
+        # Pairs that would not count must not pull a good pair apart.
+        rows, columns = linear_sum_assignment(np.where(alike >= least, alike, 0.0), maximize=True)
+        found += [
+            (left[row], rest[column], float(alike[row, column]))
+            for row, column in zip(rows, columns, strict=True)
+            if alike[row, column] >= least and alike[row, column] > 0
+        ]
+    if by == "default":
+        found += _same_value(gold, pred, found)
+    return sorted(found)
+
+
+def _free(
+    found: list[tuple[int, int, float]], ours: int, theirs: int
+) -> tuple[list[int], list[int]]:
+    one, other = {pair[0] for pair in found}, {pair[1] for pair in found}
+    return [n for n in range(ours) if n not in one], [n for n in range(theirs) if n not in other]
+
+
+def _same_path(names: _Names, others: _Names) -> list[tuple[int, int, float]]:
+    free: dict[str, list[int]] = {}
+    for place, path in enumerate(others.paths):
+        free.setdefault(path, []).append(place)
+    return [
+        (place, free[path].pop(0), 1.0) for place, path in enumerate(names.paths) if free.get(path)
+    ]
+
+
+def _same_value(
+    gold: pl.DataFrame, pred: pl.DataFrame, found: list[tuple[int, int, float]]
+) -> list[tuple[int, int, float]]:
+    """Of fields not paired yet, those whose value no other of their side has.
+
+    A value under a name that tells of another gold field is misplaced, not only named otherwise.
+    """
+    sides = []
+    for frame, free in zip((gold, pred), _free(found, gold.height, pred.height), strict=True):
+        values = [text.normalise(value or "", LADDER_STEPS) for value in frame["value"]]
+        own: dict[str, list[int]] = {}
+        for place in free:
+            own.setdefault(values[place], []).append(place)
+        sides.append({value: places[0] for value, places in own.items() if len(places) == 1})
+    pairs = [
+        (place, sides[1][value], 1.0)
+        for value, place in sides[0].items()
+        if value in sides[1] and len(value) >= _LEAST_VALUE and text.checked(value) is None
+    ]
+    left, _ = _free(found, gold.height, pred.height) if pairs else ([], [])
+    labels = {place: _words(gold["path"][place].rpartition("/")[2]) for place in left}
+
+    def told(place: int, name: set[str]) -> float:
+        """The share of a gold label's words that stand in a predicted name."""
+        return len(labels[place] & name) / max(len(labels[place]), 1)
+
+    names = [_words(pred["path"][other]) for _, other, _ in pairs]
+    return [
+        pair
+        for pair, name in zip(pairs, names, strict=True)
+        if told(pair[0], name) >= max(told(place, name) for place in left)
+    ]
+
+
+def _words(name: str) -> set[str]:
+    plain = text.normalise(name[-4 * _LONGEST :], LADDER_STEPS)
+    return set(_NOT_WORD.split(plain)) - {""}
+
+
+def _valued(gold: pl.Series, pred: pl.Series) -> np.ndarray:
+    sides = [
+        [text.normalise((value or "")[:_LONGEST_VALUE], LADDER_STEPS) for value in side]
+        for side in (gold, pred)
+    ]
+    alike = process.cdist(
+        *sides, scorer=Levenshtein.normalized_similarity, dtype=np.float64, workers=1
+    )
+    # Two fields left empty are no evidence of being the same field.
+    alike[[not value for value in sides[0]]] = 0.0
+    return alike
+
+
+def _named(names: _Names, others: _Names, left: list[int], rest: list[int]) -> np.ndarray:
+    def alike(ours: list[str], theirs: list[str]) -> np.ndarray:
+        return process.cdist(
+            [ours[place] for place in left],
+            [theirs[place] for place in rest],
+            scorer=Levenshtein.normalized_similarity,
+            dtype=np.float64,
+            workers=1,
+        )
+
+    labels = alike(names.labels, others.labels)
+    return 0.75 * labels + 0.25 * alike(names.groups, others.groups)
+
+
+def _placed(
+    alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame, *, weight: float = 0.5
+) -> np.ndarray:
+    """The similarities, with the boxes' overlap where both sides have one."""
+    one = gold.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[:, None, :]
+    other = pred.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[None, :, :]
+    known = ~(np.isnan(one).any(-1) | np.isnan(other).any(-1))
+    if not known.any():
+        return alike
+    sides = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
+    inside = np.clip(sides, 0, None).prod(-1)
+    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (one, other)]
+    union = areas[0] + areas[1] - inside
+    overlap = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
+    pages = [frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred)]
+    overlap = np.where(pages[0][:, None] == pages[1][None, :], overlap, 0.0)
+    return np.where(known, (1 - weight) * alike + weight * overlap, alike)

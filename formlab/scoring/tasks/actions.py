@@ -1,0 +1,150 @@
+"""Scores of filling in forms: where a system clicks and what it types, field by field."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import tables, text
+from formlab.metrics import actions as family
+from formlab.scoring.align import judged
+from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._filled import Form, case_rows, judge, read_forms
+from formlab.scoring.tasks._spec import Scored
+from formlab.tables import Corpus, Predictions
+
+# Metrics of clicks, as against values.
+POINTED = {
+    "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
+}  # fmt: skip
+# What a tally of a field rests on, said in the settings of the metric.
+_RULES = {
+    "click_accuracy": "place={place}|of=fields to click",
+    "unwanted_clicks": "place={place}|of=fields to leave alone",
+    "value_found_accuracy": "place=anywhere", "value_placed_accuracy": "place=its field",
+    "value_submitted_accuracy": "place=submission",
+}  # fmt: skip
+
+
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+    """Every field (unit `field`) and every form (unit `document`, slice ``all``).
+
+    In mode `official` a value must be the same code points and is found anywhere in the output,
+    inside other words too; in mode `fixed` it must be the same number, date, choice or normalised
+    text, and stand by itself. A click is right on any screenshot of the form if its page is not
+    said. Lines that are meant for no field are cases with the outcome `spurious`.
+    """
+    with _without_collecting():
+        return _score(corpus, predictions, mode=mode, threshold=threshold)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Nothing here refers to itself, and looking for what does takes a quarter of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+    notes: Counter[str] = Counter()
+    forms = read_forms(corpus, predictions, notes)
+    if not forms:
+        return Scored(tables.table("cases", []), tables.table("scores", []))
+    judge(forms, exact=mode == "official", threshold=threshold)
+    rows = case_rows(corpus, predictions, forms)
+    orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
+    cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders)
+    tasks = set(predictions.records["task"].unique())
+    acted = "click" in tasks or "value" not in tasks
+    lines = [line for form in forms for line in form.lines]
+    # Where values are given by the names of their fields and nothing is clicked, no click is wrong.
+    pointed = any(line.clicks for line in lines) or not any(line.named for line in lines)
+    notes["values given by the names of their fields: clicks not scored"] += not pointed
+    left = set() if pointed else POINTED
+    parts = [tables.table("scores", []), *_scores(corpus, forms, cases, mode, acted=acted)]
+    scores = pl.concat(parts).filter(~pl.col("metric").is_in(left))
+    return Scored(cases, scores, {name: n for name, n in notes.items() if n})
+
+
+def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:
+    missed = rows["missed"]
+    frame = judged(rows.drop("missed"), **how)
+    held = (frame["outcome"] == "mismatch") & missed.is_not_null()
+    return frame.with_columns(pl.when(held).then(missed).otherwise("cause").alias("cause"))
+
+
+def _scores(
+    corpus: Corpus, forms: Sequence[Form], cases: pl.DataFrame, mode: str, *, acted: bool
+) -> Iterator[pl.DataFrame]:
+    asked = cases.filter(pl.col("gold").is_not_null())
+    fields = [want for form in forms for want in form.fields]
+    verdicts = [verdict for form in forms for verdict in form.verdicts]
+    long = np.array([want.kind == family.DESCRIPTION for want in fields], dtype=bool)
+    parts = family.counts(fields, verdicts)
+    for name, tallies in parts.items():
+        of_what_was_sent = name == "value_submitted_accuracy"
+        if forms[0].sent is None if of_what_was_sent else not acted:
+            continue
+        part, used = asked, tallies
+        if name == "description_bleu":
+            part, used = asked.filter(long), tallies[long]
+        rules = [_RULES[name].format(place=forms[0].place)] if name in _RULES else []
+        metric = family.METRICS[name]
+        if mode == "official":
+            metric = replace(metric, need=None)
+        elif need := metric.needs("field"):
+            rules.append(need.said)
+        if mode != "official":
+            rules.append(text.DATE_RULE)
+        said = settings(corpus, name, *rules, mode=mode)
+        yield score_rows(part, metric, used, unit="field", settings=said)
+        if name == "action_match_rate":
+            yield _spurious(cases, forms, said)
+    sizes = [len(form.fields) for form in forms]
+    whole = family.episodes(fields, verdicts, sizes, parts)
+    yield from _whole(corpus, forms, cases, whole, mode, acted=acted)
+
+
+def _spurious(cases: pl.DataFrame, forms: Sequence[Form], said: str) -> pl.DataFrame:
+    """Actions that nothing asked for: made, and matching nothing."""
+    lines = [form.lines[number] for form in forms for number in form.extra]
+    made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
+    tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
+    part = cases.filter(pl.col("gold").is_null())
+    metric = family.METRICS["action_match_rate"]
+    return score_rows(part, metric, tallies, unit="field", settings=said)
+
+
+def _whole(
+    corpus: Corpus, forms: Sequence[Form], cases: pl.DataFrame,
+    whole: dict[str, np.ndarray], mode: str, *, acted: bool,
+) -> Iterator[pl.DataFrame]:  # fmt: skip
+    order = {form.doc_id: place for place, form in enumerate(forms)}
+    part = cases.filter(pl.col("gold").is_not_null()).unique("doc_id", keep="first")
+    part = part.sort(pl.col("doc_id").replace_strict(order, return_dtype=pl.Int64))
+    ended = pl.Series("status", [form.ended for form in forms], dtype=pl.String)
+    part = part.with_columns(ended, path=pl.lit(None, pl.String))
+    for name, tallies in whole.items():
+        if not acted and name != "form_completed":
+            continue
+        by = "by=fields placed" if forms[0].sent is None else "by=submission"
+        rules = [by] if name == "form_completed" else ["avg=fields"]
+        if mode != "official":
+            rules.append(text.DATE_RULE)
+        said = settings(corpus, name, *rules, mode=mode)
+        yield score_rows(
+            part, family.METRICS[name], tallies, unit="document", settings=said, slices="all"
+        )

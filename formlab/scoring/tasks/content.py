@@ -1,0 +1,172 @@
+"""L1 of FORMCRAFT: fields of every modality, matched by name and place, each by its measure.
+
+Textual and visual fields by CER, WER and BLEU; marks by precision, recall and F1; a cross-modal
+field counts only whole. All of them also on the strictness ladder. The gold tells the modality; a
+field that no gold asks for counts in the modality the system claimed for it: its marks in the
+precision of marks, itself in that of fields. There are no characters to compare it with, so that
+CER, WER, BLEU and the accuracy of cross-modal fields are of the gold's fields alone: to answer more
+than is asked is no worse reading than to say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics, tables, text
+from formlab.metrics.fields import FIELD_METRICS, field_tallies
+from formlab.metrics.marking import MARKING_METRICS, cross_tallies, mark_tallies
+from formlab.scoring import fields as reading
+from formlab.scoring import page_text
+from formlab.scoring._oracle import NORM
+from formlab.scoring.align import GOLD, PRED, in_order, in_page_text, judged
+from formlab.scoring.fieldmatch import PAIRINGS, match
+from formlab.scoring.tasks._cases import (
+    any_for,
+    score_rows,
+    settings,
+    used,
+    with_status,
+)
+from formlab.scoring.tasks._spec import Scored
+from formlab.tables import LADDER, Corpus, Predictions
+
+TASKS = ("text", "marking", "visual", "cross")
+# What a system that only reads text can be read for: the text under the field's box.
+READABLE = ("text", "visual")
+TEXT_METRICS = ("cer", "wer", "bleu")
+
+
+def score(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    mode: str,
+    threshold: float,
+    pairing: str = "default",
+    reader: str = reading.READER,
+) -> Scored:
+    """Every field (unit `field`) by the measures of its modality and by the ladder.
+
+    `pairing` is one of `formlab.scoring.fieldmatch.PAIRINGS`.
+    """
+    gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+    given = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+    seen = predictions.records.filter(
+        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
+    )
+    texts = predictions.records.filter(pl.col("task") == "text")
+    if not given.height and not seen.height and page_text.texts_only(texts):
+        return _in_texts(corpus, predictions, gold, texts, mode, threshold)
+    if not any_for(predictions.records, given) and not seen.height:
+        notes = {"gold fields not scored: the predictions give none": gold.height}
+        return Scored(tables.table("cases", []), tables.table("scores", []), notes)
+    joined = _under_boxes(_joined(gold, given, pairing), seen, reader)
+    joined = with_status(joined, predictions.records)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    part = cases.filter(pl.col("outcome") != "unscored")
+    rules = [PAIRINGS[pairing], *([reading.described(reader)] if seen.height else [])]
+    scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    if given.height:
+        scores += _found(corpus, part, [PAIRINGS[pairing]], mode)
+    return Scored(cases, pl.concat(scores))
+
+
+def _in_texts(
+    corpus: Corpus,
+    predictions: Predictions,
+    gold: pl.DataFrame,
+    texts: pl.DataFrame,
+    mode: str,
+    threshold: float,
+) -> Scored:
+    """What is written, found in the texts of pages; marks and drawings cannot be read there."""
+    fields = gold.filter(pl.col("task").is_in(READABLE))
+    pages = corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
+    joined = _joined(fields, texts.filter(pl.col("path").is_not_null()), "default")
+    joined, notes = in_page_text(joined, pl.concat([fields, pages]), texts)
+    notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
+    joined = with_status(joined, predictions.records)
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    cases = in_order(done, joined)
+    part = cases.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
+    )
+    rules = [page_text.RULES]
+    scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    return Scored(cases, pl.concat(scores), notes)
+
+
+def _joined(gold: pl.DataFrame, given: pl.DataFrame, pairing: str) -> pl.DataFrame:
+    """Gold beside its match, then what was predicted and matches nothing."""
+    pairs = match(gold, given, by=pairing).drop("match")
+    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
+    right = given.rename(PRED).select("doc_id", "confidence", *PRED.values())
+    both = left.join(pairs, on=["doc_id", "path"], how="left", maintain_order="left")
+    both = both.join(right, on=["doc_id", "pred_path"], how="left", maintain_order="left")
+    extra = given.rename(PRED).join(pairs, on=["doc_id", "pred_path"], how="anti")
+    extra = extra.drop("system", "role", "meta", "accepted").with_columns(
+        pl.col("pred_path").alias("path"), pl.lit("spurious").alias("outcome")
+    )
+    both = both.with_columns(pl.lit(None, pl.String).alias("outcome"))
+    return pl.concat([both, extra], how="diagonal_relaxed")
+
+
+def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
+    """Fill in what a reader of pages saw under the boxes of fields that no prediction names."""
+    if not seen.height:
+        return joined
+    gold = joined.filter(pl.col("gold_status").is_not_null())
+    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+    return reading.filled(joined, reading.read_fields(gold, seen, reader=reader), unnamed)
+
+
+def _scores(
+    corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str, threshold: float
+) -> Iterator[pl.DataFrame]:
+    def rows(cases: pl.DataFrame, name: str, tallies: np.ndarray, how: str) -> pl.DataFrame:
+        metric = MARKING_METRICS.get(name) or metrics.get(name)
+        need = metric.needs("field")
+        needed = [need.said] if need else []
+        said = settings(corpus, name, "unit=field", how, *needed, *rules, mode=mode)
+        return score_rows(cases, metric, tallies, unit="field", settings=said)
+
+    asked = pl.col("gold").is_not_null()
+    written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
+    if written.height:
+        golds = [text.normalise(value, NORM) for value in written["gold"].fill_null("")]
+        preds = [text.normalise(value, NORM) for value in used(written)]
+        for name in TEXT_METRICS:
+            tallies = np.asarray(metrics.get(name).tallies(golds, preds))
+            yield rows(written, name, tallies, f"norm={text.settings(NORM)}|of=gold fields")
+    marked = part.filter(pl.col("modality") == "marking")
+    if marked.height:
+        golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
+        columns = marked["subtype"].to_list(), marked["kind"].to_list()
+        for name, tallies in mark_tallies(golds, preds, *columns).items():
+            yield rows(marked, name, tallies, "marks=normalised,read as the gold")
+    crossed = part.filter(pl.col("modality") == "cross", asked)
+    if crossed.height:
+        tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
+        yield rows(crossed, "cross_accuracy", tallies, "constituents=typed|of=gold fields")
+    if not part.height:
+        return
+    for rung in LADDER:
+        name = f"{rung}_accuracy"
+        tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
+        yield rows(part, name, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
+    tallies = metrics.spurious_rate.tallies(part["gold"].fill_null("").to_list(), used(part))
+    yield rows(part, "spurious_rate", tallies, "claims=not empty")
+
+
+def _found(
+    corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str
+) -> Iterator[pl.DataFrame]:
+    """Which fields were found at all, whatever was read in them."""
+    for name, tallies in field_tallies(part["gold"].fill_null("").to_list(), used(part)).items():
+        said = settings(corpus, name, "unit=field", "of=fields with a value", *rules, mode=mode)
+        yield score_rows(part, FIELD_METRICS[name], tallies, unit="field", settings=said)

@@ -1,0 +1,242 @@
+"""Scores of tagged facts: each fact in its page, and the page's text and structure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics, tables, text
+from formlab.benchmarks._facts import FACTS
+from formlab.metrics import facts as family
+from formlab.metrics._places import Places
+from formlab.metrics.facts import MISSING, Verdict, judge, locate
+from formlab.metrics.judge import by_substring
+from formlab.metrics.structure import structure, structure_score
+from formlab.scoring.align import judged
+from formlab.scoring.causes import STAGES, cause
+from formlab.scoring.factboxes import read_boxes, words_of
+from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._spec import Scored
+from formlab.tables import BOX, USABLE, Corpus, Predictions
+from formlab.text.flow import Flow, read
+from formlab.text.markup import visible_text, written_events
+
+TEXT = ("rouge1_stem", "rougeL_stem", "edit_distance")
+# What is divided by, said in the settings of each metric.
+PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
+_TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
+_PAGES = 64
+Row = dict[str, Any]
+
+
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+    """Every fact (unit `fact`, sliced by kind) and every page (unit `page`, slice ``all``).
+
+    In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
+    text anywhere counts, as in the released code. Both definitions of accuracy are given: of the
+    gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`).
+    """
+    notes: Counter[str] = Counter()
+    given, words = _given(predictions, notes), words_of(predictions.records)
+    cases: list[pl.DataFrame] = []
+    verdicts: list[Verdict] = []
+    pages: list[tuple[str, str, int]] = []
+    golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
+    batch: list[Row] = []
+    how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
+    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
+        gold = golds.get((document["doc_id"],))
+        pred = given.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
+        rows, said, page = _page(document, gold, pred, mode=mode, notes=notes)
+        read = read_boxes(rows, words.get(document["doc_id"], ()))
+        rows = [row | box for row, box in zip(rows, read, strict=True)]
+        batch += rows
+        verdicts += said
+        pages += [page] if page else []
+        if number % _PAGES == 0 or number == corpus.documents.height:
+            cases.append(_cases(batch, **how))
+            batch = []
+    table = pl.concat([tables.table("cases", []), *cases])
+    scores = [tables.table("scores", []), *_scores(corpus, table, verdicts, pages, mode=mode)]
+    return Scored(table, pl.concat(scores), {name: n for name, n in notes.items() if n})
+
+
+def _given(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:
+    """The page of each document that was predicted."""
+    whole = pl.col("path").is_null() & (pl.col("task") != "layout")
+    rows = predictions.records.filter(whole)
+    claims = predictions.records.filter(~whole, pl.col("task") != "layout")
+    notes["predicted values beside the pages, not scored"] += claims.height
+    found: dict[str, Row] = {}
+    for row in rows.select("doc_id", "value", "status", "origin").iter_rows(named=True):
+        value = row["value"] if row["status"] in USABLE else None
+        notes["empty predictions"] += value is not None and not value.strip()
+        if row["doc_id"] not in found:
+            found[row["doc_id"]] = row | {"value": value or ""}
+    return found
+
+
+def _page(
+    document: Row, gold: pl.DataFrame | None, pred: Row, *, mode: str, notes: Counter[str]
+) -> tuple[list[Row], list[Verdict], tuple[str, str, int] | None]:
+    """The cases of a page, the verdicts on its facts, its two texts and structure."""
+    base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
+    base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
+    if gold is None:
+        notes["documents without gold"] += 1
+        return [], [], None
+    whole = gold.filter(pl.col("path").is_null())
+    markup = whole["value"][0] if whole.height else ""
+    facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
+    said, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
+    rows = [
+        base | {side: fact[side] for side in BOX} | {
+            "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
+            "pred": verdict.text or None, "gold_origin": fact["origin"],
+            "gold_status": fact["status"],
+            "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
+            "why": _why(fact["value"], written, verdict),
+        }
+        for fact, verdict, written in zip(facts, said, signed, strict=True)
+    ]  # fmt: skip
+    texts = visible_text(markup), visible_text(pred["value"])
+    points = structure(markup, pred["value"]).score
+    same = "match" if texts[0] == texts[1] else "mismatch" if texts[1] else "missing"
+    origin = whole["origin"][0] if whole.height else None
+    page = {"path": None, "kind": "page", "gold": texts[0], "pred": texts[1], "outcome": same}
+    rows.append(base | page | {"gold_origin": origin, "misplaced": False, "why": None})
+    return rows, said, (*texts, points)
+
+
+def _verdicts(
+    markup: str, facts: list[Row], pred: str, *, mode: str, notes: Counter[str]
+) -> tuple[list[Verdict], list[str | None]]:
+    """A verdict on each fact, and its figure with the sign that it has on the page, if it is one.
+
+    A tag may hold a figure and leave its brackets outside.
+    """
+    alone: list[str | None] = [None] * len(facts)
+    if mode == "official":
+        return by_substring([fact["value"] for fact in facts], pred), alone
+    if not pred.strip():
+        return [MISSING] * len(facts), alone
+    page = Places(Flow(written_events(markup), tags=FACTS))
+    marks = (json.loads(fact["meta"])["mark"] for fact in facts)
+    wanted = [
+        locate(page, fact["kind"], fact["value"], mark)
+        for fact, mark in zip(facts, marks, strict=True)
+    ]
+    notes["facts that the page does not show"] += sum(fact is None for fact in wanted)
+    signed = [page.figure(fact.first, fact.last) if fact else None for fact in wanted]
+    return judge(page, wanted, Places(read(pred))), signed
+
+
+def _why(value: str, written: str | None, verdict: Verdict) -> str | None:
+    """The cause of a wrong figure, told from its sign on the page; None where rules of text do."""
+    if verdict.correct or not verdict.text:
+        return None
+    # The same figure twice, read once: the place that is there is another fact's.
+    if verdict.misplaced or value == written == verdict.text:
+        return "wrong_row"
+    numbers = text.number(written or ""), text.number(verdict.text)
+    if None in numbers:
+        return None
+    same = numbers[0] == numbers[1]
+    return cause(written or "", verdict.text, right=same)
+
+
+def _outcome(verdict: Verdict) -> str:
+    if verdict.correct:
+        return "match"
+    return "mismatch" if verdict.found else "missing"
+
+
+def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    if not frame.height:
+        return tables.table("cases", [])
+    texts = [name for name in frame.columns if frame[name].dtype == pl.Null]
+    frame = frame.with_columns(pl.col(texts).cast(pl.String)) if texts else frame
+    kinds = pl.col("kind").replace_strict(_TYPED, default="string")
+    done = judged(frame.with_columns(kinds), **how)
+    # A value that stands in its place may be written otherwise; it is not wrong.
+    right = (pl.col("outcome") == "match") & ~pl.col("cause").is_in(STAGES["form"])
+    cause = pl.coalesce(frame["why"], pl.when(~right.fill_null(False)).then("cause"))
+    return done.with_columns(frame["kind"], cause.alias("cause"))
+
+
+def _scores(
+    corpus: Corpus, cases: pl.DataFrame, verdicts: list[Verdict], pages: list, *, mode: str
+) -> Iterator[pl.DataFrame]:
+    facts = cases.filter(pl.col("path").is_not_null())
+    whole = cases.filter(pl.col("path").is_null())
+    scored = facts["outcome"] != "unscored"
+    facts = facts.filter(scored)
+    verdicts = [verdict for verdict, counts in zip(verdicts, scored, strict=True) if counts]
+    if facts.height:
+        rule = "match=context" if mode == "fixed" else "match=substring"
+        for name, tallies in family.counts(verdicts).items():
+            per = f"per={PER.get(name, 'gold')}"
+            said = settings(corpus, name, per, rule, mode=mode)
+            yield score_rows(facts, family.METRICS[name], tallies, unit="fact", settings=said)
+    if not whole.height:
+        return
+    golds, preds, points = zip(*pages, strict=True)
+    for name in TEXT:
+        metric = metrics.get(name)
+        said = settings(corpus, name, "norm=visible", mode=mode)
+        tallies = metric.tallies(golds, preds)
+        yield score_rows(whole, metric, tallies, unit="page", settings=said, slices="all")
+    tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
+    said = settings(corpus, structure_score.name, mode=mode)
+    yield score_rows(whole, structure_score, tallies, unit="page", settings=said, slices="all")
+
+
+def ranks(summary: pl.DataFrame) -> pl.DataFrame:
+    """General rank against fact rank, one row per system, as in the paper's Table 4.
+
+    Parameters
+    ----------
+    summary
+        Rows of the schema SUMMARY of several systems, macro means of the page metrics and
+        `fact_accuracy` over all facts among them.
+
+    Returns
+    -------
+    polars.DataFrame
+        `system`, `general` = (R1 + RL + 1 - E) / 3, `facts` = FFA, and the rank by each, 1 best;
+        equal values share the better rank.
+    """
+    wanted = {f"macro_{name}": "all" for name in TEXT} | {"fact_accuracy": "fields"}
+    parts = [
+        tables.only(summary, metric=name, slice=part).select("system", pl.col("value").alias(name))
+        for name, part in wanted.items()
+    ]
+    joined = parts[0]
+    for part in parts[1:]:
+        joined = joined.join(part, on="system", how="full", coalesce=True)
+    r1, rl, edits = (pl.col(f"macro_{name}") for name in TEXT)
+    return general_ranks(
+        joined.select("system", ((r1 + rl + 1 - edits) / 3).alias("general"), facts="fact_accuracy")
+    )
+
+
+def general_ranks(table: pl.DataFrame) -> pl.DataFrame:
+    """`table` with the ranks of its columns `general` and `facts`, 1 best.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"system": ["a", "b"], "general": [0.4, 0.6], "facts": [0.9, 0.8]})
+    >>> general_ranks(table)["general_rank"].to_list(), general_ranks(table)["fact_rank"].to_list()
+    ([2, 1], [1, 2])
+    """
+    return table.with_columns(
+        pl.col("general").rank("min", descending=True).cast(pl.Int64).alias("general_rank"),
+        pl.col("facts").rank("min", descending=True).cast(pl.Int64).alias("fact_rank"),
+    )

@@ -1,0 +1,56 @@
+"""JSON accuracy of whole forms, where the gold is one JSON object at the path ``/``.
+
+A system's JSON is its record of task `value` at ``/``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import tables
+from formlab.benchmarks.omniai import WHOLE
+from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
+from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._spec import Scored
+from formlab.tables import USABLE, Corpus, Predictions
+
+
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:  # noqa: ARG001
+    """JSON accuracy of every document (unit `document`, slice ``all``).
+
+    A document without a usable JSON has lost every leaf. Mode `official` forgives a null that was
+    filled in, as the published tool does.
+    """
+    gold = corpus.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
+    given = predictions.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
+    given = given.select("doc_id", pred="value", pred_status="status")
+    whole = predictions.records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
+    whole = whole.select("doc_id", doc_status="status").unique("doc_id", keep="first")
+    both = gold.join(given, on="doc_id", how="left", maintain_order="left")
+    both = both.join(whole, on="doc_id", how="left", maintain_order="left").with_columns(
+        status=pl.coalesce("pred_status", "doc_status", pl.lit("missing")),
+        system=pl.lit(predictions.system),
+        path=pl.lit(None, pl.String),
+    )
+    tallies = [_tally(row, official=mode == "official") for row in both.to_dicts()]
+    said = settings(corpus, "json_accuracy", "unit=document", "lists=any-order", mode=mode)
+    scores = score_rows(
+        both, json_accuracy, np.array(tallies).reshape(-1, 2),
+        unit="document", settings=said, slices="all",
+    )  # fmt: skip
+    return Scored(tables.table("cases", []), scores)
+
+
+def _tally(row: dict[str, Any], *, official: bool) -> tuple[float, float]:
+    gold = json.loads(row["value"])
+    if row["status"] not in USABLE or row["pred"] is None:
+        return 0.0, accuracy_parts(gold, gold)[1]
+    try:
+        pred = json.loads(row["pred"])
+    except (ValueError, RecursionError):
+        return 0.0, accuracy_parts(gold, gold)[1]
+    return accuracy_parts(gold, pred, official=official)

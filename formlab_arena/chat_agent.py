@@ -1,0 +1,209 @@
+"""The systems `chat:MODEL` as agents: a model at any OpenAI-compatible endpoint fills in forms."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from formlab.errors import DataBroken, NotAvailable
+from formlab.systems import chat
+from formlab.systems.chat.images import Page, pages
+from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
+from formlab.tables import USABLE
+from formlab_arena.actions import Action, Scroll, mapped
+from formlab_arena.agents import Halted, Unusable
+from formlab_arena.replies import SCHEMA, read
+from formlab_arena.session import Observation
+
+TASK = "arena_actions"
+# What of a model's settings shapes its answers here. Points are in pixels unless one asks for
+# thousandths: those are what a ruler shows.
+SHAPING = ("temperature", "max_tokens", "extra", "form", "pages", "image_limit", "boxes")
+DEFAULTS = {name: chat.SHAPING[name] for name in SHAPING} | {"boxes": "pixels"}
+# How much of its earlier actions a prompt repeats.
+_REMEMBERED, _SHOWN = 80, 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Instructions:
+    """The prompt of a model, which depends on its settings, the policy and the ruler."""
+
+    given: Mapping[str, Any]
+    policy: str = "page"
+    ruler: bool = False
+
+    @property
+    def text(self) -> str:
+        """The prompt.
+
+        Raises
+        ------
+        DataBroken, DataMissing, UnknownName
+            If the ruler's pixels do not suit the unit of points, or a setting is wrong.
+        """
+        if self.ruler and self.given["boxes"] != "pixels":
+            raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
+        shown = {key: self.given[key] for key in ("prompts", "boxes", "pages")}
+        parts = [Task(TASK, "click", _nothing, "points")]
+        parts.append(Task(f"arena_policy_{self.policy}", "click", _nothing, ""))
+        parts += [Task("arena_ruler", "click", _nothing, "")] if self.ruler else []
+        instructions = [chat.prompt_of(parts[0], **shown)]
+        instructions += [chat.prompt_of(part, prompts=shown["prompts"]) for part in parts[1:]]
+        return "\n\n".join(instructions)
+
+
+def _nothing(*_: Any) -> None:
+    """No row of a corpus is asked about."""
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a model, from those that are not at their default here."""
+    return chat.SHAPING | chat.RUNNING | DEFAULTS | dict(given)
+
+
+def shaping_settings(
+    name: str, given: Mapping[str, Any], *, policy: str, ruler: bool
+) -> dict[str, Any]:
+    """What shapes the answers of a model, for the head of a run: settings, address, prompt.
+
+    Raises
+    ------
+    NotAvailable, DataBroken, UnknownName
+        If there is no key, or a setting is wrong.
+    """
+    full = settings(given)
+    client = chat.client_of(chat.system(name).model, full)
+    version = version_of(Instructions(full, policy, ruler).text)
+    return {key: full[key] for key in SHAPING} | {"address": client.address, "prompt": version}
+
+
+@contextmanager
+def asking(
+    name: str, out: Path, given: Mapping[str, Any], *, policy: str, ruler: bool
+) -> Iterator[Callable[[str], ChatAgent]]:
+    """What makes an agent for an episode by its name; all share one store of answers.
+
+    Parameters
+    ----------
+    name
+        The system, ``chat:MODEL``.
+    out
+        The run's folder, where the answers are kept unless a setting names another store.
+    given
+        Settings that are not at their default, as of `formlab.systems.chat`.
+    policy, ruler
+        As in `formlab_arena.Settings`.
+    """
+    full = settings(given)
+    instructions = Instructions(full, policy, ruler)
+    ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
+    client = chat.client_of(chat.system(name).model, full)
+    with chat.Store(full["store"] or out / "answers.sqlite") as store:
+        asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
+        shown = chat.Looks(full["image_limit"], 1, full["boxes"], ocr)
+        yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
+
+
+class ChatAgent:
+    """A model that sees the screenshot and the text, and remembers what it did.
+
+    `note` is what the log says of the last answer: its status and key in the store, the size of
+    the image as it was sent, and the factor from its pixels to those of the screenshot.
+
+    Parameters
+    ----------
+    name
+        The system, ``chat:MODEL``.
+    asker
+        What asks the model, or takes the answer from its store.
+    instructions, shown
+        Its instructions, and how it is shown the screenshot.
+    doc_id
+        The episode.
+    """
+
+    knows_targets = False
+
+    def __init__(
+        self,
+        name: str,
+        asker: chat.Asker,
+        instructions: Instructions,
+        shown: chat.Looks,
+        doc_id: str,
+    ) -> None:
+        self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
+        self._doc_id, self._done = doc_id, list[str]()
+        self._prompt = instructions.text
+        self.note: dict[str, Any] = {}
+
+    def act(self, observation: Observation) -> list[Action]:
+        """The model's actions in pixels of the screenshot.
+
+        Raises
+        ------
+        Unusable
+            If the answer holds no action that can be read, was refused, or none came.
+        Halted
+            If a limit of calls or money is reached, or the server refuses every call, which is
+            its cause then.
+        """
+        page = pages([observation.image], limit=self._shown.limit or max(observation.size), most=1)[
+            0
+        ]
+        try:
+            answer = self._asker.answer(self._asked(observation, page))
+        except chat.Stopped as stop:
+            raise Halted(f"not asked: {stop}") from stop
+        except NotAvailable as refused:
+            raise Halted(str(refused)) from refused
+        replied = read(answer)
+        self.note = {
+            "status": replied.status, "key": answer.key, "changes": list(replied.changes),
+            "sent": list(page.sent), "factor": self._factor(page),
+            "unit": self._shown.boxes,
+        }  # fmt: skip
+        if replied.status not in USABLE:
+            why = "; ".join(replied.changes) or replied.status
+            self._done.append(f"look {observation.step}: no usable answer ({replied.status})")
+            raise Unusable(replied.status, why)
+        kept = replied.actions if self._instructions.policy == "page" else replied.actions[:1]
+        self._done += [f"look {observation.step}: {_short(action)}" for action in kept]
+        return [self._placed(action, page) for action in kept]
+
+    def _asked(self, observation: Observation, page: Page) -> chat.Prompt:
+        asked = {
+            "TEXT": observation.text, "FILES": list(observation.files),
+            "DONE": self._done[-_REMEMBERED:], "REFUSED": list(observation.refused),
+        }  # fmt: skip
+
+        def both(show: Callable[[Page], dict[str, Any]]) -> list:
+            shown = [page] if self._shown.limit else []
+            return with_schema(messages(self._prompt, asked, shown, show=show), SCHEMA)
+
+        return chat.Prompt(
+            both(self._shown.in_key), lambda: both(self._shown.in_call), SCHEMA,
+            lambda answer: read(answer).status, TASK, self._doc_id,
+            json.dumps([{"image": observation.image.name} | page.shape]),
+        )  # fmt: skip
+
+    def _factor(self, page: Page) -> float:
+        """Pixels of the screenshot for one of the model's: a ruler shows the screenshot's own."""
+        return 1.0 if self._instructions.ruler else page.size[0] / page.sent[0]
+
+    def _placed(self, action: Action, page: Page) -> Action:
+        """The action in pixels of the screenshot."""
+        if self._shown.boxes == "pixels" or isinstance(action, Scroll) or not hasattr(action, "x"):
+            return mapped(action, self._factor(page))
+        x, y = action.x * page.size[0] / 1000, action.y * page.size[1] / 1000
+        return dataclasses.replace(action, x=x, y=y)
+
+
+def _short(action: Action) -> str:
+    text = repr(action)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

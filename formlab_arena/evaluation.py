@@ -1,0 +1,233 @@
+"""From the folder of a run to gold and predictions, as for any other benchmark."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from formlab import files, tables
+from formlab.benchmarks.formfactory import Box, gold_items, gold_row, pointer
+from formlab.benchmarks.formfactory import Field as Place
+from formlab.errors import DataBroken, DataMissing
+from formlab.systems._journal import entries
+from formlab.tables import Corpus, Predictions
+from formlab_arena import action_groups, spec
+from formlab_arena.action_groups import Episode
+from formlab_arena.episode import Settings
+
+BENCHMARK, SPLIT = "formfactory", "arena"
+# The arena's word for a type where the tables have another.
+KINDS = {"multiple": "choice"}
+# A stopped agent gave a part of an answer; of a crashed one nothing can be expected.
+STATUS = {"submitted": "ok", "unfinished": "truncated", "crashed": "missing"}
+# On a page that no click can be on stands what the agent never got to see.
+NEVER = [0, 0, 0, 0, 0]
+Row = dict[str, Any]
+
+
+def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
+    """The episodes of a run as documents with gold, and what its system did as predictions.
+
+    A document is an episode; its gold are the right answers, at the places where the controls
+    stood on each screen (a page of the form, or one after a field was shown or hidden). In pixels
+    of the whole page, `page` being the number of the screen, the predictions have
+
+    - ``/lines/<n>`` (task `click`): each group of actions, a box of zero size and what it enters;
+    - ``/<label>`` (task `value`): the answers of the submission that the server stored.
+
+    A field that was never on a screen has its place on page 0, which no click can hit: an agent
+    that stops early has missed it. Fields that did not apply are not asked for. `meta` of a
+    document has `status`, `error`, `steps`, `seconds`, the `images` of the screens, `elements`
+    ``[page, x0, y0, x1, y1, path]``, the `lines` with what they changed, each field's `content`
+    at last, and the field that each depends on (`when`).
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If the folder holds no run of ``formlab arena fill``, or a file of it is damaged.
+    """
+    folder = Path(folder)
+    settings = _settings(folder)
+    results = _results(folder)
+    documents, records, responses = [], [], []
+    notes: Counter[str] = Counter()
+    name = _name(settings)
+    for result in results:
+        one = _EpisodeTables(folder, result, name)
+        documents.append(one.document(settings))
+        records.append((one.gold(), one.predictions()))
+        responses.append(one.response())
+        notes[f"episodes {result['status']}"] += result["status"] != "submitted"
+    sources = {
+        path.relative_to(folder).as_posix(): files.sha256(path)
+        for path in (folder / "run.json", folder / "episodes.jsonl")
+    }
+    corpus = Corpus(
+        documents=tables.table("documents", documents),
+        records=tables.table("records", [row for gold, _ in records for row in gold]),
+        benchmark=BENCHMARK, split=SPLIT, root=folder.resolve(), sources=sources,
+    )  # fmt: skip
+    predictions = Predictions(
+        records=tables.table("records", [row for _, given in records for row in given]),
+        responses=tables.table("responses", responses),
+        system=name, settings=settings, sources=sources,
+        notes={what: count for what, count in notes.items() if count},
+    )  # fmt: skip
+    return corpus.check(), predictions.check()
+
+
+def _settings(folder: Path) -> Row:
+    if not (folder / "run.json").is_file() or not (folder / "episodes.jsonl").is_file():
+        remedy = "the folder that formlab arena fill wrote with --out"
+        raise DataMissing("no run of the arena", where=folder, remedy=remedy)
+    settings = files.read_json(folder / "run.json")
+    if not isinstance(settings, dict) or "system" not in settings or "seed" not in settings:
+        raise DataBroken("not the settings of an arena run", where=folder / "run.json")
+    return settings
+
+
+def _results(folder: Path) -> list[Row]:
+    """The last result of each episode, in the order of their names."""
+    found = {one["doc_id"]: one for one in entries(folder / "episodes.jsonl")[0]}
+    if not found:
+        raise DataBroken("no episode has ended yet", where=folder, remedy="formlab arena fill")
+    return [found[name] for name in sorted(found)]
+
+
+def _name(settings: Row) -> str:
+    """The system, with the settings that are not as usual."""
+    usual = dataclasses.asdict(Settings(settings["system"]))
+    changed = [
+        f"{key}={value}"
+        for key, value in settings.items()
+        if key in usual and key != "system" and value != usual[key]
+    ]
+    return f"{settings['system']}({','.join(changed)})" if changed else settings["system"]
+
+
+class _EpisodeTables:
+    """One episode: its form, its right answers, its log."""
+
+    def __init__(self, folder: Path, result: Row, system: str) -> None:
+        self.result, self.system, self.name = result, system, result["doc_id"]
+        self.folder = folder / self.name
+        self.form = spec.form(result["form"])
+        self.values = files.read_json(self.folder / "values.json")
+        if not isinstance(self.values, dict):
+            raise DataBroken("right answers are an object", where=self.folder / "values.json")
+        self.log: Episode = action_groups.read(self.folder / "events.jsonl")
+        self.paths = {field.name: pointer(field.label) for field in self.form.fields}
+        self.asked = [field for field in self.form.fields if field.applies(self.values)]
+        self.boxes = {field.name: self._boxes(field) for field in self.form.fields}
+        self.base = {"benchmark": BENCHMARK, "split": SPLIT, "doc_id": self.name}
+        self.rows = [self._gold(field) for field in self.asked]
+        self.status = STATUS[result["status"]]
+        if result["status"] == "unfinished" and self.log.unusable and not self.log.lines:
+            # Not a word of it could be used: what was wrong with the last one says more.
+            self.status = self.log.unusable[-1]
+
+    def _boxes(self, field: spec.Field) -> list[Box]:
+        """Where a click reaches a field: its controls, and their labels as the browser has it."""
+        return [
+            Box(one["option"] or field.label, number, tuple(box))
+            for number, screen in self.log.screens.items()
+            for one in screen["controls"]
+            if one["field"] == field.name
+            for box in (one["box"], *one["labels"])
+        ]
+
+    def _gold(self, field: spec.Field) -> Row:
+        kind = KINDS.get(field.type, field.type)
+        place = Place(field.label, kind, (field.label,))
+        entered = gold_items(place, self.values.get(field.name), self.boxes[field.name])
+        row = gold_row(place, self.values.get(field.name), entered)
+        hidden = [one | {"targets": one["targets"] or [NEVER]} for one in entered]
+        return row | {"meta": action_groups.dumps({"items": hidden})}
+
+    def gold(self) -> list[Row]:
+        """The records of the right answers."""
+        base = self.base | {"role": "gold", "task": "click", "status": "ok"}
+        names = [field.name for field in self.asked]
+        return [
+            base | row | {"origin": f"{self.name}/values.json#/{name}"}
+            for name, row in zip(names, self.rows, strict=True)
+        ]
+
+    def predictions(self) -> list[Row]:
+        """The records of what was done, of what was sent, and of what became of the episode."""
+        base = self.base | {"role": "prediction", "system": self.system}
+        whole = {"task": "value", "kind": "form", "status": self.status, "origin": self._where}
+        rows = [base | whole]
+        for number, line in enumerate(self.log.lines):
+            rows.append(base | {
+                "task": "click", "path": f"/lines/{number}", "kind": "line", "status": "ok",
+                "value": line.value, "page": line.page,
+                "x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y,
+                "origin": f"{self.name}/events.jsonl#step={line.step}",
+            })  # fmt: skip
+        for name, value in self._sent().items():
+            rows.append(base | {
+                "task": "value", "path": self.paths.get(name, f"/{name}"), "status": "ok",
+                "value": value, "origin": f"submissions.sqlite#{self.name}",
+            })  # fmt: skip
+        return rows
+
+    @property
+    def _where(self) -> str:
+        return f"episodes.jsonl#{self.name}"
+
+    def _sent(self) -> dict[str, str]:
+        answers = self.result["answers"] or {}
+        return {
+            name: ", ".join(value) if isinstance(value, list) else _plain(value)
+            for name, value in answers.items()
+            if value is not None
+        }
+
+    def response(self) -> Row:
+        """The row of *responses*: one an episode."""
+        return self.base | {
+            "system": self.system, "task": "click", "status": self.status,
+            "attempts": 1, "seconds": self.result.get("seconds"), "error": self.result["error"],
+        }  # fmt: skip
+
+    def document(self, settings: Row) -> Row:
+        """The row of *documents*."""
+        screens = self.log.screens
+        images = [f"{self.name}/{s['image']}" if s["image"] else None for s in screens.values()]
+        width, height = next(iter(screens.values()))["size"] if screens else (None, None)
+        kinds: Sequence[str] = [row["kind"] for row in self.rows]
+        return self.base | {
+            "image": images[0] if images else None, "width": width, "height": height,
+            "template": self.form.code, "domain": self.form.domain,
+            "n_fields": len(kinds), "n_kinds": len(set(kinds)),
+            "context": files.read_text(self.folder / "task.txt"),
+            "meta": action_groups.dumps(self._meta(settings, images)),
+        }  # fmt: skip
+
+    def _meta(self, settings: Row, images: list[str | None]) -> Row:
+        sent = self._sent()
+        held = sent if self.result["status"] == "submitted" else self.log.content
+        kept = {key: self.result.get(key) for key in ("status", "error", "steps", "seconds")}
+        run = {key: settings.get(key) for key in ("policy", "scale", "ruler")}
+        return kept | run | {
+            "form": self.form.name, "instance": int(self.name.rpartition("-")[2]),
+            "place": "control or its label", "images": images,
+            "elements": [
+                [*box.row, self.paths[name]] for name, held in self.boxes.items() for box in held
+            ],
+            "lines": [action_groups.as_json(line, self.paths) for line in self.log.lines],
+            "content": {path: held.get(name, "") for name, path in self.paths.items()},
+            "when": {
+                self.paths[field.name]: [self.paths[name] for name in field.when]
+                for field in self.form.fields
+                if field.when
+            },
+        }  # fmt: skip
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

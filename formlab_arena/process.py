@@ -1,0 +1,58 @@
+"""The arena's server in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from formlab.errors import NotAvailable
+
+
+class Server:
+    """The arena's server in a process of its own, started again when it has died."""
+
+    def __init__(self, database: Path) -> None:
+        self.database, self._process, self.address = database, None, ""
+
+    def ensure(self) -> str:
+        """The address of a running server."""
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            command = [sys.executable, "-m", "formlab_arena.commands", "serve"]
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [*command, "--port", "0", "--database", str(self.database)],
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+            line = self._process.stdout.readline() if self._process.stdout else ""
+            self.address = line.split()[-1] if line.strip() else ""
+            if not self.address.startswith("http://"):
+                self.stop()
+                raise NotAvailable("the arena's server did not start", where=self.database)
+        return self.address
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the server's process."""
+        return self._process.pid if self._process else None
+
+    def stop(self) -> None:
+        """End the server."""
+        if self._process:
+            self._process.terminate()
+            self._process.wait(10)
+            if self._process.stdout:
+                self._process.stdout.close()
+            self._process = None
+
+
+@contextlib.contextmanager
+def serving(database: Path) -> Iterator[Server]:
+    """A `Server` that ends with the block."""
+    server = Server(database)
+    try:
+        yield server
+    finally:
+        server.stop()

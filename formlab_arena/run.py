@@ -1,0 +1,181 @@
+"""A run: an agent fills in instances of forms; a crash ends its own episode only."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from formlab import browser, files, resources
+from formlab.errors import FormlabError
+from formlab.systems._journal import Journal
+from formlab_arena import agent_registry, instances, spec
+from formlab_arena.agent_registry import AGENTS
+from formlab_arena.agents import Agent, Halted
+from formlab_arena.episode import (
+    UNUSABLE,
+    EpisodeResult,
+    Settings,
+    check_same_settings,
+    open_session,
+    prepare,
+    run_episode,
+    run_steps,
+)
+from formlab_arena.instances import Instance
+from formlab_arena.process import Server, serving
+from formlab_arena.store import Store
+
+__all__ = ["AGENTS", "Server", "Settings", "fill", "open_session", "run_steps", "serving"]
+
+
+def fill(
+    out: Path,
+    settings: Settings,
+    *,
+    codes: Sequence[str] = (),
+    count: int = 1,
+    wait: bool = False,
+    tell: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Let a system fill in instances of forms, and say what became of each.
+
+    Parameters
+    ----------
+    out
+        The run's folder: ``episodes.jsonl``, ``submissions.sqlite``, a folder for each episode.
+        Episodes in it that have ended are not run again, and nothing is asked of a model that it
+        has answered already.
+    settings
+        System, seed, policy and screenshot options.
+    codes
+        Forms; all if empty.
+    count
+        Instances of each form, from the first.
+    wait
+        Whether to wait for another run into the same folder, instead of refusing.
+    tell
+        Called with each result as it comes.
+
+    Returns
+    -------
+    list of dict
+        For each episode `doc_id`, `form`, `status` (``submitted``, ``unfinished``, ``crashed``),
+        `right` and `fields` (how many answers of the submission equal the right ones),
+        `steps`, `seconds`, `error`, and `reason`: what stopped the agent, ``steps`` or
+        ``unusable`` answers, null for all else.
+
+    Raises
+    ------
+    UnknownName, DataBroken, NotAvailable
+        For unknown forms or systems, a folder of other settings, without Chromium, and if a
+        model's server refuses every call.
+    """
+    shaping = agent_registry.shaping_settings(settings)
+    chosen = [spec.form(code) for code in codes or spec.forms()]
+    todo = [instances.make(f, n, seed=settings.seed) for f in chosen for n in range(1, count + 1)]
+    resources.need("arena")
+    browser.find()
+    out.mkdir(parents=True, exist_ok=True)
+    check_same_settings(out / "run.json", settings, shaping)
+    halted: Halted | None = None
+    with (
+        Journal(out / "episodes.jsonl", wait=wait) as journal,
+        serving(out / "submissions.sqlite") as server,
+        agent_registry.making(settings, out) as make,
+    ):
+        last = {entry["doc_id"]: entry for entry in journal.entries}
+        for instance in todo:
+            if instance.name in last and not _is_open(last[instance.name], settings):
+                continue
+            if halted is None:
+                result, halted = _guarded(out, settings, instance, server, make)
+            else:
+                result = _blank(instance) | {"error": str(halted), "seconds": 0.0}
+            journal.append(result)
+            last[instance.name] = result
+            tell(result)
+            if halted and isinstance(halted.__cause__, FormlabError):
+                raise halted.__cause__
+    _write_values(out, [last[instance.name] for instance in todo])
+    return [last[instance.name] for instance in todo]
+
+
+def _is_open(entry: dict[str, Any], settings: Settings) -> bool:
+    """Whether an episode is run again: it crashed, or unusable answers are to be asked for anew."""
+    again = entry.get("reason") == UNUSABLE and settings.options.get("retry") == "bad"
+    return entry["status"] == "crashed" or again
+
+
+def _blank(instance: Instance) -> dict[str, Any]:
+    result = {"doc_id": instance.name, "form": instance.code, "status": "crashed", "steps": 0}
+    return result | {
+        "right": 0,
+        "fields": len(instance.values),
+        "answers": None,
+        "reason": None,
+        "error": None,
+    }
+
+
+def _guarded(
+    out: Path,
+    settings: Settings,
+    instance: Instance,
+    server: Server,
+    make: Callable[[Instance], Agent],
+) -> tuple[dict[str, Any], Halted | None]:
+    start = time.monotonic()
+    result, halted = _blank(instance), None
+    # A new name each time, so that a run never finds the submission of an episode that crashed.
+    token = f"{instance.name}.{time.time_ns()}"
+    try:
+        played = _play(out / instance.name, settings, instance, server, token, make(instance))
+        status = "crashed" if played.crashed else "unfinished"
+        result |= {"status": status, "steps": played.looks}
+        result |= {"reason": played.reason, "error": played.why or None}
+        halted = played.halted
+    # A server that does not start, or a disk that is full, costs this episode and no other.
+    except Exception as error:
+        result["error"] = f"{type(error).__name__}: {str(error)[:300]}"
+    with contextlib.suppress(FormlabError):
+        if found := Store(out / "submissions.sqlite").latest(token):
+            answers = found["answers"]
+            right = sum(answers.get(name) == value for name, value in instance.values.items())
+            result |= {"status": "submitted", "answers": answers, "right": right}
+    return {**result, "seconds": round(time.monotonic() - start, 2)}, halted
+
+
+def _play(
+    folder: Path, settings: Settings, instance: Instance, server: Server, token: str, agent: Agent
+) -> EpisodeResult:
+    prepare(folder, instance.text, instance.files)
+    files.write_json(folder / "values.json", instance.values)
+    store = Store(server.database)
+    address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
+    return run_episode(
+        address,
+        folder,
+        instance.text,
+        settings,
+        agent,
+        ended=lambda: store.latest(token) is not None,
+    )
+
+
+def _write_values(out: Path, results: list[dict[str, Any]]) -> None:
+    rows = [
+        {"doc_id": result["doc_id"], "path": f"/{name}", "value": _plain(value)}
+        for result in results
+        for name, value in (result["answers"] or {}).items()
+        if value is not None
+    ]
+    files.write_jsonl(out / "values.jsonl", rows)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(value) if isinstance(value, list) else str(value)

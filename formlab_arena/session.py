@@ -1,0 +1,271 @@
+"""One form open in a browser: what an agent sees of it, and its actions carried out and logged."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formlab import files
+from formlab_arena import page_observer, ruler
+from formlab_arena.actions import (
+    Action,
+    Click,
+    DoubleClick,
+    Press,
+    RightClick,
+    Scroll,
+    Type,
+    as_json,
+    mapped,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import FileChooser, Page
+
+VIEWPORT = (1280, 800)
+LONGEST = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A control on the page: its field, box in pixels of the window, and present value."""
+
+    field: str
+    option: str | None
+    kind: str
+    value: str
+    checked: bool | None
+    options: tuple[str, ...]
+    box: tuple[float, float, float, float]
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The centre of the box."""
+        x0, y0, x1, y1 = self.box
+        return (x0 + x1) / 2, (y0 + y1) / 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """What an agent is given: a screenshot, the text, the files at hand.
+
+    `targets` is empty unless the agent is one that may know where the controls are. `size` is
+    that of the image; `step` counts from 1; `refused` says why actions since the last look were not
+    carried out.
+    """
+
+    step: int
+    image: Path
+    size: tuple[int, int]
+    text: str
+    files: tuple[str, ...]
+    targets: tuple[Target, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+class Session:
+    """An open page, its log, and the one folder from which files may be uploaded.
+
+    Parameters
+    ----------
+    page
+        The page of `browser.page`.
+    folder
+        Where ``events.jsonl`` and the screenshots go; its ``files`` are what can be uploaded.
+    text
+        The instructions for the agent.
+    scale
+        Width of the image the agent sees over the width of the window, above 0, at most 1.
+    rulers
+        Whether pixel axes are drawn on the screenshots.
+    """
+
+    def __init__(
+        self, page: Page, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
+    ) -> None:
+        self.page, self.folder, self.text = page, folder, text
+        self.scale, self.rulers, self.step = scale, rulers, 0
+        self._chooser: FileChooser | None = None
+        self._refused: list[str] = []
+        self._watch = page_observer.PageObserver(page, folder)
+        self._now = page_observer.PageState((0, 0), None, [])
+        page.on("filechooser", self._opened)
+        page.set_default_timeout(15_000)
+
+    def _opened(self, chooser: FileChooser) -> None:
+        self._chooser = chooser
+
+    @property
+    def uploads(self) -> Path:
+        """The folder of files that can be uploaded."""
+        return self.folder / "files"
+
+    def look(self, *, targets: bool = False) -> Observation:
+        """A screenshot, logged, with what else the agent may know."""
+        self.step += 1
+        image = self.folder / f"{self.step:03d}.png"
+        self.page.screenshot(path=image, animations="disabled")
+        if self.scale != 1 or self.rulers:
+            shot = files.read_image(image)
+            if self.scale != 1:
+                shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
+            (ruler.draw(shot) if self.rulers else shot).save(image)
+        size = files.image_size(image)
+        _, screen = self._update()
+        if screen:
+            self.note(**screen)
+        self.note(see=image.name, size=size, window=self._window, **self._now.as_seen())
+        found = self.targets() if targets else ()
+        names = (
+            sorted(item.name for item in self.uploads.iterdir()) if self.uploads.is_dir() else ()
+        )
+        refused, self._refused = tuple(self._refused), []
+        return Observation(self.step, image, size, self.text, tuple(names), found, refused)
+
+    def targets(self) -> tuple[Target, ...]:
+        """The controls of the page that can be seen when scrolled to."""
+        return tuple(
+            Target(
+                one["field"], one["option"], one["kind"], one["value"], one["checked"],
+                tuple(one["options"] or ()), tuple(one["box"]),
+            )
+            for one in self._watch.listed()["controls"]
+        )  # fmt: skip
+
+    @property
+    def _window(self) -> tuple[int, int]:
+        size = self.page.viewport_size or {"width": VIEWPORT[0], "height": VIEWPORT[1]}
+        return size["width"], size["height"]
+
+    def do(self, action: Action) -> None:
+        """Carry out one action given in pixels of the image, and log what came of it."""
+        factor = self._window[0] / max(1, round(self._window[0] * self.scale))
+        real = mapped(action, factor)
+        event: dict[str, Any] = {"step": self.step, "asked": as_json(action)}
+        if real != action:
+            event |= {"done": as_json(real), "factor": factor}
+        event |= self._place(real)
+        screen = None
+        try:
+            event |= self._perform(real)
+            event["changed"], screen = self._update()
+        finally:
+            self._log(event)
+        if screen:
+            self.note(**screen)
+        if "refused" in event:
+            self._refused.append(f"{action}: {event['refused']}"[:200])
+
+    def note(self, **event: Any) -> None:
+        """Log what an agent or a run has to say at this step."""
+        self._log({"step": self.step, **event})
+
+    @property
+    def held(self) -> dict[str, Any]:
+        """What each field of the form held when it was last seen, by its name."""
+        return self._watch.held()
+
+    def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
+        self._now, changed, screen = self._watch.look()
+        return changed, screen
+
+    def _place(self, action: Action) -> dict[str, Any]:
+        """The screen an action is done on, and a point in pixels of the whole page."""
+        place: dict[str, Any] = {"on": self._now.screen}
+        if isinstance(action, Click | DoubleClick | RightClick):
+            left, top = self._now.scroll
+            place["at"] = [round(action.x + left, 1), round(action.y + top, 1)]
+        return place
+
+    def _perform(self, action: Action) -> dict[str, Any]:
+        mouse, keys = self.page.mouse, self.page.keyboard
+        match action:
+            case Click() | DoubleClick() | RightClick():
+                if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
+                    return {"refused": "the point is outside the window"}
+                self._chooser = None
+                handle = self.page.evaluate_handle(page_observer.AT, [action.x, action.y])
+                asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
+                hit = self._state(handle)
+                mouse.click(
+                    action.x,
+                    action.y,
+                    button="right" if isinstance(action, RightClick) else "left",
+                    click_count=2 if isinstance(action, DoubleClick) else 1,
+                )
+                self._settle(dialog=asks and isinstance(action, Click))
+                # Kept apart from its state afterwards, which a turned page takes away.
+                return {"hit": hit, "target": self._state(handle)}
+            case Type() if self._chooser:
+                return self._upload(self._chooser, action.text)
+            case Type():
+                keys.insert_text(_typable(action.text))
+            case Press():
+                try:
+                    keys.press(action.key)
+                except Exception as error:
+                    if "Unknown key" not in str(error):
+                        raise
+                    return {"refused": "no such key"}
+                self.page.wait_for_load_state()
+            case Scroll():
+                mouse.move(self._window[0] - 3, self._window[1] / 2)
+                mouse.wheel(0, action.dy)
+                self.page.wait_for_timeout(120)
+        return {"target": self._state(self.page.evaluate_handle("document.activeElement"))}
+
+    def _settle(self, *, dialog: bool) -> None:
+        self.page.wait_for_timeout(30)
+        self.page.wait_for_load_state()
+        # The file dialog is reported by an event, which a busy machine delays.
+        for _ in range(100):
+            if not dialog or self._chooser:
+                return
+            self.page.wait_for_timeout(50)
+
+    def _state(self, handle: Any) -> Any:
+        try:
+            return handle.evaluate(page_observer.SHOWN)
+        # A click that turned the page took its element away: there is no state to tell.
+        except Exception as error:
+            if "context was destroyed" in str(error) or "disposed" in str(error):
+                return None
+            raise
+
+    def _upload(self, chooser: FileChooser, name: str) -> dict[str, Any]:
+        path = inside(self.uploads, name)
+        if path is None:
+            return {"refused": "no such file in the run's own folder"}
+        self._chooser = None
+        chooser.set_files(path)
+        return {"target": chooser.element.evaluate(page_observer.SHOWN)}
+
+    def _log(self, event: dict[str, Any]) -> None:
+        with (self.folder / "events.jsonl").open("ab") as stream:
+            stream.write((json.dumps(event) + "\n").encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file of this name in a folder; None for any other, also by link or ``..``.
+
+    Examples
+    --------
+    >>> inside(Path("."), "../secret") is None
+    True
+    """
+    try:
+        path = (folder / name.strip()).resolve()
+        return path if path.is_file() and path.parent == folder.resolve() else None
+    # A NUL, half a surrogate pair or a name of a megabyte is no file either.
+    except (OSError, ValueError):
+        return None
+
+
+def _typable(text: str) -> str:
+    clean = text[:LONGEST].replace("\0", "")
+    return clean.encode("utf-8", "replace").decode()

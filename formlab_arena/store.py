@@ -1,0 +1,104 @@
+"""Submissions in SQLite: on disk before their receipt is confirmed."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from formlab.errors import DataBroken
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS submissions (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE NOT NULL, form TEXT NOT NULL,
+  episode TEXT NOT NULL, received TEXT NOT NULL, answers TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS uploads (
+  submission TEXT NOT NULL REFERENCES submissions(id), field TEXT NOT NULL, name TEXT NOT NULL,
+  content BLOB NOT NULL, PRIMARY KEY (submission, field));
+CREATE INDEX IF NOT EXISTS by_episode ON submissions (episode, number);
+"""
+
+
+class Store:
+    """The submissions of one server, in one file; safe to use from many threads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()) / "s.sqlite")
+    >>> received = store.add("E12", "one", {"holder": "Ada Berg"}, {})
+    >>> store.get(received)["answers"], store.latest("one")["id"] == received
+    ({'holder': 'Ada Berg'}, True)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self._open() as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.executescript(_TABLES)
+        except sqlite3.DatabaseError as error:
+            raise DataBroken(
+                f"not a store of submissions: {error}", where=path, remedy="name another file"
+            ) from error
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        # A connection for each call: SQLite's own lock then keeps threads and processes apart.
+        with contextlib.closing(sqlite3.connect(self.path, timeout=60)) as connection:
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.row_factory = sqlite3.Row
+            with connection:
+                yield connection
+
+    def add(
+        self,
+        form: str,
+        episode: str,
+        answers: Mapping[str, Any],
+        uploads: Mapping[str, tuple[str, bytes]],
+    ) -> str:
+        """Store one submission and its files; its id, once both are on the disk."""
+        identity = uuid.uuid4().hex
+        now = datetime.datetime.now(datetime.UTC).isoformat()
+        with self._open() as connection:
+            connection.execute(
+                "INSERT INTO submissions (id, form, episode, received, answers) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (identity, form, _text(episode), now, json.dumps(dict(answers))),
+            )
+            connection.executemany(
+                "INSERT INTO uploads VALUES (?, ?, ?, ?)",
+                [(identity, field, _text(name), data) for field, (name, data) in uploads.items()],
+            )
+        return identity
+
+    def get(self, identity: str) -> dict[str, Any] | None:
+        """One submission, or None."""
+        return self._one("SELECT * FROM submissions WHERE id = ?", identity)
+
+    def latest(self, episode: str) -> dict[str, Any] | None:
+        """The last submission of an episode, or None."""
+        query = "SELECT * FROM submissions WHERE episode = ? ORDER BY number DESC LIMIT 1"
+        return self._one(query, _text(episode))
+
+    def ids(self) -> list[str]:
+        """The ids of all submissions, in the order received."""
+        with self._open() as connection:
+            return [row["id"] for row in connection.execute("SELECT id FROM submissions")]
+
+    def _one(self, query: str, key: str) -> dict[str, Any] | None:
+        with self._open() as connection:
+            row = connection.execute(query, (key,)).fetchone()
+        return None if row is None else {**dict(row), "answers": json.loads(row["answers"])}
+
+
+def _text(value: str) -> str:
+    # SQLite takes no half of a surrogate pair.
+    return value.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,146 @@
+"""What a submission must hold; the server's word, whatever the browser let through."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from formlab_arena.spec import Field, Form
+
+LONGEST = {"string": 500, "description": 20_000}
+_PATTERNS = {
+    "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as ada@example.org"),
+    "url": (r"https?://\S+", "an address that starts with https://"),
+}
+
+
+def read(
+    form: Form, sent: Mapping[str, Sequence[str]], files: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The answers of a submission and what is wrong with it.
+
+    Parameters
+    ----------
+    form
+        The form that was sent.
+    sent
+        The texts sent under each name.
+    files
+        The name of the file sent under each name; one without a name was left empty.
+
+    Returns
+    -------
+    tuple
+        Answers by field: text, number, `true`/`false`, list of options, or null where the field
+        was left empty or did not apply; and the message for each field that is wrong.
+
+    Examples
+    --------
+    >>> from formlab_arena.spec import form
+    >>> read(form("E12"), {"holder": ["Ada Berg"], "born": ["1970-02-30"]}, {})[1]["born"]
+    'Born on: a date that exists, written YYYY-MM-DD'
+    """
+    answers: dict[str, Any] = {}
+    wrong = {
+        name: f"{name[:40]!r} is no field of this form"
+        for name in {*sent, *files} - {field.name for field in form.fields}
+    }
+    for field in form.fields:
+        texts = [text for text in sent.get(field.name, []) if text.strip()]
+        if not field.applies(answers):
+            answers[field.name] = None
+            continue
+        try:
+            answers[field.name] = _answer(field, texts, files.get(field.name, ""))
+        except ValueError as error:
+            answers[field.name] = None
+            wrong[field.name] = f"{field.label}: {error}"
+    return answers, wrong
+
+
+def _answer(field: Field, texts: list[str], file: str) -> Any:
+    if field.type == "checkbox":
+        if field.required and not texts:
+            raise ValueError("must be ticked")
+        return bool(texts)
+    if field.type == "file":
+        return _file(field, file, texts)
+    if not texts:
+        if field.required:
+            raise ValueError("must be filled in")
+        return None
+    if field.type == "multiple":
+        for text in texts:
+            _choice(field, text)
+        # In the form's order, so that the order of clicks makes no difference.
+        return [option for option in field.options if option in texts]
+    if len(texts) > 1:
+        raise ValueError("one answer only")
+    return _READERS[field.type](field, texts[0])
+
+
+def _file(field: Field, file: str, texts: list[str]) -> str | None:
+    if texts:
+        raise ValueError("a file, not a text")
+    if not file:
+        if field.required:
+            raise ValueError("must be attached")
+        return None
+    if file.rsplit(".", 1)[-1].lower() not in field.accept:
+        raise ValueError(f"a file that ends in {' or '.join('.' + e for e in field.accept)}")
+    return file
+
+
+def _text(field: Field, text: str) -> str:
+    # Browsers send the line ends of a text area as CR LF.
+    text = text.replace("\r\n", "\n").strip()
+    if len(text) > LONGEST[field.type]:
+        raise ValueError(f"at most {LONGEST[field.type]} characters")
+    if field.format:
+        pattern, wanted = _PATTERNS[field.format]
+        if not re.fullmatch(pattern, text):
+            raise ValueError(wanted)
+    return text
+
+
+def _number(field: Field, text: str) -> int | float:
+    try:
+        value = (
+            float(text)
+            if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,10})?", text.strip())
+            else math.nan
+        )
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError("a number, such as 1200")
+    if field.range and not field.range[0] <= value <= field.range[1]:
+        raise ValueError(f"a number from {field.range[0]} to {field.range[1]}")
+    return int(value) if value.is_integer() else value
+
+
+def _date(field: Field, text: str) -> str:
+    try:
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip(), re.ASCII):
+            raise ValueError
+        day = datetime.date.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError("a date that exists, written YYYY-MM-DD") from None
+    if field.between and not field.between[0] <= day <= field.between[1]:
+        raise ValueError(f"a date from {field.between[0]} to {field.between[1]}")
+    return day.isoformat()
+
+
+def _choice(field: Field, text: str) -> str:
+    if text not in field.options:
+        raise ValueError("one of the options listed")
+    return text
+
+
+_READERS = {
+    "string": _text, "description": _text, "number": _number, "date": _date,
+    "dropdown": _choice, "radio": _choice,
+}  # fmt: skip

@@ -1,0 +1,279 @@
+"""From drafts and what people decided on them to forms of FORMCRAFT: the last step of drafting."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import decisions as decided
+from formlab import files
+from formlab.analysis.verdicts import rulings
+from formlab.benchmarks.formcraft import read_form
+from formlab.benchmarks.formcraft.records import field_rows
+from formlab.benchmarks.formcraft.tidy import tidied
+from formlab.errors import DataBroken
+from formlab.tables import Corpus
+from formlab_review import drafts
+from formlab_review._revision import dumped, readdressed, revised
+from formlab_review.drafts import Draft
+from formlab_review.faults import faults, field_faults
+from formlab_review.items import LISTS, Item, of_records
+
+# What becomes of a draft. People let pass what is kept out, and there is a reason against it;
+# `unsound` ones were never offered to anybody.
+OUTCOMES = ("accepted", "edited", "rejected", "undecided", "disputed", "kept_out", "unsound")
+KEPT = ("accepted", "edited")
+_OUTCOME_OF = {"accept": "accepted", "edit": "edited", "reject": "rejected"}
+_KINDS = ("form", "field", "vqa", "consistency")
+Row = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Accepted:
+    """The forms that people let pass, and what became of every draft.
+
+    Parameters
+    ----------
+    corpus
+        The forms that the drafts are about.
+    forms
+        The JSON of each form to be written, by document.
+    fates
+        Of each draft its document, kind (``form``, ``field``, ``vqa``, ``consistency``), path,
+        outcome (one of `OUTCOMES`) and, of one kept out, why.
+    notes
+        Counts of decisions that hold of nothing here any more.
+    """
+
+    corpus: Corpus
+    forms: dict[str, Row]
+    fates: list[tuple[str, str, str | None, str, str]]
+    notes: dict[str, int]
+
+    def counts(self) -> pl.DataFrame:
+        """How many drafts of each kind have each outcome: `drafted`, `drafts`, and `OUTCOMES`."""
+        count = Counter((kind, outcome) for _, kind, _, outcome, _ in self.fates)
+        rows = [
+            {"drafted": kind, "drafts": sum(count[kind, outcome] for outcome in OUTCOMES)}
+            | {outcome: count[kind, outcome] for outcome in OUTCOMES}
+            for kind in _KINDS
+        ]
+        schema = {"drafted": pl.String} | dict.fromkeys(("drafts", *OUTCOMES), pl.Int64)
+        return pl.DataFrame(rows, schema=schema)
+
+    def kept_out(self) -> list[tuple[str, str | None, str]]:
+        """Document, path and reason of what people let pass and is kept out all the same."""
+        return [
+            (doc, path, why) for doc, _, path, outcome, why in self.fates if outcome == "kept_out"
+        ]
+
+    def save(self, out: str | Path) -> Path:
+        """Write the forms and their images to a folder that benchmark formcraft loads.
+
+        Raises
+        ------
+        DataBroken
+            If `out` is the folder of the drafts' own forms, or holds a form that is not of these:
+            an earlier state of the decisions would be taken for this one.
+        """
+        out = Path(out)
+        root = self.corpus.root
+        if root is not None and out.resolve() == root.resolve():
+            raise DataBroken("these forms are the ones drafted on", where=out, remedy="other --out")
+        base = out / self.corpus.split
+        others = {file.stem for file in (base / "forms").glob("*.json")} - set(self.forms)
+        if others:
+            what = f"{min(others)}.json, which is not among the accepted forms"
+            raise DataBroken(what, where=base / "forms", remedy="an empty folder")
+        for doc_id, form in self.forms.items():
+            for image in self._images(doc_id):
+                with files.atomic(base / "images" / image.name) as part:
+                    shutil.copyfile(image, part)
+            files.write_json(base / "forms" / f"{doc_id}.json", form)
+        return out
+
+    def _images(self, doc_id: str) -> Iterator[Path]:
+        meta = self.corpus.documents.filter(pl.col("doc_id") == doc_id)["meta"].item()
+        for name in files.parse_json(meta or "{}", where=doc_id).get("pages", []):
+            image = Path(self.corpus.root or "") / name
+            if image.is_file():
+                yield image
+
+
+def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) -> Accepted:
+    """What people let pass of drafts, in the forms that the drafts are about.
+
+    A converted form is in it once each of its fields is accepted, edited or rejected; a form
+    with a part of its fields would make errors of what a system reads rightly. A rejected field
+    is taken out. Questions and checks are added one by one, and all are held against the fields
+    as they now are (`faults`). Of what reviewers differ on, nothing is kept.
+
+    Parameters
+    ----------
+    corpus
+        Forms of FORMCRAFT's, as loaded; other forms than those drafted on are in it unchanged.
+    drafted
+        As from `drafts.read`; those of other splits are left aside.
+    decisions
+        As from `formlab.decisions.read`.
+
+    Raises
+    ------
+    DataBroken
+        If a draft is about a form that is not in `corpus`.
+    """
+    made = [draft for draft in drafted if draft.split == corpus.split]
+    places = {Path(name).stem: Path(corpus.root or "") / name for name in corpus.sources}
+    for draft in made:
+        if draft.path and draft.doc_id not in places:
+            what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
+            raise DataBroken(what, where=corpus.root, remedy="--root with the folder of the forms")
+    court = _Court(decisions, corpus.split)
+    by_form: dict[str, list[Draft]] = {name: [] for name in sorted(places)}
+    for draft in made:
+        by_form.setdefault(draft.doc_id, []).append(draft)
+    # All at once, because the parts that an edit may have depend on all records, as in a review.
+    fields: dict[str, list[Item]] = {name: [] for name in places}
+    for item in of_records(corpus.records):
+        if item.key["task"] not in drafts.TASKS:
+            fields[str(item.key["doc_id"])].append(item)
+    forms, fates = {}, []
+    for doc_id, of_form in by_form.items():
+        desk = _Desk(doc_id, court)
+        if doc_id not in places:
+            desk.note("form", None, "unsound")
+        elif (form := desk.form(places[doc_id], fields[doc_id], of_form)) is not None:
+            forms[doc_id] = form
+        fates += desk.fates
+    return Accepted(corpus, forms, fates, court.notes())
+
+
+class _Court:
+    """What reviewers hold of an item, as it reads now."""
+
+    def __init__(self, decisions: pl.DataFrame, split: str) -> None:
+        here = pl.col("split").is_null() | (pl.col("split") == split)
+        review = decisions.filter(here, pl.col("decision").is_in(list(decided.REVIEW)))
+        self._by_key = review.partition_by(decided.KEY, as_dict=True) if review.height else {}
+        self._met: set[tuple] = set()
+        self._stale = 0
+
+    def holds(self, item: Item) -> Row:
+        """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
+        key = tuple(item.key[name] for name in decided.KEY)
+        # A decision on this split is closer than one on every split.
+        found = [at for at in (key, (key[0], None, *key[2:])) if at in self._by_key][:1]
+        self._met.update(found)
+        for at in found:
+            fresh = self._by_key[at].filter(pl.col("label").eq_missing(pl.lit(item.label)))
+            self._stale += self._by_key[at].height - fresh.height
+            for row in rulings(fresh, words=decided.REVIEW).to_dicts():
+                return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
+        return {"outcome": "undecided"}
+
+    def notes(self) -> dict[str, int]:
+        notes = {
+            "decisions on a draft that reads otherwise by now": self._stale,
+            "decisions on what is no draft here": len(set(self._by_key) - self._met),
+        }
+        return {name: count for name, count in notes.items() if count}
+
+
+class _Desk:
+    """One form: its drafts, what is held of them, and what it then is."""
+
+    def __init__(self, doc_id: str, court: _Court) -> None:
+        self.doc_id, self.court = doc_id, court
+        self.fates: list[tuple[str, str, str | None, str, str]] = []
+
+    def note(self, kind: str, path: str | None, outcome: str, why: Iterable[str] = ()) -> None:
+        self.fates.append((self.doc_id, kind, path, outcome, "; ".join(why)))
+
+    def form(self, file: Path, fields: list[Item], of_form: list[Draft]) -> Row | None:
+        """The form's JSON with what people let pass; None if it is not to be written itself."""
+        given, moved = files.read_json(file), None
+        form = read_form(file)
+        if tidied(given)[1]:
+            # Items stand beside the fields, and these stand elsewhere in this file.
+            given = dumped(form)
+        rows = {row["path"]: row for row in field_rows(form, Counter()) if row["kind"] != "group"}
+        written = True
+        if any(draft.task == "layout" and draft.path for draft in of_form):
+            verdicts = self._fields(fields)
+            written = self._form(verdicts.values())
+            moved, rows = revised(form, verdicts)
+            given = dumped(form)
+        items = [draft for draft in of_form if draft.task != "layout" and draft.path]
+        passed = list(self._items(items, rows, written=written))
+        if not written:
+            return None
+        whole = drafts.added(given, passed)
+        return whole if moved is None else readdressed(whole, moved)
+
+    def _fields(self, items: list[Item]) -> dict[str, Row]:
+        verdicts = {}
+        for item in items:
+            verdict = self.court.holds(item)
+            why: tuple[str, ...] = ()
+            if verdict["outcome"] == "edited":
+                parts, why = _edit(verdict, item)
+                if not why and not parts.keys() <= {"value"}:
+                    whole = dict(item.parts) | parts
+                    why = field_faults(whole.get("modality"), whole.get("subtype"))
+                verdict |= {"parts": parts, "outcome": "kept_out" if why else "edited"}
+            path = str(item.key["path"])
+            self.note("field", path, verdict["outcome"], why)
+            verdicts[path] = verdict
+        return verdicts
+
+    def _form(self, verdicts: Iterable[Row]) -> bool:
+        """Note what becomes of a converted form; whether it is written."""
+        found = {verdict["outcome"] for verdict in verdicts}
+        outcome = found.pop() if len(found) == 1 else "edited"
+        for name in ("undecided", "disputed", "kept_out"):
+            outcome = name if name in found else outcome
+        why = ["one of its fields is kept out"] if outcome == "kept_out" else []
+        self.note("form", None, outcome, why)
+        return outcome in KEPT
+
+    def _items(
+        self, of_form: list[Draft], rows: Mapping[str, Row], *, written: bool
+    ) -> Iterator[Draft]:
+        """The drafts of questions and checks that pass, as edited."""
+        for draft in of_form:
+            if not drafts.sound([draft]):
+                self.note(draft.task, draft.path, "unsound")
+                continue
+            (item,) = of_records(drafts.records([draft]))
+            verdict = self.court.holds(item)
+            outcome, why = verdict["outcome"], ()
+            if outcome == "edited":
+                parts, why = _edit(verdict, item)
+                draft = dataclasses.replace(draft, item=(draft.item or {}) | parts)
+            if outcome in KEPT:
+                # Also of an item accepted as it is: its fields may have been edited since.
+                why = why or faults(draft.task, draft.item or {}, rows)
+                why = why or (() if written else ("its form is not accepted",))
+            self.note(draft.task, draft.path, "kept_out" if why else outcome, why)
+            if outcome in KEPT and not why:
+                yield draft
+
+
+def _edit(verdict: Row, item: Item) -> tuple[Row, tuple[str, ...]]:
+    """The parts that an edit changes, and what is wrong with the edit itself."""
+    parts = files.parse_json(verdict["parts"] or "{}", where=str(item.key["path"]))
+    parts |= {} if verdict["value"] is None else {"value": verdict["value"]}
+    unknown = [name for name in parts if name not in item.parts]
+    if unknown:
+        return {}, (f"the edit is of {', '.join(unknown)}, and the item has no such part",)
+    for name in LISTS:
+        if isinstance(parts.get(name), list):
+            # An emptied box of text is one empty line.
+            parts[name] = [text for text in parts[name] if str(text).strip()]
+    return parts, () if parts else ("the edit says nothing",)

@@ -1,0 +1,146 @@
+"""Commands that make FORMCRAFT data with a model: drafts, which people then verify."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab import benchmarks
+from formlab.console import as_json, asked, asking, plain, root, say, show, split
+
+if TYPE_CHECKING:
+    from formlab_review.drafts import Draft
+
+FILE = "drafts.jsonl"
+_path = click.Path(path_type=Path)
+_model = click.option("--model", required=True, help="The model, as the server names it.")
+_out = click.option("--out", type=_path, required=True, help=f"Folder of the drafts ({FILE}).")
+_limit = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many forms.")
+_examples = click.option(
+    "--examples", type=_path, help="Forms with good items, to show to the model [formlab's own]."
+)
+
+
+@click.group()
+def formcraft() -> None:
+    """Make data like FORMCRAFT's with a model: drafts, which people then verify."""
+
+
+@formcraft.command()
+@click.argument("annotations", type=_path)
+@click.option("--images", type=_path, help="Their images [beside ANNOTATIONS, or in it].")
+@_model
+@_limit
+@asking
+@_out
+@as_json
+def convert(
+    annotations: Path, images: Path | None, model: str, out: Path, as_json: bool, **options: Any
+) -> None:
+    """Turn a folder of annotated JSON files, and their images, into forms of FORMCRAFT's schema.
+
+    OUT then loads with --root as benchmark formcraft. Forms that it has already are left alone.
+    """
+    from formlab_review import drafting
+
+    made = drafting.forms(
+        annotations, model=model, out=out, images=images, settings=_settings(model, options),
+        limit=options["limit"],
+    )  # fmt: skip
+    _told(made, model, out, as_json)
+
+
+def _drafting(task: str, told: str) -> Callable[..., Any]:
+    """The command that drafts items of `task`."""
+
+    @formcraft.command(task, help=told)
+    @root
+    @split
+    @_model
+    @_limit
+    @_examples
+    @asking
+    @_out
+    @as_json
+    def command(
+        model: str, out: Path, as_json: bool, examples: Path | None, **options: Any
+    ) -> None:
+        from formlab_review import drafting
+
+        corpus = benchmarks.load("formcraft", root=options["root"], split=options["split"])
+        shown = None
+        if examples is not None:
+            shown = drafting.examples_of(benchmarks.load("formcraft", root=examples), task)
+        made = drafting.items(
+            task, corpus, model=model, out=out, settings=_settings(model, options),
+            limit=options["limit"], examples=shown,
+        )  # fmt: skip
+        _told(made, model, out, as_json)
+
+    return command
+
+
+vqa = _drafting("vqa", "Draft questions that take several fields of a form to answer.")
+consistency = _drafting(
+    "consistency", "Draft pairs of fields where the value of one follows from the other."
+)
+
+
+@formcraft.command()
+@click.option("--drafts", "drafted", type=_path, required=True, help=f"Folder of drafts ({FILE}).")
+@click.option(
+    "--reviews", type=_path, required=True, help="Folder of decisions, one file a person."
+)
+@root
+@click.option("--out", type=_path, required=True, help="Folder of the forms.")
+@as_json
+def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: bool) -> None:
+    """Write the drafts that people accepted or edited into forms of FORMCRAFT's schema.
+
+    The forms that the drafts are about are those at --root, else those beside the drafts, else
+    the project's sample. OUT then loads with --root as benchmark formcraft.
+    """
+    import formlab_review as review
+    from formlab import decisions
+    from formlab.benchmarks.formcraft import splits
+    from formlab_review.drafts import read
+
+    said, made, rows = decisions.read(reviews), read(drafted), []
+    base = root or (drafted if splits(drafted) else None)
+    for name in sorted({draft.split for draft in made}):
+        corpus = benchmarks.load("formcraft", root=base, split=name)
+        found = review.accepted(corpus, made, said)
+        found.save(out)
+        for doc_id, path, why in found.kept_out():
+            click.echo(plain(f"kept out: {doc_id}{path or ''}: {why}"), err=True)
+        say(found.notes)
+        rows += [{"split": name, **row} for row in found.counts().iter_rows(named=True)]
+    show([row for row in rows if row["drafts"]], as_json=as_json)
+
+
+def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:
+    from formlab.systems import chat
+
+    return chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
+
+
+def _told(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
+    from formlab.tables import USABLE
+    from formlab_review.drafting import counts
+
+    for draft in [draft for draft in made if draft.status not in USABLE][:5]:
+        reason = "; ".join(draft.rejected) or "no reason given"
+        click.echo(f"{draft.status}: {plain(draft.doc_id)}: {plain(reason)}", err=True)
+    # Reasons without what differs from item to item: paths, values, quotations.
+    kinds = Counter(
+        reason.partition(" '")[0].partition(" /")[0].partition(":")[0]
+        for draft in made
+        if draft.path
+        for reason in draft.rejected
+    )
+    say({f"rejected: {kind}": count for kind, count in kinds.most_common()})
+    show([{"model": model, **counts(made), "out": str(out)}], as_json=as_json)

@@ -1,0 +1,13 @@
+"""FORMCRAFT's pipeline with a model: annotations to forms, forms to questions and checks.
+
+What comes out are drafts: each item is held against the schema and the annotation, and people
+decide on those that nothing speaks against. Nothing that a model gave is thrown away.
+"""
+
+from __future__ import annotations
+
+from formlab_review.drafting._asking import counts
+from formlab_review.drafting._forms import forms
+from formlab_review.drafting._items import examples_of, items
+
+__all__ = ["counts", "examples_of", "forms", "items"]

@@ -1,0 +1,95 @@
+"""How drafts are asked for and kept: every answer once, every draft in one file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.errors import NotAvailable
+from formlab.systems.chat import PREFIX, RUNNING, SHAPING, Asker, Looks, Store, client_of
+from formlab.systems.chat._ask import Ask, Row
+from formlab.systems.chat.run import Question, Result, results
+from formlab.systems.chat.tasks import PROMPTS, Task
+from formlab.tables import USABLE
+from formlab_review import drafts
+from formlab_review.drafts import Draft
+
+STORE = "answers.sqlite"
+
+
+def asked(
+    task: str,
+    todo: list[tuple[Row, Ask]],
+    *,
+    model: str,
+    out: str | Path,
+    settings: Mapping[str, Any] | None,
+    split: str,
+    root: Path | None = None,
+) -> list[tuple[Result, Draft]]:
+    """What became of each question, with the draft that stands for its whole form.
+
+    Pages are shown where `root`, the folder of their images, is given.
+    """
+    given = SHAPING | RUNNING | dict(settings or {})
+    if given["pages"] == "text":
+        raise NotAvailable(
+            "drafts are made of annotations, not of what an OCR engine reads",
+            remedy="image_limit=0 to show no images",
+        )
+    own = Path(given["prompts"]) / f"{task}.md" if given["prompts"] else None
+    prompt = files.read_text(own if own and own.is_file() else PROMPTS / f"{task}.md").strip()
+    one = Task(task, "layout", _no_question, places="")
+    limit = given["image_limit"] if root else 0
+    questions = [Question(one, prompt, document, ask) for document, ask in todo]
+    with Store(given["store"] or Path(out) / STORE) as store:
+        asker = Asker(client_of(model, given), store, form=given["form"], retry=given["retry"])
+        found = results(
+            questions, asker, root=root, looks=Looks(limit, given["max_pages"], "pixels"),
+            workers=given["concurrency"],
+        )  # fmt: skip
+    whole = Draft(split, "", "layout", None, system=f"{PREFIX}{model}")
+    return [(result, _whole(whole, result, store.path.name)) for result in found]
+
+
+def _no_question(document: Row, gold: list[Row]) -> Ask | None:
+    # The questions are made beforehand: annotations are no corpus.
+    del document, gold
+    return None
+
+
+def _whole(base: Draft, result: Result, store: str) -> Draft:
+    return dataclasses.replace(
+        base, doc_id=result.question.document["doc_id"], status=result.status,
+        rejected=() if result.status in USABLE else result.changes,
+        origin=f"{store}#{result.answer.key[:16]}" if result.answer else "",
+    )  # fmt: skip
+
+
+def keep(made: list[Draft], out: str | Path) -> None:
+    """Put drafts into the file in `out`, in place of earlier ones of the same forms and task."""
+    file = Path(out) / drafts.FILE
+    redone = {(draft.split, draft.doc_id, draft.task) for draft in made}
+    before = drafts.read(file) if file.is_file() else []
+    left = [d for d in before if (d.split, d.doc_id, d.task) not in redone]
+    drafts.write(file, [*left, *made])
+
+
+def counts(made: list[Draft]) -> dict[str, int]:
+    """How many forms, items, rejected items and forms without a usable answer there are.
+
+    Examples
+    --------
+    >>> counts([Draft("test", "a", "vqa", None, "refused"), Draft("test", "b", "vqa", "/vqa/d1")])
+    {'forms': 1, 'items': 1, 'rejected': 0, 'failed': 1}
+    """
+    whole = [draft for draft in made if draft.path is None]
+    listed = [draft for draft in made if draft.path is not None]
+    return {
+        "forms": len(whole), "items": len(listed),
+        "rejected": sum(bool(draft.rejected) for draft in listed),
+        "failed": sum(draft.status not in USABLE for draft in whole),
+    }  # fmt: skip

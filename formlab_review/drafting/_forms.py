@@ -1,0 +1,178 @@
+"""Forms of FORMCRAFT's schema that a model drafts from annotations of any shape."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from formlab import files, text
+from formlab.benchmarks.formcraft import IMAGES
+from formlab.benchmarks.formcraft.records import field_rows, label_of
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.errors import DataBroken
+from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
+from formlab.systems.chat._formcraft import FORM
+from formlab_review.drafting._asking import asked, keep
+from formlab_review.drafts import Draft
+from formlab_review.faults import field_faults
+
+SPLIT = "test"
+# Short texts stand by chance in any annotation; a longer one that does not is made up or changed.
+_SHORTEST = 2
+_MARKS = ("checked", "unchecked", "signed", "true", "false", "yes", "no")
+
+
+def forms(
+    annotations: str | Path,
+    *,
+    model: str,
+    out: str | Path,
+    images: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+) -> list[Draft]:
+    """Forms with modalities and subtypes that a model drafts from annotated JSON and images.
+
+    Parameters
+    ----------
+    annotations
+        A folder of JSON files, one a form, of whatever shape (FUNSD's, say).
+    model, settings
+        As of `formlab.systems.chat.ChatSystem`; answers are kept in `out` and asked for once.
+    out
+        The forms as a folder that benchmark formcraft loads: ``forms``, ``images``, and a file of
+        drafts with a line for each field. A form that is there already is left as it is.
+    images
+        The folder of images of the same names; beside `annotations` or in it if left out.
+    limit
+        Only the first so many files.
+
+    Returns
+    -------
+    list of Draft
+        A line for each field, with what speaks against it, and one for each form.
+
+    Raises
+    ------
+    DataMissing, DataBroken, NotAvailable
+        If there is no annotation, one is no JSON, or no call can succeed.
+    """
+    folder = files.folder(annotations, remedy="a folder of annotations, one JSON file a form")
+    found = sorted(folder.glob("*.json"))[:limit]
+    if not found:
+        raise DataBroken("no annotations", where=folder, remedy="one JSON file a form")
+    root, shown = _images(folder, images)
+    todo, given = [], {}
+    for file in found:
+        given[file.stem] = files.read_json(file)
+        if not (Path(out) / "forms" / file.name).is_file():
+            document = {"doc_id": file.stem, "image": shown.get(file.stem)}
+            document |= {"meta": None, "width": None}
+            todo.append((document, Ask({"ANNOTATION": given[file.stem]}, FORM, _form)))
+    made: list[Draft] = []
+    # A form without its image can be converted all the same, from the annotation alone.
+    for place in (root, None):
+        part = [(document, ask) for document, ask in todo if (not document["image"]) == (not place)]
+        for result, whole in asked(
+            "draft_form", part, model=model, out=out, settings=settings, split=SPLIT, root=place
+        ):
+            form = result.rows[0]["form"] if result.rows else None
+            made += _drafts(whole, form, given[whole.doc_id])
+            if form is not None:
+                image = result.question.document["image"]
+                _write(form, whole.doc_id, root / image if root and image else None, Path(out))
+    keep(made, out)
+    return made
+
+
+def _images(folder: Path, images: str | Path | None) -> tuple[Path | None, dict[str, str]]:
+    """The folder of images, and the image of each form by the form's name."""
+    if images:
+        files.folder(images, remedy="the folder of the forms' images")
+    for place in [Path(images)] if images else [folder.parent / "images", folder]:
+        found = {file.stem: file.name for file in place.glob("*") if file.suffix in IMAGES}
+        if found:
+            return place, found
+    return None, {}
+
+
+def _form(value: Any, place: Place) -> list[Row]:
+    del place
+    try:
+        form = FormCraft.model_validate(tidied(value)[0])
+    except (NotAFormError, ValidationError) as error:
+        raise WrongShape(str(error).splitlines()[0]) from error
+    if not any(True for _ in field_rows(form, Counter())):
+        raise WrongShape("a form without a field or group")
+    return [{"form": form}]
+
+
+def _write(form: FormCraft, name: str, image: Path | None, out: Path) -> None:
+    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
+    if image:
+        (out / "images").mkdir(parents=True, exist_ok=True)
+        with files.atomic(out / "images" / f"{name}{image.suffix}") as part:
+            shutil.copyfile(image, part)
+    files.write_json(out / "forms" / f"{name}.json", {"fields": [], "groups": []} | whole)
+
+
+def _drafts(whole: Draft, form: FormCraft | None, annotation: Any) -> Iterator[Draft]:
+    if form is None:
+        yield whole
+        return
+    texts = [said for said in map(text.normalise, _texts(annotation)) if said]
+    said = " ".join([*texts, *map(text.normalise, _names(annotation))])
+    rows = [row for row in field_rows(form, Counter()) if row["kind"] != "group"]
+    steps = {step for row in rows for step in row["path"].split("/")}
+    held = text.normalise(" ".join([*map(label_of, steps), *(row["value"] for row in rows)]))
+    lost = [part for part in texts if len(part) > _SHORTEST and part not in held]
+    count = f"{len(lost)} of {len(texts)} annotated texts are in no field"
+    why = (count, f"the first of them: {lost[0]!r}") if lost else ()
+    yield dataclasses.replace(whole, rejected=why)
+    for row in rows:
+        item = {name: row[name] for name in ("value", "modality", "subtype", "page")}
+        item |= {"label": label_of(row["path"])}
+        yield dataclasses.replace(
+            whole, path=row["path"], item=item, rejected=tuple(_field_faults(item, said))
+        )
+
+
+def _field_faults(item: Row, said: str) -> Iterator[str]:
+    value, label = text.normalise(item["value"]), text.normalise(item["label"])
+    yield from field_faults(item["modality"], item["subtype"])
+    if len(label) > _SHORTEST and label not in said:
+        yield "its label is not in the annotation"
+    # What a picture shows, people may have annotated otherwise.
+    told = item["modality"] in ("visual", "cross") or value in _MARKS
+    if len(value) > _SHORTEST and not told and value not in said:
+        yield "its value is not in the annotation"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a JSON value. Of an object with a `text`, the other texts only describe it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        described = isinstance(value.get("text"), str)
+        for name, part in value.items():
+            if not described or name == "text" or not isinstance(part, str):
+                yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The names of the members of all objects in a JSON value, which may be labels."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _names(part)

@@ -1,0 +1,207 @@
+"""One reviewer's session over items: every decision is in the file before it counts."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from formlab import decisions as decided
+from formlab import tables
+from formlab.charts import theme
+from formlab.charts.show import Caption, Table
+from formlab.errors import DataBroken, UnknownName
+from formlab_review.items import LISTS, Item
+from formlab_review.pages import Pages
+
+if TYPE_CHECKING:
+    from formlab_review.widget import View
+
+OPEN = "open"
+_NAME = re.compile(r"[\w][\w.@+-]{0,63}")
+
+
+@dataclasses.dataclass(eq=False)
+class Review:
+    """What is to be decided, by whom, and what was decided so far; shows itself in JupyterLab.
+
+    Parameters
+    ----------
+    items
+        In the order to decide in.
+    folder
+        Of decisions; this reviewer's file in it is ``<reviewer>.jsonl``.
+    reviewer
+        A short name; letters, digits and ``.@+-_``.
+    pages
+        Draws the pages; None shows none.
+    words
+        The decisions to choose from, `decisions.REVIEW` or `decisions.COURT`.
+
+    Raises
+    ------
+    DataBroken
+        If the reviewer's name is no name for a file, or the file is damaged.
+    """
+
+    items: Sequence[Item]
+    folder: str | Path
+    reviewer: str
+    pages: Pages | None = None
+    words: Sequence[str] = decided.REVIEW
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.reviewer):
+            what = f"{self.reviewer!r:.80} is no name for a reviewer"
+            raise DataBroken(what, remedy="letters, digits and .@+-_, such as ada")
+        self.file = Path(self.folder) / f"{self.reviewer}{decided.SUFFIX}"
+        self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
+        self._undo: list[tuple[int, dict[str, Any] | None]] = []
+        self._view: View | None = None
+        self.reload()
+        # What an earlier session decided can be taken back too, the last first.
+        in_time = sorted(self.done, key=lambda at: self.done[at]["time"] or "")
+        self._undo = [(at, None) for at in in_time]
+
+    @staticmethod
+    def _key(row: Mapping[str, Any]) -> tuple:
+        return tuple(row[name] for name in decided.KEY)
+
+    def reload(self) -> None:
+        """Read the file anew: `done` maps an item's place to the decision on it.
+
+        A decision on a label that reads otherwise by now leaves its item open.
+        """
+        mine = decided.found(self.file).filter(pl.col("reviewer") == self.reviewer)
+        mine = mine.filter(pl.col("decision").is_in(list(self.words)))
+        self.done: dict[int, dict[str, Any]] = {}
+        for row in mine.iter_rows(named=True):
+            at = self._at.get(self._key(row))
+            if at is not None and row["label"] == _kept(self.items[at].label):
+                self.done[at] = row
+
+    def decide(
+        self,
+        at: int,
+        decision: str,
+        *,
+        parts: Mapping[str, str] | None = None,
+        note: str | None = None,
+    ) -> dict[str, Any]:
+        """Save a decision on item `at`; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        at
+            The item's place.
+        decision
+            One of `words`.
+        parts
+            Of an edit, or of a label error whose right value is known: the item's parts as they
+            should read, by name; a list as a line for each entry.
+        note
+            Free text.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such decision or part.
+        DataBroken
+            If an edit changes nothing.
+        """
+        if decision not in self.words:
+            raise UnknownName.of("decision", decision, self.words)
+        item = self.items[at]
+        row = dict.fromkeys(tables.DECISIONS) | dict(item.key) | {
+            "decision": decision, "label": _kept(item.label), "note": _kept(note) or None,
+            "reviewer": self.reviewer, "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }  # fmt: skip
+        if decision in ("edit", "label_error") and parts is not None:
+            row |= self._changed(item, parts, decision)
+        if decision == "edit" and row["value"] is None and row["parts"] is None:
+            raise DataBroken("the edit changes nothing", remedy="accept it, or change a part")
+        decided.record(self.file, row)
+        self._undo.append((at, self.done.get(at)))
+        self.done[at] = row
+        return row
+
+    def _changed(self, item: Item, parts: Mapping[str, str], decision: str) -> dict[str, Any]:
+        for name in parts:
+            if name not in item.parts:
+                raise UnknownName.of("part of this item", name, item.parts)
+        given = {name: str(_kept(text)) for name, text in parts.items()}
+        new = {name: text for name, text in given.items() if text != item.parts[name]}
+        if decision == "label_error":
+            # The editor opens on what the systems read, so an unchanged text is an answer too.
+            new |= {"value": given["value"]} if "value" in given else {}
+        value = new.pop("value", None)
+        shown = {name: text.split("\n") if name in LISTS else text for name, text in new.items()}
+        kept = json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else None
+        return {"value": value, "parts": kept}
+
+    def undo(self) -> int | None:
+        """Take the last decision back; the place of its item, or None if there is none."""
+        if not self._undo:
+            return None
+        at, before = self._undo.pop()
+        if before is None:
+            decided.forget(self.file, self.done.pop(at, dict(self.items[at].key)) | {
+                "reviewer": self.reviewer
+            })  # fmt: skip
+        else:
+            decided.record(self.file, before)
+            self.done[at] = before
+        return at
+
+    @property
+    def first_open(self) -> int:
+        """The place of the first item without a decision; that of the last if all have one."""
+        rest = (at for at in range(len(self.items)) if at not in self.done)
+        return next(rest, max(0, len(self.items) - 1))
+
+    def progress(self) -> pl.DataFrame:
+        """How many items of each task have each decision, and how many have none."""
+        tasks = list(dict.fromkeys(str(item.key["task"]) for item in self.items))
+        columns = (*self.words, OPEN)
+        counts = {task: dict.fromkeys(columns, 0) for task in tasks}
+        for at, item in enumerate(self.items):
+            word = self.done[at]["decision"] if at in self.done else OPEN
+            counts[str(item.key["task"])][word] += 1
+        rows = [{"task": task} | row | {"items": sum(row.values())} for task, row in counts.items()]
+        schema = {"task": pl.String} | dict.fromkeys((*columns, "items"), pl.Int64)
+        return pl.DataFrame(rows, schema=schema)
+
+    def state(self) -> tuple[Caption, Table]:
+        """A caption and the table of progress: what a report shows of a review."""
+        said = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
+        settings = f"decisions={self.file.name}@{self.version()}"
+        caption = Caption(f"Progress: {said}.", label="Table", settings=settings)
+        return caption, Table(self.progress())
+
+    def version(self) -> str:
+        """The version of this reviewer's file, as `decisions.version`."""
+        return decided.version(decided.found(self.file))
+
+    def view(self) -> View:
+        """The widget to decide in."""
+        # Reports and plain Python need no widget machinery.
+        from formlab_review.widget import View
+
+        if self._view is None:
+            self._view = View(self)
+        return self._view
+
+    def show(self) -> tuple[Any, ...]:
+        """What to display: the widget where there is someone to decide, else how far it has got."""
+        return self.state() if theme.in_report() else (self.view(),)
+
+
+def _kept(text: str | None) -> str | None:
+    """Text as a file can hold it: half of a surrogate pair is kept as its escape."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,130 @@
+"""The review in JupyterLab: a widget that draws, and passes what is decided to the session."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from formlab import decisions as decided
+from formlab.charts._output import clean
+from formlab.errors import FormlabError
+
+if TYPE_CHECKING:
+    from formlab_review.session import Review
+
+# Longer texts are shown cut, and cannot be edited here: what was cut would be lost.
+LIMIT = 20_000
+_KEYS = {"accept": "a", "edit": "e", "reject": "r", "label_error": "l", "ambiguous": "m"}
+_KEYS |= {"wrong": "w"}
+_TITLES = {"label_error": "Label error", "wrong": "Truly wrong"}
+
+
+def _asset(name: str, package: str = "formlab") -> str:
+    return resources.files(package).joinpath(name).read_text("utf-8")
+
+
+def _styles() -> str:
+    # The tokens are a page's own; here they belong to the widget, not to JupyterLab's page.
+    tokens = _asset("charts/assets/tokens.css").replace(":root", ".fl-review")
+    return tokens + _asset("assets/review.css", "formlab_review")
+
+
+class View(anywidget.AnyWidget):
+    """Draws a `Review`; the session in the kernel holds all state, so a reloaded page loses none.
+
+    The page sends messages (`hello`, `page`, `decide`, `undo`) and gets one back for each
+    (`state`, `page`, `decided`, `undone`, or `refused` with the reason).
+    """
+
+    _esm = _asset("gallery/assets/parts.js") + _asset("assets/review.js", "formlab_review")
+    _css = _styles()
+    items = traitlets.List().tag(sync=True)
+    setup = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, review: Review) -> None:
+        choices = [
+            {
+                "word": word, "key": _KEYS[word], "edits": word in ("edit", "label_error"),
+                "title": _TITLES.get(word, word.capitalize()),
+            }
+            for word in review.words
+        ]  # fmt: skip
+        court = tuple(review.words) == decided.COURT
+        super().__init__(
+            items=[_sendable(item.payload()) for item in review.items],
+            setup={
+                "choices": choices, "file": clean(review.file), "reviewer": review.reviewer,
+                "court": court,
+            },
+        )  # fmt: skip
+        self._review = review
+        self.on_msg(self._answer)
+
+    def _answer(self, _: Any, said: Any, __: Any) -> None:
+        what = said.get("type") if isinstance(said, dict) else None
+        try:
+            if what == "hello":
+                self._review.reload()
+                self.send(self._state())
+            elif what == "page":
+                self._page(str(said["doc"]), int(said["page"]))
+            elif what == "decide":
+                self._decide(said)
+            elif what == "undo":
+                at = self._review.undo()
+                if at is None:
+                    raise FormlabError("there is nothing to undo")
+                self.send(self._entry(at) | {"type": "undone"})
+        except (FormlabError, OSError, LookupError, TypeError, ValueError) as error:
+            # Whatever kept a decision from being saved, the reviewer is told: it did not count.
+            self.send({"type": "refused", "what": what, "why": clean(error, limit=500)})
+
+    def _decide(self, said: dict[str, Any]) -> None:
+        at = int(said["at"])
+        given = said.get("parts")
+        if not 0 <= at < len(self.items):
+            raise FormlabError(f"there is no item {at}")
+        parts = None
+        if given is not None:
+            parts = {str(name): str(text) for name, text in dict(given).items()}
+        self._review.decide(at, str(said["decision"]), parts=parts, note=said.get("note"))
+        self.send(self._entry(at) | {"type": "decided"})
+
+    def _state(self) -> dict[str, Any]:
+        done = {str(at): _shown(row) for at, row in self._review.done.items()}
+        return {"type": "state", "entries": done, "first": self._review.first_open}
+
+    def _entry(self, at: int) -> dict[str, Any]:
+        row = self._review.done.get(at)
+        return {"at": at, "entry": None if row is None else _shown(row)}
+
+    def _page(self, doc: str, page: int) -> None:
+        answer: dict[str, Any] = {"type": "page", "doc": doc, "page": page}
+        pages = self._review.pages
+        try:
+            if pages is None:
+                raise FormlabError("no page image is known")
+            data, width, height = pages.draw(doc, page)
+        except (FormlabError, OSError) as error:
+            self.send(answer | {"why": clean(error, limit=300)})
+            return
+        size = {"width": width, "height": height, "pages": pages.count(doc)}
+        self.send(answer | size, buffers=[data])
+
+
+def _sendable(payload: dict[str, Any]) -> dict[str, Any]:
+    long = any(len(text) > LIMIT for _, text, _ in payload["parts"])
+    parts = [[name, clean(text, limit=LIMIT), many] for name, text, many in payload["parts"]]
+    facts = [[name, clean(text, limit=2_000)] for name, text in payload["facts"]]
+    return payload | {
+        "doc": clean(payload["doc"]), "path": clean(payload["path"], limit=500),
+        "parts": parts, "facts": facts, "editable": not long,
+    }  # fmt: skip
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    keys = ("decision", "value", "parts", "note", "time")
+    return {name: None if row[name] is None else clean(row[name], limit=LIMIT) for name in keys}

@@ -1,0 +1,216 @@
+import json
+
+import pytest
+
+from formlab import benchmarks
+from formlab.errors import DataBroken, NotAvailable
+from formlab_review import drafting as drafts
+from formlab_review import drafts as file
+from tests.systems.scripted_server import HOSTILE, serving
+
+RELATION = {
+    "scope": "inter-group", "reference": "constraint", "complexity": "compound",
+    "modal": "single-modality", "rationale": "It follows.",
+}  # fmt: skip
+QUESTION = RELATION | {
+    "question": "Was it signed?", "options": ["yes", "no"], "answers": ["yes"],
+    "derivation": None, "kind": "choice",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return benchmarks.load("formcraft")
+
+
+def quick(server, **more):
+    return {"base_url": server.url, "attempts": 1, "concurrency": 1} | more
+
+
+def asked_of(body):
+    said = body["messages"][1]["content"]
+    return json.loads(said if isinstance(said, str) else said[0]["text"])
+
+
+def two_questions(body):
+    """One sound question about the first two fields, one of a field that is not there."""
+    paths = [row["path"] for row in asked_of(body)["FIELDS"][:2]]
+    # Spelled otherwise, and meaning the same.
+    good = QUESTION | {"fields": [paths[0].upper(), paths[1]]}
+    return json.dumps({"items": [good, good | {"question": "Why?", "fields": ["/Nowhere"]}]})
+
+
+def test_questions_are_drafted_once_for_each_form_and_held_against_it(tmp_path, corpus):
+    with serving(then=two_questions) as server:
+        for _ in range(2):
+            made = drafts.items(
+                "vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=3
+            )
+        assert len(server.calls) == 3
+    assert drafts.counts(made) == {"forms": 3, "items": 6, "rejected": 3, "failed": 0}
+    assert sorted(made, key=lambda draft: draft.key) == file.read(tmp_path)
+    good, bad = [draft for draft in made if draft.path][:2]
+    assert (good.path, good.item["id"], good.rejected) == ("/vqa/d1", "d1", ())
+    assert set(good.item["fields"]) <= set(corpus.records["path"])
+    assert bad.rejected == ("no field at /Nowhere",)
+    assert good.origin.startswith("answers.sqlite#")
+
+
+def test_fields_and_examples_are_shown_and_no_items_of_the_form(tmp_path, corpus):
+    with serving(then='{"items": []}') as server:
+        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
+        body = server.calls[0]["body"]
+    asked = asked_of(body)
+    assert set(asked) == {"FIELDS", "EXAMPLES"}
+    assert set(asked["FIELDS"][0]) == {"path", "value", "modality", "subtype", "page"}
+    held = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="vqa")
+    for question in held["meta"]:
+        assert json.loads(question)["question"] not in json.dumps(asked)
+    assert body["response_format"]["json_schema"]["schema"]["properties"]["items"]
+
+
+@pytest.mark.parametrize("task", ["vqa", "consistency"])
+def test_formlabs_own_examples_are_sound(task):
+    from formlab import files
+    from formlab.systems.chat.tasks import PROMPTS
+    from formlab_review.drafting._items import _tidied
+    from formlab_review.faults import faults
+
+    for example in files.read_json(PROMPTS / "draft_examples.json")[task]:
+        fields = {path: {"value": value} for path, value in example["fields"].items()}
+        for item in example["items"]:
+            assert faults(task, _tidied(item, {}) | {"id": "d1"}, fields) == ()
+
+
+def test_items_that_were_verified_serve_as_examples(tmp_path, corpus):
+    shown = drafts.examples_of(corpus, "vqa", most=2)
+    assert len(shown) == 2
+    with serving(then='{"items": []}') as server:
+        drafts.items(
+            "vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1, examples=shown
+        )
+        assert asked_of(server.calls[0]["body"])["EXAMPLES"] == shown
+    item = shown[0]["items"][0]
+    assert set(item) == {*QUESTION, "fields"}
+
+
+def test_pairs_that_are_mere_constraints_or_contradict_the_annotation_are_rejected(
+    tmp_path, corpus
+):
+    held = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="consistency")
+    gold = held.row(0, named=True)
+    pair = {name: json.loads(gold["meta"])[name] for name in ("source", "dependent")}
+    good = RELATION | pair | {"expected": gold["value"], "determined": True, "confidence": 0.8}
+    said = [good, good, good | {"determined": False, "source": "/Stamp"},
+            good | {"expected": "something else", "source": "/Physician"}]  # fmt: skip
+    with serving(then=json.dumps({"items": said})) as server:
+        made = drafts.items(
+            "consistency", corpus, model="m", out=tmp_path, settings=quick(server), limit=1
+        )
+    reasons = [draft.rejected for draft in made if draft.path]
+    assert reasons[0] == ()
+    assert reasons[1] == ("the same as an earlier item",)
+    assert "a mere constraint" in reasons[2][0]
+    assert "the annotation of" in reasons[3][0]
+    # Confidence and reason come along.
+    first = next(draft for draft in made if draft.path)
+    assert (first.item["confidence"], first.item["rationale"]) == (0.8, "It follows.")
+
+
+def test_a_form_without_a_usable_answer_keeps_a_line_with_the_reason(tmp_path, corpus):
+    with serving("refused", "truncated", "too_large", '{"answer": 5}') as server:
+        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=4)
+    assert [draft.status for draft in made] == ["refused", "truncated", "api_error", "bad_json"]
+    assert all(draft.rejected and draft.path is None for draft in made)
+    with serving(then=two_questions) as server:
+        # Asked again: what was never answered; the others on demand only.
+        settings = quick(server, store=str(tmp_path / "answers.sqlite"))
+        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=settings, limit=4)
+    assert drafts.counts(made)["forms"] == 4
+
+
+def test_drafts_of_two_tasks_share_a_file(tmp_path, corpus):
+    with serving(then=two_questions) as server:
+        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
+        drafts.items(
+            "consistency", corpus, model="m", out=tmp_path, settings=quick(server), limit=1
+        )
+    assert {draft.task for draft in file.read(tmp_path)} == {"vqa", "consistency"}
+
+
+def test_hostile_items_are_kept_as_text(tmp_path, corpus):
+    odd = [QUESTION | {"question": HOSTILE, "fields": HOSTILE, "derivation": {"fields": [1]}}, {}]
+    with serving(then=json.dumps({"items": odd})) as server:
+        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
+    assert drafts.counts(made) == {"forms": 1, "items": 2, "rejected": 2, "failed": 0}
+    assert len(file.read(tmp_path)) == 3
+
+
+@pytest.fixture
+def annotated(funsd_root):
+    return funsd_root / "testing_data" / "annotations"
+
+
+def form_of(*pairs):
+    fields = [
+        {"label": label, "value": value, "modality": "Textual", "modality_subtype": "Printed",
+         "page": 1, "box": [1, 2, 3, 4]} for label, value in pairs
+    ]  # fmt: skip
+    return json.dumps({"fields": [], "groups": [{"label": "", "fields": fields, "groups": []}]})
+
+
+def test_annotations_become_forms_that_load(tmp_path, annotated):
+    texts = [
+        entity["text"] for entity in json.loads(next(annotated.glob("*.json")).read_text())["form"]
+    ]
+    count = len(list(annotated.glob("*.json")))
+    with serving(then=form_of((texts[0], texts[1]), (texts[0], "made up"))) as server:
+        made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
+        shown = server.calls[0]["body"]["messages"][1]["content"]
+        assert [part["type"] for part in shown] == ["text", "image_url"]
+        # Forms that are there already are left as they are.
+        drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
+        assert len(server.calls) == count
+    corpus = benchmarks.load("formcraft", root=tmp_path)
+    assert corpus.documents.height == count
+    assert corpus.documents["image"].null_count() == 0
+    fields = corpus.records.filter(kind="string")
+    assert fields["modality"].to_list() == ["textual"] * 2 * count
+    first = [draft for draft in made if draft.path][:2]
+    assert [draft.path for draft in first] == fields["path"].to_list()[:2]
+    assert "its value is not in the annotation" in first[1].rejected
+
+
+def test_annotated_texts_that_no_field_has_are_told(tmp_path, annotated):
+    with serving(then=form_of(("Nothing", "of it"))) as server:
+        made = drafts.forms(
+            annotated, model="m", out=tmp_path, settings=quick(server, image_limit=0), limit=1
+        )
+        # Without images.
+        assert isinstance(server.calls[0]["body"]["messages"][1]["content"], str)
+    whole = next(draft for draft in made if draft.path is None)
+    assert "annotated texts are in no field" in whole.rejected[0]
+
+
+def test_a_form_that_was_not_made_is_no_file_and_keeps_its_line(tmp_path, annotated):
+    with serving("refused", then="{}") as server:
+        made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server), limit=1)
+    assert [draft.status for draft in made] == ["refused"]
+    assert not (tmp_path / "forms").exists()
+
+
+def test_annotations_that_are_not_there_are_an_error(tmp_path):
+    with pytest.raises(DataBroken, match="no annotations"):
+        drafts.forms(tmp_path, model="m", out=tmp_path / "out")
+
+
+def test_texts_of_an_ocr_engine_are_no_annotation(tmp_path, corpus):
+    with serving() as server, pytest.raises(NotAvailable, match="made of annotations"):
+        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server, pages="text"))

@@ -1,0 +1,209 @@
+import dataclasses
+import json
+import math
+
+import polars as pl
+import pytest
+
+from formlab import tables
+from formlab.benchmarks import formfactory
+from formlab.formats import formfactory as outputs
+from formlab.metrics.actions import METRICS
+from formlab.scoring.tasks import actions
+from formlab.tables import only
+
+from ...made_formfactory import make
+
+GOOD = """[15,20] Ada
+[150,20] Berg
+[50,50] ada@example.org
+[15,90] Female
+[150,50] 1980/02/03
+"""
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return formfactory.read("all", make(tmp_path / "formfactory"))
+
+
+@pytest.fixture
+def scored(corpus, tmp_path):
+    def score(*, mode="fixed", **texts):
+        folder = tmp_path / "model"
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / f"{name.replace('_', '-')}.txt").write_text(text, encoding="utf-8")
+        found = outputs.read(folder, corpus).check()
+        result = actions.score(corpus, found, mode=mode, threshold=0.8)
+        tables.check("cases", result.cases)
+        tables.check("scores", result.scores)
+        return result
+
+    return score
+
+
+def total(scored, metric, doc_id=None):
+    rows = only(scored.scores, metric=metric)
+    rows = rows if doc_id is None else only(rows, doc_id=doc_id)
+    return rows.select(pl.col("hits", "total").sum()).row(0)
+
+
+def case(scored, path, doc_id="A12-01"):
+    return only(scored.cases, doc_id=doc_id, path=path).row(0, named=True)
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+def test_form_filled_in_as_the_gold_has_it_is_complete(scored, mode):
+    done = scored(mode=mode, A12_01=GOOD)
+    assert set(only(done.cases, doc_id="A12-01")["outcome"]) == {"match"}
+    assert total(done, "form_completed", "A12-01") == (1, 1)
+    assert total(done, "click_accuracy", "A12-01") == (5, 5)
+    assert total(done, "value_placed_accuracy", "A12-01") == (6, 6)
+    assert total(done, "action_match_rate", "A12-01") == (20, 20)
+
+
+def test_documents_without_output_stay_and_count_as_nothing_done(scored):
+    done = scored(A12_01=GOOD)
+    other = only(done.cases, doc_id="A12-02")
+    assert set(other["status"]) == {"missing"}
+    assert set(other["outcome"]) == {"missing"}
+    # Six fields of A12-02, all with a box to click; of F12-01 only two have one.
+    assert total(done, "click_accuracy", "A12-02") == (0, 6)
+    assert total(done, "click_accuracy", "F12-01") == (0, 2)
+    assert total(done, "form_completed") == (1, 3)
+
+
+def test_right_value_beside_its_box_and_in_another_box_have_their_causes(scored):
+    # Berg is 10 below its box; the address is typed into First Name's box.
+    text = "[15,20] Ada\n[150,35] Berg\n[15,21] ada@example.org\n"
+    done = scored(A12_01=text)
+    near, other = case(done, "/Last Name"), case(done, "/Email")
+    assert (near["outcome"], near["cause"]) == ("mismatch", "misclick_near")
+    assert (other["outcome"], other["cause"]) == ("mismatch", "misclick_other_field")
+    assert (near["pred_x0"], near["pred_y0"], near["x0"]) == (150, 35, 110)
+    # 5 below y = 30, and 19 above y = 40.
+    assert total(done, "click_distance", "A12-01") == (5 + 19, 2)
+    assert total(done, "value_found_accuracy", "A12-01")[0] == 4
+    assert total(done, "value_placed_accuracy", "A12-01")[0] == 2
+
+
+def test_line_that_nothing_asked_for_is_a_case_of_its_own(scored):
+    done = scored(A12_01=GOOD + "[1,99] what is this\n")
+    spare = only(done.cases, outcome="spurious").row(0, named=True)
+    assert (spare["pred"], spare["cause"], spare["pred_x0"]) == ("what is this", "spurious", 1)
+    assert total(done, "action_match_rate", "A12-01") == (20, 22)
+
+
+def test_box_that_should_stay_empty_is_wrong_when_it_is_ticked(scored):
+    done = scored(A12_01=GOOD + "[115,75] Subscribe to Newsletter\n")
+    ticked = case(done, "/Subscribe to Newsletter")
+    assert ticked["outcome"] == "mismatch"
+    assert total(done, "form_completed", "A12-01") == (0, 1)
+    assert total(done, "click_accuracy", "A12-01") == (5, 5)
+    assert total(done, "unwanted_clicks", "A12-01") == (1, 1)
+    assert total(done, "action_match_rate", "A12-01") == (20, 22)
+
+
+def test_modes_differ_in_how_a_value_may_be_written(corpus, tmp_path):
+    (tmp_path / "A12-01.txt").write_text("[150,50] 3 February 1980\n")
+    found = outputs.read(tmp_path / "A12-01.txt", corpus)
+    fixed, official = (
+        actions.score(corpus, found, mode=mode, threshold=0.8) for mode in ("fixed", "official")
+    )
+    assert case(fixed, "/Date of Birth")["outcome"] == "match"
+    assert case(fixed, "/Date of Birth")["cause"] == "date_format"
+    assert case(official, "/Date of Birth")["outcome"] != "match"
+
+
+@pytest.mark.parametrize("typed", ["03/02/1980", "02/03/1980"])
+def test_form_is_not_completed_by_a_date_whose_day_and_month_may_be_swapped(scored, typed):
+    done = scored(A12_01=GOOD.replace("1980/02/03", typed))
+    born = case(done, "/Date of Birth")
+    assert (born["outcome"], born["typed"], born["ambiguous"]) == ("mismatch", False, True)
+    assert total(done, "form_completed", "A12-01") == (0, 1)
+    assert all(said.count("|dates=document") == 1 for said in done.scores["settings"])
+
+
+def test_submission_is_judged_by_what_was_sent(corpus):
+    base = {"benchmark": "formfactory", "split": "all", "role": "prediction", "system": "s"}
+    base |= {"task": "value", "status": "ok", "doc_id": "A12-01"}
+    sent = {
+        "/first_name": "Ada", "/lastName": "Berg", "/email": "wrong", "/Gender": "Female",
+        "/dateOfBirth": "1980-02-03", "/extra": "x",
+    }  # fmt: skip
+    rows = [base | {"path": path, "value": value} for path, value in sent.items()]
+    found = tables.Predictions(
+        tables.table("records", rows), tables.table("responses", []), system="s"
+    )
+    done = actions.score(corpus, found, mode="fixed", threshold=0.8)
+    # All but the address; the newsletter's empty box is not sent.
+    assert total(done, "value_submitted_accuracy", "A12-01") == (5, 6)
+    assert done.notes == {"submitted values of no field": 1}
+    assert not only(done.scores, metric="click_accuracy").height
+    assert case(done, "/Email")["outcome"] == "mismatch"
+    assert case(done, "/First Name")["outcome"] == "match"
+
+
+def test_hostile_output_is_scored_like_any_other(scored):
+    text = "[1,1] \x00\x1b[31m<script>\u2028\n[15,20] Ada\n[999999999,1] " + "9" * 5000
+    done = scored(A12_01=text)
+    assert total(done, "value_placed_accuracy", "A12-01") == (2, 6)
+
+
+def test_every_score_is_of_a_registered_metric_and_in_its_range(scored):
+    done = scored(A12_01=GOOD, A12_02="Sorry, I cannot.")
+    assert set(done.scores["metric"]) <= set(METRICS)
+    for name, value in done.scores.select("metric", "value").rows():
+        assert math.isnan(value) or 0 <= value <= (METRICS[name].high or math.inf)
+    assert done.scores["settings"].str.contains("mode=fixed").all()
+    assert set(only(done.scores, metric="form_completed")["slice"]) == {"all"}
+
+
+def test_released_gold_is_complete_against_itself_and_a_shift_misses_as_counted(shared):
+    whole = formfactory.read("all", shared / "data" / "formfactory")
+    chosen = pl.col("doc_id").str.contains(r"^(A13|A15|C13)-0")
+    corpus = dataclasses.replace(
+        whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen)
+    )
+    for shift in (0, 60):
+        done = actions.score(corpus, clicked(corpus, shift=shift), mode="official", threshold=0.8)
+        values, hits = 0, 0
+        for row in corpus.records.iter_rows(named=True):
+            items = json.loads(row["meta"])["items"]
+            values += bool(items)
+            # A point is right that lies within any of the places, by plain comparison.
+            hits += bool(items) and all(
+                any(
+                    x0 <= middle(item, 1) <= x1 and y0 <= middle(item, 2) + shift <= y1
+                    for _, x0, y0, x1, y1 in item["targets"]
+                )
+                for item in items
+            )
+        assert total(done, "click_accuracy")[1] == values
+        assert total(done, "click_accuracy")[0] == hits
+        if not shift:
+            assert total(done, "form_completed") == (27, 27)
+            assert (
+                total(done, "value_placed_accuracy")[0] == total(done, "value_placed_accuracy")[1]
+            )
+
+
+def middle(item, edge):
+    return (item["targets"][0][edge] + item["targets"][0][edge + 2]) / 2
+
+
+def clicked(corpus, *, shift):
+    """What a system gives that types every value `shift` pixels below the middle of its box."""
+    rows = []
+    for row in corpus.records.iter_rows(named=True):
+        for item in json.loads(row["meta"])["items"]:
+            x, y = middle(item, 1), middle(item, 2) + shift
+            rows.append({key: row[key] for key in ("benchmark", "split", "doc_id")} | {
+                "role": "prediction", "system": "s", "task": "click", "status": "ok",
+                "path": f"/lines/{len(rows)}", "value": item["value"],
+                "x0": x, "x1": x, "y0": y, "y1": y,
+            })  # fmt: skip
+    return tables.Predictions(
+        tables.table("records", rows), tables.table("responses", []), system="s"
+    )

@@ -1,0 +1,234 @@
+import dataclasses
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import tables
+from formlab.analysis.mode_changes import mode_changes
+from formlab.benchmarks import vrdu
+from formlab.formats import vrdu as predicted
+from formlab.metrics import entities as family
+from formlab.scoring.tasks import entities
+from formlab.tables import only
+
+from ...made_vrdu import SPLIT, make, one, put
+
+GOLD = [
+    ["who", [one("Ann Lee"), one("A. Lee")]], ["day", [one("1/22/20")]],
+    [["what", "sum"], [[one("tea"), one("(5)")]]],
+    [["what", "sum"], [[one("jam"), one("6")]]],
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make(tmp_path / "data")
+
+
+def results(folder, corpus, entities_, doc="a.pdf"):
+    file = folder / f"{SPLIT}{predicted.SUFFIX}"
+    file.write_text(json.dumps({"meta": {}, "results": {doc: entities_}}))
+    return predicted.read(file, corpus)
+
+
+def scored(corpus, predictions, mode="official"):
+    found = entities.score(corpus, predictions, mode=mode, threshold=0.8)
+    for name in ("cases", "scores"):
+        tables.check(name, getattr(found, name))
+    return found
+
+
+def summed(scores):
+    """Value by slice and metric, from the parts summed over documents."""
+    ready = scores.filter(pl.col("slice").is_not_null())
+    return {
+        key: float(family.METRICS[key[1]].score(np.array(part["stats"].to_list()).sum(axis=0)))
+        for key, part in ready.group_by("slice", "metric")
+    }
+
+
+def test_official_counts_follow_the_hand_count(root, tmp_path):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    predictions = results(tmp_path, corpus, [
+        ["who", one("A.Lee")], ["who", one("Bea")], ["day", one("2020-01-22")], ["tag", one("x")],
+        ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
+    ])  # fmt: skip
+    found = scored(corpus, predictions)
+    values = summed(found.scores)
+    # who: right by its second form, the later "Bea" is dropped. day: an ISO date is not read.
+    # Line items: the sign is dropped, so one is right; the other has its parts in another order.
+    assert values["entity=who", "f1"] == 1
+    assert values["entity=day", "f1"] == 0
+    assert values["entity=line_item", "f1"] == 0.5
+    # 2 right of 4 in the gold and of 5 predicted (who, day, tag, 2 items).
+    assert values["all", "micro_recall"] == 0.5
+    assert values["all", "micro_precision"] == 0.4
+    assert values["all", "micro_f1"] == pytest.approx(4 / 9)
+    # who 1, day 0, tag 0 (in no gold), line items 0.5; officially all four count.
+    assert values["all", "macro_f1"] == pytest.approx(1.5 / 4)
+    assert values["group=unrepeated", "f1"] == 0.5
+    assert found.notes == {"further predicted values of an unrepeated entity": 1}
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+@pytest.mark.parametrize(
+    ("sure", "taken"),
+    [
+        ((None, None, None), "Bea"),  # no confidences: the first
+        ((0.2, 0.9, 0.4), "A. Lee"),
+        ((0.9, 0.2, 0.4), "Bea"),
+        ((None, 0.1, None), "A. Lee"),  # what says nothing is less sure than what does
+        ((0.5, 0.5, 0.5), "Bea"),
+    ],
+)
+def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path, sure, taken, mode):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    found = results(tmp_path, corpus, [["who", one(name)] for name in ("Bea", "A. Lee", "Cy")])
+    records = found.records.with_columns(confidence=pl.Series(sure, dtype=pl.Float64))
+    found = dataclasses.replace(found, records=records)
+    done = scored(corpus, found, mode)
+    who = done.cases.filter(pl.col("kind") == "who", pl.col("outcome") != "unscored")
+    assert who["pred"].to_list() == [taken]
+    assert done.cases.filter(outcome="unscored").height == 2
+    assert done.scores["settings"].str.contains("unrepeated=most-confident,else-first").all()
+
+
+def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(root, tmp_path):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    predictions = results(tmp_path, corpus, [
+        ["who", one("A.Lee")], ["day", one("2020-01-22")],
+        ["what", one("tea")], ["sum", one("5")], ["sum", one("6")], ["what", one("jam")],
+    ])  # fmt: skip
+    values = summed(scored(corpus, predictions, "fixed").scores)
+    # The first item has its amount's sign wrong: one part of two, 2·1/4 = 0.5. 1.5 of 2 and of 2.
+    assert values["entity=line_item", "f1"] == 0.75
+    assert values["entity=day", "f1"] == 1
+    # tag is in no gold: the mean is over who, day and line items.
+    assert values["all", "macro_f1"] == pytest.approx(2.75 / 3)
+    changes = mode_changes(corpus, predictions)
+    assert changes.select("path", "official", "fixed", "reason").rows() == [
+        ("/day", 0, 1, "notation of a date"),
+        ("/line_item/0", 1, 0.5, "sign or notation of an amount"),
+        ("/line_item/1", 0, 1, "order of components"),
+        (None, None, None, "entity without gold averaged as 0"),
+    ]
+
+
+def test_shared_and_equal_predictions_are_listed(root, tmp_path):
+    put(root, [["tag", [one("x")]], ["tag", [one("x.")]], ["tag", [one("y")]]])
+    corpus = vrdu.read(SPLIT, root)
+    predictions = results(
+        tmp_path, corpus, [["tag", one("x")], ["tag", one("y")], ["tag", one("y")]]
+    )
+    assert summed(scored(corpus, predictions).scores)["entity=tag", "f1"] == 1
+    # Fixed: one x and one y of three golds and three predictions.
+    assert summed(scored(corpus, predictions, "fixed").scores)["entity=tag", "f1"] == pytest.approx(
+        2 / 3
+    )
+    changes = mode_changes(corpus, predictions).filter(pl.col("name") == "tag")
+    assert changes["reason"].to_list() == [
+        "one prediction, several golds",
+        "equal predictions counted as one",
+    ]
+
+
+def test_cases_set_values_side_by_side_and_lose_none(root, tmp_path):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    predictions = results(tmp_path, corpus, [
+        ["who", one("Ann")], ["who", one("Bea")], ["tag", one("x")],
+        ["what", one("tea")], ["sum", one("5")], ["what", one("jelly")], ["sum", one("6")],
+    ])  # fmt: skip
+    cases = scored(corpus, predictions).cases
+    rows = cases.select("path", "pred_path", "gold", "pred", "outcome").rows()
+    assert rows == [
+        ("/who", "/who", "Ann Lee", "Ann", "mismatch"),
+        ("/day", None, "1/22/20", None, "missing"),
+        ("/line_item/0/what", "/line_item/0/what", "tea", "tea", "match"),
+        ("/line_item/0/sum", "/line_item/0/sum", "(5)", "5", "match"),
+        ("/line_item/1/what", "/line_item/1/what", "jam", "jelly", "mismatch"),
+        ("/line_item/1/sum", "/line_item/1/sum", "6", "6", "match"),
+        ("/tag/0", "/tag/0", None, "x", "spurious"),
+        ("/who/1", "/who/1", None, "Bea", "unscored"),
+    ]
+    assert dict(cases.select("path", "cause").rows())["/line_item/0/sum"] == "sign"
+    assert dict(cases.select("path", "kind").rows())["/line_item/0/sum"] == "sum"
+
+
+def test_document_without_prediction_stays_and_finds_nothing(root, tmp_path):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    found = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"))
+    whole = found.scores.filter(pl.col("slice") == "all", pl.col("metric") == "micro_recall")
+    assert whole.sort("doc_id").select("doc_id", "status", "stats").rows() == [
+        ("a.pdf", "missing", [0, 4, 0, 1]), ("b.pdf", "ok", [0, 0, 0, 1]),
+    ]  # fmt: skip
+    assert found.cases["outcome"].unique().to_list() == ["missing"]
+    fixed = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"), "fixed")
+    assert np.isnan(summed(fixed.scores)["all", "micro_precision"])
+
+
+def test_values_that_the_gold_says_nothing_about_are_not_scored(root, tmp_path):
+    (root / "main" / "dataset.jsonl").unlink()
+    (root / "deepform-2020-labels.csv").write_text("file_id,who,day\na,Ann,\n")
+    corpus = vrdu.read(SPLIT, root)
+    entities_ = [["who", one("Ann")], ["day", one("1/1/20")], ["tag", one("x")]]
+    found = scored(corpus, results(tmp_path, corpus, entities_))
+    assert summed(found.scores)["all", "micro_f1"] == 1
+    assert sum(found.notes.values()) == 2
+    assert found.cases["outcome"].value_counts().sort("outcome").rows() == [
+        ("match", 1),
+        ("unscored", 3),
+    ]
+
+
+@pytest.mark.parametrize("mode", ["official", "fixed"])
+def test_gold_as_prediction_is_best(root, tmp_path, mode):
+    put(root, GOLD)
+    corpus = vrdu.read(SPLIT, root)
+    flat = [["who", one("Ann Lee")], ["day", one("1/22/20")]]
+    flat += [["what", one("tea")], ["sum", one("(5)")], ["what", one("jam")], ["sum", one("6")]]
+    values = summed(scored(corpus, results(tmp_path, corpus, flat), mode).scores)
+    assert values["all", "micro_f1"] == 1
+    assert values["entity=line_item", "recall"] == 1
+
+
+def test_published_evaluator_is_reproduced_figure_by_figure(shared):
+    root = shared / "golden/vrdu"
+    expected = json.loads((root / "expected.json").read_text())
+    heads = {"all": "", "group=unrepeated": "unrepeated_"}
+    for split in predicted.splits(root / "predictions"):
+        corpus = vrdu.read(split, root)
+        given = predicted.read(root / "predictions", corpus)
+        here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+        given = type(given)(given.records.filter(here), given.responses, given.system)
+        found = {
+            heads.get(place, f"{place.removeprefix('entity=')}_") + metric: value
+            for (place, metric), value in summed(scored(corpus, given).scores).items()
+        }
+        assert found == pytest.approx(expected.pop(split), abs=1e-12)
+    assert not expected
+
+
+@pytest.mark.parametrize(
+    ("others", "right"),
+    # The document's own dates say which of day and month comes first, or nothing does.
+    [(["x"], ()), (["31/12/19"], ["2020-02-01"]), (["12/31/19"], ["2020-01-02"])],
+)
+def test_day_and_month_are_one_date_only_as_the_document_writes_them(root, tmp_path, others, right):
+    tags = [["tag", [one(text)]] for text in others]
+    put(root, [["day", [one("1/2/20")]], *tags])
+    corpus = vrdu.read(SPLIT, root)
+    for said in ("2020-01-02", "2020-02-01", "2/1/20", "1/2/20", "2020-01-03"):
+        found = scored(corpus, results(tmp_path, corpus, [["day", one(said)]]), "fixed")
+        same = said == "1/2/20" or said in right
+        assert summed(found.scores)["entity=day", "f1"] == same
+        case = only(found.cases, path="/day").row(0, named=True)
+        assert case["typed"] == same
+        # Another day is another date, whatever the order.
+        assert case["ambiguous"] == (not same and said != "2020-01-03")

@@ -1,0 +1,191 @@
+import json
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import tables
+from formlab.benchmarks._own import OWN
+from formlab.formats.fincriticaled import FORMAT
+from formlab.scoring.tasks.facts import ranks, score
+from formlab.tables import Predictions
+
+GOLD = (
+    "<html><body><table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
+    "<tr><td>Costs</td><td><number>(1,200)</number></td></tr></table>"
+    "<p>Filed on <temporal>March 24, 2025</temporal> in the year 2015, page "
+    "<number>5</number></p></body></html>"
+)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    for number in range(2):
+        (tmp_path / f"gold_{number}.txt").write_text(GOLD)
+    return OWN["fincriticaled"].load("test", tmp_path)
+
+
+def predicted(corpus, texts):
+    base = {
+        "benchmark": corpus.benchmark,
+        "split": corpus.split,
+        "role": "prediction",
+        "system": "m",
+    }
+    rows = [
+        base | {"doc_id": doc, "task": "text", "kind": "page", "value": text, "status": "ok"}
+        for doc, text in texts.items()
+    ]
+    return Predictions(tables.table("records", rows), tables.table("responses", []), system="m")
+
+
+def pooled(scored, metric, kind=None):
+    rows = scored.scores.filter(pl.col("metric") == metric)
+    if kind:
+        rows = rows.join(
+            scored.cases.filter(pl.col("kind") == kind), on=["doc_id", "path"], how="semi"
+        )
+    return rows["hits"].sum(), rows["total"].sum()
+
+
+def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
+    # Page 0: 4,310 right, (1,200) lost its brackets, the date is missing, 5 right. Page 1: nothing.
+    text = "Net sales 4,310\nCosts 1,200\nFiled in the year 2015, page 5"
+    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    tables.check("cases", scored.cases)
+    tables.check("scores", scored.scores)
+    assert pooled(scored, "fact_accuracy") == (2, 8)
+    assert pooled(scored, "fact_accuracy_of_found") == (2, 3)
+    assert pooled(scored, "fact_missing_rate") == (5, 8)
+    assert pooled(scored, "fact_accuracy", "number") == (2, 6)
+    assert pooled(scored, "fact_accuracy", "temporal") == (0, 2)
+    said = dict(scored.scores.select("metric", "settings").unique().iter_rows())
+    assert "per=gold" in said["fact_accuracy"]
+    assert "per=found" in said["fact_accuracy_of_found"]
+
+
+def test_a_page_without_a_prediction_is_missing_and_counts(corpus):
+    scored = score(corpus, predicted(corpus, {"0": GOLD}), mode="fixed", threshold=0.8)
+    assert pooled(scored, "fact_accuracy") == (4, 8)
+    left = scored.cases.filter(pl.col("doc_id") == "1")
+    assert set(left["status"]) == {"missing"}
+    assert set(left["outcome"]) == {"missing"}
+
+
+def test_a_number_inside_another_counts_in_official_alone(corpus):
+    texts = dict.fromkeys("01", "in the year 2015")
+    fixed, official = (
+        score(corpus, predicted(corpus, texts), mode=mode, threshold=0.8)
+        for mode in ("fixed", "official")
+    )
+    assert pooled(fixed, "fact_accuracy") == (0, 8)
+    assert pooled(official, "fact_accuracy") == (2, 8)
+
+
+def test_values_that_change_places_have_the_cause_wrong_row(corpus):
+    text = GOLD.replace("4,310", "x").replace("(1,200)", "4,310").replace("x", "(1,200)")
+    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    wrong = scored.cases.filter(pl.col("cause") == "wrong_row")
+    assert sorted(wrong["gold"]) == ["(1,200)", "4,310"]
+
+
+def test_an_unusable_or_empty_page_is_nothing_found(corpus):
+    empty = score(corpus, predicted(corpus, {"0": "", "1": " "}), mode="fixed", threshold=0.8)
+    assert pooled(empty, "fact_accuracy") == (0, 8)
+    assert empty.notes == {"empty predictions": 2}
+
+
+@pytest.mark.parametrize(
+    "text", ["\0\x1b[31m\u2028", "\ud800", "<script>4,310</script>", "<table>" * 3000]
+)
+def test_hostile_pages_are_scored(corpus, text):
+    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    tables.check("scores", scored.scores)
+    assert pooled(scored, "fact_accuracy")[0] == 0
+
+
+def test_page_metrics_equal_the_released_code(shared):
+    root = shared / "golden" / "fincriticaled"
+    corpus = OWN["fincriticaled"].load("test", root)
+    scored = score(corpus, FORMAT.read(root / "pred", corpus), mode="official", threshold=0.8)
+    names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
+    known = json.loads((root / "text_metrics.json").read_text())
+    pages = scored.scores.filter(pl.col("metric").is_in(list(names)))
+    assert pages.height == 30
+    for doc, metric, value in pages.select("doc_id", "metric", "value").iter_rows():
+        assert value == pytest.approx(known[doc][names[metric]], abs=1e-9)
+
+
+def test_ranks_of_the_published_table_come_from_its_figures():
+    from pathlib import Path
+
+    table = pl.read_csv(
+        Path(__file__).parents[3] / "data" / "published" / "fincriticaled_table4.csv"
+    )
+    columns = {
+        "macro_rouge1_stem": "rouge1", "macro_rougeL_stem": "rougeL",
+        "macro_edit_distance": "edit_distance", "fact_accuracy": "fact_accuracy",
+    }  # fmt: skip
+    base = {"benchmark": "fincriticaled", "split": "test", "settings": ""}
+    rows = [
+        base
+        | {"system": row["system"], "metric": metric, "value": row[column]}
+        | {"slice": "fields" if metric == "fact_accuracy" else "all"}
+        for row in table.iter_rows(named=True)
+        for metric, column in columns.items()
+    ]
+    ours = ranks(tables.table("summary", rows)).join(table, on="system", suffix="_published")
+    assert ours["fact_rank"].to_list() == ours["fact_rank_published"].to_list()
+    # The paper's own figures put Gemma third and GPT-4o first, as its column says.
+    assert ours["general_rank"].to_list() == ours["general_rank_published"].to_list()
+
+
+def causes(tmp_path, gold, pred):
+    (tmp_path / "gold_0.txt").write_text(gold)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
+    scored = score(corpus, predicted(corpus, {"0": pred}), mode="fixed", threshold=0.8)
+    return scored.cases.drop_nulls("path")["cause"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "cause"),
+    [
+        ("<p>loss (<number>1,279</number>) in all</p>", "loss 1,279 in all", "sign"),
+        ("<p>loss <number>(1,279)</number> in all</p>", "loss 1,279 in all", "sign"),
+        ("<p>sales <number>1,279)</number> in all</p>", "sales 1,278 in all", "digit"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 12.79 in all", "scale"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 1279 in all", "number_format"),
+        ("<p>Filed <temporal>May 3, 2025</temporal></p>", "Filed May 3, 2024", "digit"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales in all", "missed"),
+        ("<p>sales <number>1,279</number> in all</p>", "sales 1,279 in all", None),
+    ],
+)  # fmt: skip
+def test_a_wrong_fact_has_the_cause_that_its_page_shows(tmp_path, gold, pred, cause):
+    assert causes(tmp_path, gold, pred) == [cause]
+
+
+def test_values_that_changed_rows_are_wrong_rows(tmp_path):
+    gold = (
+        "<table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
+        "<tr><td>Total costs</td><td><number>1,250</number></td></tr></table>"
+    )
+    assert causes(tmp_path, gold, "Net sales 1,250\nTotal costs 4,310") == ["wrong_row"] * 2
+
+
+def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
+    (tmp_path / "gold_0.txt").write_text("<p>Net sales <number>4,310</number></p>")
+    (tmp_path / "images").mkdir()
+    Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
+    (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
+    given = predicted(corpus, {"0": "Net sales 4,310"})
+    word = {
+        "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction", "system": "m",
+        "doc_id": "0", "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0",
+        "value": "4,310", "status": "ok", "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
+    }  # fmt: skip
+    records = pl.concat([given.records, tables.table("records", [word])])
+    given = Predictions(records, given.responses, system="m")
+    (case,) = score(corpus, given, mode="fixed", threshold=0.8).cases.drop_nulls("path").to_dicts()
+    assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
+    assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]

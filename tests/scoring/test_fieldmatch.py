@@ -1,0 +1,128 @@
+import itertools
+import random
+
+import polars as pl
+
+from formlab.scoring.fieldmatch import match
+
+SCHEMA = {"doc_id": pl.String, "path": pl.String, "page": pl.Int64} | dict.fromkeys(
+    ("x0", "y0", "x1", "y1"), pl.Float64
+)
+
+
+def fields(*rows, doc="1"):
+    full = [
+        {"doc_id": doc, "path": path, "page": page}
+        | dict(zip(("x0", "y0", "x1", "y1"), box or (None,) * 4, strict=True))
+        for path, page, box in rows
+    ]
+    return pl.DataFrame(full, schema=SCHEMA)
+
+
+def named(*paths, doc="1"):
+    return fields(*((path, 1, None) for path in paths), doc=doc)
+
+
+def pairs(gold, pred, **options):
+    return match(gold, pred, **options).select("path", "pred_path").rows()
+
+
+def test_equal_paths_belong_together_whatever_their_case():
+    gold, pred = named("/Owner/Name", "/Name"), named("/name", "/owner/ NAME")
+    assert pairs(gold, pred) == [("/Owner/Name", "/owner/ NAME"), ("/Name", "/name")]
+    assert match(gold, pred)["match"].to_list() == [1, 1]
+
+
+def test_a_label_that_is_spelt_otherwise_is_found():
+    gold, pred = named("/Owner/Full name", "/Owner/Town"), named("/Owner/Towne", "/Owner/Fullname")
+    assert pairs(gold, pred) == [
+        ("/Owner/Full name", "/Owner/Fullname"),
+        ("/Owner/Town", "/Owner/Towne"),
+    ]
+
+
+def test_the_similarity_by_hand():
+    # Labels "name" and "names": distance 1 of 5, 0.8; groups alike: 0.75 * 0.8 + 0.25 * 1.
+    (row,) = match(named("/A/Name"), named("/A/Names")).rows(named=True)
+    assert abs(row["match"] - 0.85) < 1e-12
+
+
+def test_fields_that_are_too_different_stay_unmatched():
+    assert pairs(named("/Name"), named("/Telephone")) == []
+    assert len(pairs(named("/Name"), named("/Telephone"), least=0.0)) == 1
+
+
+def test_boxes_tell_fields_of_like_labels_apart():
+    gold = fields(("/First/Name", 1, (0, 0, 10, 10)), ("/Second/Name", 1, (0, 50, 10, 60)))
+    pred = fields(("/Person B/Name", 1, (0, 0, 10, 10)), ("/Person A/Name", 1, (0, 50, 10, 60)))
+    assert pairs(gold, pred) == [
+        ("/First/Name", "/Person B/Name"),
+        ("/Second/Name", "/Person A/Name"),
+    ]
+
+
+def test_a_box_on_another_page_does_not_overlap():
+    gold = fields(("/Name", 1, (0, 0, 10, 10)))
+    near = fields(("/Names", 1, (0, 0, 10, 10)))
+    far = fields(("/Names", 2, (0, 0, 10, 10)))
+    # Labels 0.8 alike, groups alike: 0.85; with the box (0.85 + 1) / 2 and (0.85 + 0) / 2.
+    assert abs(match(gold, near)["match"][0] - 0.925) < 1e-12
+    assert pairs(gold, far) == []
+
+
+def test_pairs_never_leave_their_document_or_use_a_field_twice():
+    gold = pl.concat([named("/Name", "/Names"), named("/Town", doc="2")])
+    pred = pl.concat([named("/Town"), named("/Nam", doc="2"), named("/Towns", doc="2")])
+    found = match(gold, pred)
+    assert found.rows() == [("2", "/Town", "/Towns", found["match"][0])]
+
+
+def test_the_sum_of_similarities_is_the_greatest_there_is():
+    rng = random.Random(5)
+    for _ in range(40):
+        labels = ["".join(rng.choices("abc", k=4)) for _ in range(8)]
+        gold, pred = (
+            named(*(f"/{x}" for x in set(labels[:4]))),
+            named(*(f"/{x}x" for x in set(labels[4:]))),
+        )
+        found = match(gold, pred, least=0.0)
+        alike = {
+            (one, other): match(named(one), named(other), least=0.0)["match"][0]
+            for one, other in itertools.product(gold["path"], pred["path"])
+        }
+        few, many = sorted((gold["path"].to_list(), pred["path"].to_list()), key=len)
+        best = max(
+            sum(alike.get((a, b)) or alike[(b, a)] for a, b in zip(few, order, strict=True))
+            for order in itertools.permutations(many, len(few))
+        )
+        assert abs(found["match"].sum() - best) < 1e-9
+
+
+def test_nothing_on_one_side_gives_no_pairs():
+    assert match(named("/a"), named()).height == match(named(), named("/a")).height == 0
+
+
+def test_a_hundred_thousand_predicted_fields_are_bounded():
+    gold = named(*(f"/Group/Field {n}" for n in range(200)))
+    pred = named(*(f"/Junk/{n}" for n in range(100_000)), "/Group/Field 7")
+    assert ("/Group/Field 7", "/Group/Field 7") in pairs(gold, pred)
+
+
+def valued(*rows):
+    blank = dict.fromkeys(("modality", "subtype", "kind"))
+    return named(*(path for path, _ in rows)).with_columns(
+        pl.Series("value", [value for _, value in rows]),
+        *(pl.lit(value, pl.String).alias(name) for name, value in blank.items()),
+    )
+
+
+def test_values_under_each_others_names_are_not_made_right_by_pairing_them_by_value():
+    gold = valued(("/Patient/Name", "Ada Lovelace"), ("/Patient/DOB", "10.12.1815"))
+    # None of the names is like enough to be paired; words of them tell which field they mean.
+    pred = valued(("/Patient name", "10.12.1815"), ("/Birth date, DOB", "Ada Lovelace"))
+    assert pairs(gold, pred, by="default") == []
+    right = valued(("/Patient name", "Ada Lovelace"), ("/Birth date, DOB", "10.12.1815"))
+    assert [pred for _, pred in pairs(gold, right, by="default")] == right["path"].to_list()
+    # A name that shares no word with any field says nothing against its value.
+    other = valued(("/Who", "Ada Lovelace"), ("/Born", "10.12.1815"))
+    assert [pred for _, pred in pairs(gold, other, by="default")] == other["path"].to_list()

@@ -1,0 +1,242 @@
+import itertools
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab.errors import UnknownName
+from formlab.scoring.fields import LEAST, READERS, described, others, read_fields
+
+BOX = ("x0", "y0", "x1", "y1")
+
+
+def fields(*boxes, page=1):
+    rows = [("1", f"/{n}", page, *map(float, box)) for n, box in enumerate(boxes)]
+    return pl.DataFrame(rows, schema=["doc_id", "path", "page", *BOX], orient="row")
+
+
+def words(*items, kind="word", page=1):
+    """Words from text, box and, where given, what the record's `meta` holds."""
+    rows = [
+        ("1", page, kind, text, 0.5 + n / 10, *map(float, box), json.dumps(*meta) if meta else None)
+        for n, (text, box, *meta) in enumerate(items)
+    ]
+    schema = {"doc_id": pl.String, "page": pl.Int64, "kind": pl.String, "value": pl.String}
+    schema |= {"confidence": pl.Float64} | dict.fromkeys(BOX, pl.Float64) | {"meta": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def read(boxes, seen, reader="centre"):
+    return read_fields(fields(*boxes), seen, reader=reader)["pred"].to_list()
+
+
+def test_word_goes_whole_to_the_field_that_holds_its_centre():
+    seen = words(("Fax:123", (0, 0, 70, 10)))
+    # The centre is at 35.
+    assert read([(0, 0, 40, 10), (40, 0, 70, 10)], seen) == ["Fax:123", ""]
+    assert read([(0, 0, 30, 10), (30, 0, 70, 10)], seen) == ["", "Fax:123"]
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "word"),
+    [
+        # Words whose box is twice as high as the gold's, and words wider than it.
+        ("Hours", (100, 100, 140, 110), (99, 95, 141, 116)),
+        ("ADDRESS:", (100, 100, 164, 110), (98, 98, 174, 112)),
+        ("51484", (100, 100, 130, 110), (90, 98, 141, 112)),
+    ],
+)
+def test_what_stands_in_its_box_is_read_whole_however_large_the_word_is_drawn(text, field, word):
+    assert read([field], words((text, word))) == [text]
+
+
+def test_word_whose_centre_no_box_holds_goes_where_enough_of_it_lies():
+    # Of a word of 100 by 10, a box that begins at x holds 100 - x percent.
+    seen = words(("stray", (0, 0, 100, 10)))
+    edge = 100 * (1 - LEAST)
+    assert read([(edge, 0, 300, 10)], seen) == ["stray"]
+    assert read([(edge + 1, 0, 300, 10)], seen) == [""]
+    # 30 % of it lies in the first box and 35 % in the second.
+    assert read([(0, 0, 30, 10), (65, 0, 300, 10)], seen) == ["", "stray"]
+
+
+def test_of_boxes_that_hold_a_centre_the_fuller_wins_then_the_smaller():
+    seen = words(("inner", (10, 10, 30, 20)))
+    # The first box holds the word up to 25, the second all of it.
+    assert read([(0, 0, 25, 40), (5, 5, 100, 40)], seen) == ["", "inner"]
+    nested = [(0, 0, 100, 100), (5, 5, 40, 25)]
+    assert read(nested, seen) == ["", "inner"]
+    assert read(nested[::-1], seen) == ["inner", ""]
+
+
+def test_overlap_measures_by_the_lower_of_the_two_heights():
+    # 24 of 40 pixels of width are shared; 10 of the word's 30 in height, which is all of the box.
+    seen = words(("tall", (0, 0, 40, 30)))
+    assert read([(16, 10, 90, 20)], seen, "overlap") == ["tall"]
+    assert read([(21, 10, 90, 20)], seen, "overlap") == [""]
+    # Most of the word is in the second, though the first holds enough of it.
+    assert read([(0, 0, 19, 30), (19, 0, 40, 30)], seen, "overlap") == ["", "tall"]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_lines_of_the_gold_take_no_word_from_the_fields_that_stand_in_them(reader):
+    # A receipt's company is its first line, its total the end of the second.
+    boxes = [(0, 0, 50, 10), (0, 0, 50, 10), (0, 20, 100, 30), (70, 20, 100, 30)]
+    kinds = pl.Series("kind", ["line", "company", "line", "total"])
+    seen = words(("Shop", (0, 0, 50, 10)), ("TOTAL", (0, 20, 50, 30)), ("9.00", (70, 20, 100, 30)))
+    found = read_fields(fields(*boxes).with_columns(kinds), seen, reader=reader)
+    found = dict(found.select("path", "pred").iter_rows())
+    assert found == {"/0": "Shop", "/1": "Shop", "/2": "TOTAL 9.00", "/3": "9.00"}
+
+
+def test_cut_gives_each_field_its_characters_and_leaves_a_word_mostly_inside_whole():
+    seen = words(("abcd", (0, 0, 100, 10)))
+    assert read([(0, 0, 75, 10)], seen, "cut") == ["abcd"]
+    # Centres of the characters at 12.5, 37.5, 62.5, 87.5: three of them lie up to 74.
+    assert read([(0, 0, 74, 10)], seen, "cut") == ["abc"]
+    joined = words(("Fax:123", (0, 0, 70, 10)))
+    assert read([(0, 0, 40, 10), (40, 0, 70, 10)], joined, "cut") == ["Fax:", "123"]
+
+
+def test_readings_are_what_the_other_rules_read_in_their_order():
+    boxes = fields((0, 0, 40, 10), (40, 0, 70, 10))
+    seen = words(("Fax:123", (0, 0, 70, 10)))
+    found = {name: read_fields(boxes, seen, reader=name) for name in READERS}
+    for name, one in found.items():
+        expected = zip(*(found[other]["pred"].to_list() for other in others(name)), strict=True)
+        assert one["readings"].to_list() == [list(texts) for texts in expected]
+    assert described("cut").endswith("|readings=centre,overlap")
+    with pytest.raises(UnknownName, match="reading rule 'center'"):
+        read_fields(boxes, seen, reader="center")
+
+
+def test_words_are_joined_in_reading_order_with_their_mean_confidence():
+    seen = words(("c", (0, 20, 10, 30)), ("b", (20, 0, 30, 10)), ("a", (0, 0, 10, 10)))
+    row = read_fields(fields((0, 0, 40, 40)), seen).row(0, named=True)
+    assert row["pred"] == "a b c"
+    # Three words of one character each, read with 0.5, 0.6 and 0.7.
+    assert abs(row["confidence"] - 0.6) < 1e-12
+    assert (row["pred_x0"], row["pred_y0"], row["pred_x1"], row["pred_y1"]) == (0, 0, 30, 30)
+
+
+@pytest.mark.parametrize("height", [0.5, 1, 2.5])
+@pytest.mark.parametrize("skew", [-0.1, 0, 0.1])
+def test_rows_survive_skew_and_boxes_of_any_height(height, skew):
+    # Three rows 12 apart of words 10 high; over 100 pixels of width the skew comes to 10.
+    text = [["The", "tug", "is", "free"], ["from", "noon", "on", "Tuesday"], ["until", "then"]]
+    items = []
+    for number, row in enumerate(text):
+        for place, word in enumerate(row):
+            x, y = 14 + 28 * place, 30 + 12 * number + skew * 28 * place
+            items.append((word, (x - 12, y - 5 * height, x + 12, y + 5 * height)))
+    expected = " ".join(itertools.chain(*text))
+    order = np.random.default_rng(0).permutation(len(items))
+    assert read([(0, 0, 130, 80)], words(*(items[place] for place in order))) == [expected]
+
+
+def test_field_with_nothing_under_it_is_read_as_empty():
+    row = read_fields(fields((100, 100, 120, 120)), words(("a", (0, 0, 9, 9)))).row(0, named=True)
+    assert (row["pred"], row["confidence"], row["pred_x0"]) == ("", None, None)
+    assert row["readings"] == ["", ""]
+
+
+def test_lines_serve_where_there_are_no_words_and_words_go_first():
+    line = words(("one line", (0, 0, 80, 10)), kind="line")
+    assert read([(0, 0, 80, 10)], line) == ["one line"]
+    both = pl.concat([line, words(("word", (0, 0, 40, 10)))])
+    assert read([(0, 0, 80, 10)], both) == ["word"]
+
+
+def test_line_is_split_at_its_spaces_between_the_fields():
+    # Ten pixels a character, with the spaces at the ends without ink: the gap is at 50 to 60.
+    boxes = [(0, 0, 54, 10), (56, 0, 120, 10)]
+    for kind in ("line", "word"):
+        assert read(boxes, words(("  Name: Ada B ", (0, 0, 110, 10)), kind=kind)) == [
+            "Name:",
+            "Ada B",
+        ]
+
+
+def test_places_of_characters_say_where_a_line_is_split():
+    # "a" is as wide as all of "bcd": even characters would put the space at 20 to 40.
+    box, chars = (0, 0, 100, 10), [[0, 60], [None, None], [70, 80], [80, 90], [90, 100]]
+    boxes = [(0, 0, 65, 10), (65, 0, 100, 10)]
+    assert read(boxes, words(("a bcd", box, {"chars": chars}), kind="line")) == ["a", "bcd"]
+    # Even: "a" at 0 to 20 and "bcd" at 40 to 100, centre 70; so the narrow box gets nothing.
+    narrow = [(0, 0, 25, 10), (65, 0, 69, 10)]
+    for bad in (None, {"chars": chars[:2]}, {"chars": 5}, {"chars": [[None] * 2] * 5}, [1], "x"):
+        assert read(narrow, words(("a bcd", box, bad), kind="line")) == ["a", ""], bad
+
+
+def test_pages_are_read_apart_and_a_page_without_a_number_is_the_first():
+    boxes = pl.concat([fields((0, 0, 40, 10)), fields((0, 0, 40, 10), page=2)]).with_columns(
+        path=pl.Series(["/a", "/b"]), page=pl.Series([None, 2], dtype=pl.Int64)
+    )
+    seen = pl.concat([words(("one", (0, 0, 30, 10))), words(("two", (0, 0, 30, 10)), page=2)])
+    found = read_fields(boxes, seen)
+    assert found.select("path", "pred", "pred_page").rows() == [("/a", "one", 1), ("/b", "two", 2)]
+
+
+def test_field_of_a_page_that_nobody_read_has_no_row():
+    other = fields((0, 0, 9, 9)).with_columns(doc_id=pl.lit("2"))
+    assert read_fields(other, words(("a", (0, 0, 9, 9)))).height == 0
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_boxes_without_a_place_or_an_area_are_passed_over(reader):
+    for odd in (float("inf"), float("nan")):
+        seen = words(("odd", (0, 0, odd, 10)), ("odd", (-odd, 0, odd, 10)), ("a", (1, 1, 9, 9)))
+        assert read([(0, 0, 40, 10), (0, 0, odd, 10)], seen, reader) == ["a"]
+    flat = words(("flat", (5, 5, 5, 5)), ("back", (40, 8, 30, 2)))
+    # A box without an area has a centre, and shares no area with any field.
+    assert read([(0, 0, 10, 10)], flat, reader) == ["flat" if reader == "centre" else ""]
+    assert read([(0, 0, 10, 10)], words(), reader) == []
+
+
+def random_page(seed):
+    generator = np.random.default_rng(seed)
+
+    def boxes(count, size):
+        low = generator.uniform(0, 100, (count, 2))
+        return np.hstack([low, low + generator.uniform(0, size, (count, 2))]).tolist()
+
+    return boxes(12, 40), [(f"w{n}", box) for n, box in enumerate(boxes(40, 25))]
+
+
+def plainly(boxes, items):
+    """The rule ``centre`` word by word, in plain Python."""
+
+    def shared(one, other):
+        width = min(one[2], other[2]) - max(one[0], other[0])
+        height = min(one[3], other[3]) - max(one[1], other[1])
+        return max(width, 0) * max(height, 0)
+
+    def area(box):
+        return (box[2] - box[0]) * (box[3] - box[1])
+
+    found = [set() for _ in boxes]
+    for text, box in items:
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        of = [n for n, b in enumerate(boxes) if b[0] <= x <= b[2] and b[1] <= y <= b[3]]
+        of = of or [n for n, b in enumerate(boxes) if shared(b, box) >= LEAST * area(box)]
+        if of:
+            found[max(of, key=lambda n: (shared(boxes[n], box), -area(boxes[n])))].add(text)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rule_equals_a_plain_count_and_no_word_goes_to_two_fields(seed):
+    boxes, items = random_page(seed)
+    found = [set(text.split()) for text in read(boxes, words(*items))]
+    assert found == plainly(boxes, items)
+    for reader in ("centre", "overlap"):
+        given = [word for text in read(boxes, words(*items), reader) for word in text.split()]
+        assert len(given) == len(set(given))
+
+
+def test_a_page_in_blocks_reads_as_the_page_at_once(monkeypatch):
+    boxes, items = random_page(0)
+    whole = [read(boxes, words(*items), reader) for reader in READERS]
+    monkeypatch.setattr("formlab.scoring.fields._CELLS", 30)
+    assert [read(boxes, words(*items), reader) for reader in READERS] == whole

@@ -1,0 +1,276 @@
+import dataclasses
+import itertools
+
+import jiwer
+import polars as pl
+import pytest
+from rapidfuzz.distance import Levenshtein
+
+from formlab import analysis, benchmarks, text
+from formlab.scoring._stretches import MOST, Text, place, squash
+from formlab.scoring.page_text import RULES, read_page_text, texts_only
+from formlab.tables import BOX, only
+from tests.made_pages import LINES, entities, page_texts, planted
+
+ERRORS = ("omitted", "inserted", "substituted", "order")
+
+
+@pytest.fixture(scope="module")
+def forms(shared):
+    return benchmarks.load("funsd", root=shared / "data/funsd", split="test")
+
+
+@pytest.fixture(scope="module")
+def faults(forms):
+    return planted(forms)
+
+
+@pytest.fixture(scope="module")
+def result(forms, faults):
+    texts = {doc_id: said for doc_id, (_, _, said) in faults.items()}
+    return analysis.evaluate(forms, page_texts(forms, texts))
+
+
+@pytest.fixture(scope="module")
+def pages(result):
+    return {row["doc_id"]: row for row in analysis.worst_pages(result, limit=None).to_dicts()}
+
+
+def fields(result, doc_id):
+    cases = only(result.cases, doc_id=doc_id, task="text")
+    return cases.filter(pl.col("path").is_not_null(), pl.col("gold").str.strip_chars() != "")
+
+
+def told(result, faults, fault):
+    return [(doc_id, fields(result, doc_id), concerned)
+            for doc_id, (said, concerned, _) in faults.items() if said == fault]  # fmt: skip
+
+
+def nothing_but(page, *errors):
+    return all(page[name] == 0 for name in ERRORS if name not in errors)
+
+
+def test_nothing_is_found_where_nothing_was_planted(result, faults, pages):
+    for doc_id, cases, _ in told(result, faults, "none"):
+        assert set(cases["outcome"]) == {"match"}
+        assert "wrong_order" not in cases["cause"].to_list()
+        assert nothing_but(pages[doc_id])
+
+
+def test_dropped_block_is_missed_and_omitted(result, faults, pages):
+    for doc_id, cases, dropped in told(result, faults, "dropped"):
+        kept = cases.filter(~pl.col("path").is_in(dropped))["gold"].to_list()
+        lost = cases.filter(pl.col("path").is_in(dropped))
+        # A value that is also kept elsewhere may stand for the one that was dropped.
+        once = lost.filter(~pl.col("gold").is_in(kept))
+        assert (once["outcome"] == "missing").mean() > 0.9
+        rest = cases.filter(
+            ~pl.col("path").is_in(dropped), ~pl.col("gold").is_in(lost["gold"].implode())
+        )
+        assert (rest["outcome"] == "match").all()
+        assert pages[doc_id]["omitted"] > 0
+        assert nothing_but(pages[doc_id], "omitted")
+
+
+def test_shuffled_blocks_are_found_out_of_order(result, faults, pages):
+    told_of = 0
+    for doc_id, cases, _ in told(result, faults, "shuffled"):
+        assert set(cases["outcome"]) == {"match"}
+        assert pages[doc_id]["order"] > 0
+        assert nothing_but(pages[doc_id], "order")
+        told_of += "wrong_order" in cases["cause"].to_list()
+    # FUNSD numbers the entities of some pages in no order of the page; nothing is claimed there.
+    assert told_of >= 8
+
+
+def test_hallucinated_lines_are_inserted_and_shown(result, faults, pages):
+    for doc_id, cases, _ in told(result, faults, "hallucinated"):
+        gold = cases.filter(pl.col("gold").is_not_null())
+        assert set(gold["outcome"]) == {"match"}
+        assert nothing_but(pages[doc_id], "inserted")
+        extra = only(result.cases, doc_id=doc_id, kind="inserted")
+        assert " ".join(extra["pred"]) == " ".join(LINES)
+        assert extra["outcome"].to_list() == ["spurious"]
+
+
+def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
+    for doc_id, cases, noisy in told(result, faults, "noise"):
+        hurt = cases.filter(pl.col("path").is_in(noisy))
+        assert (hurt["outcome"] == "mismatch").mean() > 0.9
+        rest = cases.filter(~pl.col("path").is_in(noisy))
+        assert (rest["outcome"] == "match").all()
+        assert nothing_but(pages[doc_id], "substituted")
+
+
+def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
+    golds = dict(forms.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
+    scores = result.scores.filter(pl.col("unit") == "page")
+    for doc_id, (_, _, said) in faults.items():
+        gold, pred = text.normalise(golds[doc_id]), text.normalise(said)
+        value = {
+            name: only(scores, doc_id=doc_id, metric=name)["value"].item()
+            for name in ("cer", "wer")
+        }
+        assert value["cer"] == Levenshtein.distance(gold, pred) / len(gold)
+        assert value["wer"] == jiwer.wer(gold, pred)
+
+
+def test_settings_tell_the_rule(result):
+    assert f"|{RULES}|" in only(result.scores, unit="field", metric="cer")["settings"][0]
+
+
+def test_fields_of_another_page_are_not_found(forms):
+    """Values of the next page, planted among a page's own fields, have no stretch of it."""
+    ids, found, asked = forms.documents["doc_id"].to_list(), 0, 0
+    for here, there in itertools.pairwise(ids):
+        own, other = ([squash(v) for _, v in entities(forms, d)] for d in (here, there))
+        page = Text(" ".join(v for _, v in entities(forms, here)))
+        absent = [value for value in other if value not in page.squashed]
+        placed = place(own + absent, page, lambda *_: 0.0)
+        assert all(placed[: len(own)])
+        found += sum(one is not None for one in placed[len(own) :])
+        asked += len(absent)
+    assert asked > 1500
+    assert found / asked < 0.01
+
+
+def test_lines_and_columns_are_both_in_order(forms):
+    """Read line by line or column by column: hardly a field is said to be out of order."""
+    boxes = forms.records.filter(pl.col("task") == "text").drop_nulls("x0")
+    boxes = boxes.filter(pl.col("value").str.strip_chars() != "")
+    for first in (1, 0):
+        texts = {}
+        for (doc_id,), group in boxes.group_by("doc_id", maintain_order=True):
+            order = _cut(group.select(BOX).to_numpy(), range(len(group)), first)
+            texts[doc_id] = "\n".join(group["value"][i] for i in order)
+        cases = analysis.evaluate(forms, page_texts(forms, texts)).cases
+        share = (cases.filter(pl.col("gold") != "")["cause"] == "wrong_order").sum() / cases.height
+        assert share < 0.02
+
+
+def _cut(boxes, places, first):
+    """Recursive cuts between boxes (XY-cut): first across (1) or first along the columns (0)."""
+    for axis in (first, 1 - first):
+        order = sorted(places, key=lambda i: boxes[i][axis])
+        starts, reach = [0], boxes[order[0]][axis + 2]
+        for number, i in enumerate(order[1:], start=1):
+            if boxes[i][axis] >= reach:
+                starts.append(number)
+            reach = max(reach, boxes[i][axis + 2])
+        if len(starts) > 1:
+            parts = zip(starts, [*starts[1:], len(order)], strict=True)
+            return [i for a, b in parts for i in _cut(boxes, order[a:b], first)]
+    return sorted(places, key=lambda i: (boxes[i][1], boxes[i][0]))
+
+
+def test_one_stretch_serves_one_field(evaluate):
+    # The form `a` has "Name:" and "Ada Berg"; the text has no second name.
+    cases = evaluate({"doc_id": "a", "text": "Name: Name:"}, {"doc_id": "b", "text": ""}).cases
+    rows = cases.filter(pl.col("path").is_not_null()).select("doc_id", "outcome", "at").rows()
+    assert rows[:2] == [("a", "match", 0), ("a", "missing", None)]
+    assert ("b", "missing", None) in rows
+
+
+def test_marks_are_left_out_to_find_fields_and_counted(evaluate):
+    result = evaluate({"doc_id": "a", "text": "| **Name:** | Ada&nbsp;Berg |\n|---|---|"})
+    rows = fields(result, "a").select("pred", "at", "outcome").rows()
+    assert rows == [("Name:", 4, "match"), ("Ada Berg", 14, "match")]
+    assert result.notes["table bars taken out to find fields"] == 3
+    assert result.notes["marks of emphasis taken out to find fields"] == 2
+    # The page's own scores are of the text as it was given: 15 characters of "name: ada berg".
+    assert only(result.scores, doc_id="a", unit="page", metric="cer")["hits"].item() > 0
+
+
+def test_words_that_were_joined_are_cut_between_fields(evaluate):
+    rows = fields(evaluate({"doc_id": "a", "text": "Name:Ada Berg"}), "a")
+    assert rows["pred"].to_list() == ["Name:", "Ada Berg"]
+
+
+def test_a_figure_is_not_found_within_another(evaluate):
+    result = evaluate({"doc_id": "b", "text": "Total 19.00"})
+    row = fields(result, "b").row(0, named=True)
+    assert (row["pred"], row["outcome"]) == ("Total 19.00", "mismatch")
+
+
+def test_document_without_text_keeps_its_fields_as_missing(evaluate):
+    result = evaluate({"doc_id": "a", "text": "Name: Ada Berg"})
+    assert fields(result, "b").select("status", "outcome").rows() == [("missing", "missing")]
+
+
+def test_fields_that_the_gold_text_does_not_hold_are_not_judged(corpus):
+    gold = corpus.records.with_columns(
+        value=pl.when(pl.col("path") == "/entities/1").then(pl.lit("Zoë Quux")).otherwise("value")
+    )
+    changed = dataclasses.replace(corpus, records=gold)
+    result = analysis.evaluate(changed, page_texts(changed, {"a": "Name: Ada Berg"}))
+    assert only(result.cases, doc_id="a", path="/entities/1")["outcome"].to_list() == ["unscored"]
+    what = "fields not judged: the gold text of their page does not hold them"
+    assert result.notes[what] == 1
+
+
+def test_predictions_of_fields_are_not_texts_only(evaluate, corpus):
+    claims = page_texts(corpus, {"a": "x"}).records
+    assert texts_only(claims)
+    assert not texts_only(claims.with_columns(path=pl.lit("/entities/0")))
+    assert not texts_only(claims.with_columns(status=pl.lit("refused")))
+
+
+@pytest.mark.parametrize(
+    "evil", ["<" * 10**6, "| " * 10**5, "\0\ud800" * 10**5, "Name: " * 10**5, "nmae" * 10**5]
+)
+def test_hostile_text_is_searched_up_to_a_bound(corpus, evil):
+    fields = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
+    golds, pages = (page_texts(corpus, {"a": said}).records for said in ("Name: Ada Berg", evil))
+    table, notes = read_page_text(fields, golds, pages)
+    assert table.height == 2
+    if len(evil.replace(" ", "")) > MOST:
+        assert notes["characters of page texts too long to be searched"] > 0
+
+
+def test_receipts_key_and_line_share_their_words(shared):
+    corpus = benchmarks.load("sroie", root=shared / "data/sroie")
+    page = corpus.records.filter(pl.col("path").is_null(), pl.col("value") != "").head(20)
+    texts = dict(page.select("doc_id", "value").rows())
+    cases = analysis.evaluate(corpus, page_texts(corpus, texts)).cases
+    cases = cases.filter(pl.col("doc_id").is_in(list(texts)), pl.col("path").is_not_null())
+    lines, keys = cases.filter(pl.col("kind") == "line"), cases.filter(pl.col("kind") != "line")
+    assert (lines["outcome"] == "match").mean() > 0.99
+    # Of these receipts' 80 keys, 9 are spelled otherwise in the gold's own lines.
+    assert keys["outcome"].value_counts(name="n").sort("outcome").rows() == [
+        ("match", 71), ("mismatch", 9),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """The sample's pages by the OCR engine, under its boxes and by its text alone."""
+    under = analysis.open_evaluation()
+    pages = under.predictions.records.filter(pl.col("path").is_null())
+    alone = dataclasses.replace(under.predictions, records=pages, system="text alone")
+    return under, analysis.evaluate(under.corpus, alone)
+
+
+def test_what_an_engine_reads_right_under_its_boxes_stands_in_its_text(engine):
+    under, alone = (
+        only(one.cases, task="text").filter(pl.col("path").is_not_null()) for one in engine
+    )
+    both = under.join(alone, on=["doc_id", "path"], suffix="_alone")
+    right = both.filter(pl.col("outcome") == "match")
+    assert right.height > 200
+    assert (right["outcome_alone"] == "match").mean() > 0.97
+
+
+def test_worst_page_of_an_engine_is_the_one_it_reads_least_of(engine):
+    pages = analysis.worst_pages(engine[1])
+    assert pages["doc_id"][0] == "medical_intake"
+    assert pages["missed"][0] > 0
+    parts = pages.select("omitted", "inserted", "substituted", "order").sum_horizontal()
+    assert parts.to_list() == pytest.approx(pages["wer"].to_list())
+
+
+def test_lines_of_a_field_that_stand_apart_are_one_field():
+    page = Text("Ship to: Bill to:\nAda Berg Zoë Quux\n5 Mill Lane 7 Low Ferry")
+    values = ["Ship to:", "Bill to:", "Ada Berg 5 Mill Lane", "Zoë Quux 7 Low Ferry"]
+    words = {i: [squash(word) for word in value.split()] for i, value in enumerate(values)}
+    placed = place([squash(v) for v in values], page, lambda *_: 0.0, words=words)
+    assert [page.shown(one.places) for one in placed] == values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from formlab.charts import theme
 from formlab.charts import words as _before
 from formlab.charts._bars import bars, stacked
@@ -122,6 +124,7 @@ from formlab.charts.words import (
     slice_cards,
     status_table,
 )
+from formlab.registry import Registry
 
 __all__ = [
     "ELSEWHERE",
@@ -276,4 +279,12 @@ def caption(*parts, **named):
     return made(*parts, **named)
 
 
+def __getattr__(name: str) -> Any:
+    """A chart that a plug-in registers is used as one of formlab's own."""
+    if name in CHARTS:
+        return CHARTS[name]
+    raise AttributeError(f"module 'formlab.charts' has no attribute {name!r}")
+
+
+CHARTS = Registry("charts", {})
 theme.enable()

@@ -19,7 +19,7 @@ from formlab.console import as_json, asked, asking, plain, root, say, show, spli
 from formlab.errors import FormlabError
 from formlab.scoring import part
 from formlab.scoring.fields import READER, READERS
-from formlab.tables import USABLE, Corpus, Evaluation, Predictions
+from formlab.tables import USABLE, Corpus, Evaluation, Predictions, readable
 from formlab_arena.commands import arena
 from formlab_arena.evaluation import read_run
 from formlab_review.commands import formcraft
@@ -220,6 +220,7 @@ def _summary(evaluation: Evaluation, options: dict[str, Any]) -> pl.DataFrame:
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     """A row per slice and metric, the mean over documents beside the pooled value."""
+    summary = readable(summary)
     means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
     macro = pl.col("metric").is_in(list(means))
     mean = summary.filter(macro).select(

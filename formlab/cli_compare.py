@@ -12,7 +12,7 @@ from formlab import analysis
 from formlab.console import as_json, say, show
 from formlab.errors import DataBroken
 from formlab.scoring.fields import READERS
-from formlab.tables import Evaluation
+from formlab.tables import Evaluation, readable
 
 # What a reader of the table wants first; --json has every column.
 _DIFFERENCES = (
@@ -62,7 +62,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=wanted, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
-    shown = table if as_json else table.select(columns)
+    shown = table if as_json else readable(table).select(columns)
     if "better" in shown.columns and not as_json:
         # Not a system without a name: no test supports that either does better.
         shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))

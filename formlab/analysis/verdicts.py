@@ -51,7 +51,7 @@ def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.Da
         `text.normalise`. One that differs from the label in form alone, or that is empty, says
         nothing against it, nor does one that depends on formlab's own reading rule.
     """
-    asked = pl.concat([_asked(one) for one in evaluations])
+    asked = pl.concat([_asked(one) for one in evaluations], how="diagonal")
     counts = asked.group_by(_THING).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
     against = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
     against &= pl.col("cause").ne_missing("reader")

@@ -43,6 +43,7 @@ def _accuracy(rung: str, title: str) -> RungMetric:
         unit="right values per value",
         source="the strictness ladder, formlab.text.ladder",
         view=rung,
+        tasks=("text", "visual", "entity", "vqa", "consistency"),
         tallies=_held,
         units=("field",),
     )

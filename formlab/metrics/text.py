@@ -96,7 +96,7 @@ cer = Metric(
     high=None,
     unit="edits per code point of the gold text",
     source="Levenshtein 1966; counts as jiwer 4 gives them",
-    view="text",
+    tasks=("text", "visual"),
     tallies=_character_edits,
     need=SOME_GOLD,
 )
@@ -110,7 +110,7 @@ wer = Metric(
     high=None,
     unit="edits per word of the gold text",
     source="Levenshtein 1966 over words; counts as jiwer 4 gives them",
-    view="text",
+    tasks=("text", "visual"),
     tallies=_word_edits,
     need=SOME_GOLD,
 )
@@ -134,7 +134,7 @@ edit_distance = Metric(
     high=1.0,
     unit="edits per code point of the longer text",
     source="Levenshtein 1966 over the longer length",
-    view="text",
+    tasks=("text", "fact"),
     tallies=_edits_of_longer,
 )
 bleu = Metric(
@@ -145,7 +145,7 @@ bleu = Metric(
     high=1.0,
     unit="geometric mean of n-gram precisions times brevity penalty",
     source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
-    view="text",
+    tasks=("text", "visual"),
     tallies=_bleu.statistics,
     score=_bleu.corpus_score,
     unit_score=_bleu.sentence_score,
@@ -162,7 +162,7 @@ def _rouge_metric(name: str, title: str, tallies: Callable[..., np.ndarray]) -> 
         high=1.0,
         unit="F1 over words",
         source="Lin, ACL workshop 2004; rouge-score 0.1.2",
-        view="text",
+        tasks=("text", "fact") if name.endswith("_stem") else ("text",),
         tallies=tallies,
         units=("page",),
     )

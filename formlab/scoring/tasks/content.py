@@ -133,12 +133,12 @@ def _scores(
 
     asked = pl.col("gold").is_not_null()
     written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
-    if written.height:
-        golds = [text.normalise(value, NORM) for value in written["gold"].fill_null("")]
-        preds = [text.normalise(value, NORM) for value in used(written)]
-        for metric in metrics.of("visual", "field", "text"):
-            how = f"norm={text.settings(NORM)}|of=gold fields"
-            yield rows(written, metric, metric.tallies(golds, preds), how)
+    for metric in metrics.of("visual", "field", "text") if written.height else ():
+        theirs = written.filter(pl.col("task").is_in(metric.tasks))
+        golds = [text.normalise(value, NORM) for value in theirs["gold"].fill_null("")]
+        preds = [text.normalise(value, NORM) for value in used(theirs)]
+        how = f"norm={text.settings(NORM)}|of=gold fields"
+        yield rows(theirs, metric, metric.tallies(golds, preds), how)
     marked = part.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)

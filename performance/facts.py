@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from formlab.benchmarks._facts import FACTS, tagged
+from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics._places import Places
 from formlab.metrics.facts import judge, locate
 from formlab.text.flow import Flow, read

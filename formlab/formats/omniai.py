@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formlab import files, tables
-from formlab.benchmarks.omniai import WHOLE
+from formlab.benchmarks.omniai import WHOLE, image_url
 from formlab.errors import DataBroken
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
@@ -88,7 +88,7 @@ def _model(entry: Row) -> str:
 def _ids(corpus: Corpus) -> dict[str, str]:
     found: dict[str, str] = {}
     for doc_id, meta, image in corpus.documents.select("doc_id", "meta", "image").rows():
-        url = str(json.loads(meta or "{}").get("imageUrl") or "")
+        url = image_url(meta)
         for name in (url, _basename(url), _basename(image or "")):
             if name:
                 found.setdefault(name, doc_id)

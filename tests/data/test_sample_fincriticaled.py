@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from formlab.benchmarks._own import OWN
-from formlab.benchmarks.annotation import problems
+from formlab_review.annotation import problems
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "sample" / "fincriticaled"

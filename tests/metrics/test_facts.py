@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from formlab.benchmarks._facts import FACTS, tagged
+from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics._places import Places
 from formlab.metrics.facts import METRICS, Verdict, counts, judge, locate
 from formlab.text.flow import Flow, read

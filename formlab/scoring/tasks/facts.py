@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.benchmarks._facts import FACTS
+from formlab.benchmarks.fincriticaled import FACTS, fact_meta
 from formlab.metrics import facts as family
 from formlab.metrics._places import Places
 from formlab.metrics.facts import MISSING, Verdict, judge, locate
@@ -127,7 +126,7 @@ def _verdicts(
     if not pred.strip():
         return [MISSING] * len(facts), alone
     page = Places(Flow(written_events(markup), tags=FACTS))
-    marks = (json.loads(fact["meta"])["mark"] for fact in facts)
+    marks = (fact_meta(fact).mark for fact in facts)
     wanted = [
         locate(page, fact["kind"], fact["value"], mark)
         for fact, mark in zip(facts, marks, strict=True)

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import tables
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat._gate import Stopped
@@ -181,9 +182,7 @@ def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
         return []
     if root is None or document["image"] is None:
         raise DataMissing("this document has no image", where=document["doc_id"])
-    meta = json.loads(document["meta"] or "{}")
-    names = meta.get("pages") or meta.get("images") if isinstance(meta, dict) else None
-    paths = [root / name for name in names or [document["image"]]]
+    paths = [root / name for name in page_images(document)]
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
 

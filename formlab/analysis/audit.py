@@ -17,7 +17,7 @@ from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
-from formlab.metrics.facts import judge, locate
+from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.judge import official, performance, plain_text, settled
 from formlab.systems.judge import Call, ask
 from formlab.tables import Corpus, Predictions
@@ -219,7 +219,7 @@ def _audited(
 ) -> list[dict[str, Any]]:
     gold, pred = Places(Flow(written_events(markup), tags=fincriticaled.FACTS)), Places(read(text))
     wanted = [locate(gold, fact["kind"], fact["value"], fact["mark"]) for fact in facts]
-    rules = judge(gold, wanted, pred)
+    rules = match_facts(gold, wanted, pred)
     judged = doc_id in raw
     said = settled(raw.get(doc_id), facts, pred, notes) if judged else [None] * len(facts)
     stretches = planted(text, gold=visible_text(markup))

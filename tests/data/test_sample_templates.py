@@ -32,7 +32,7 @@ BLOCKS = """
   - {cross: Diet, printed: Not, written: nuts}
   - {rings: Days, options: Mon | Tue | Wed, ringed: Mon | Wed, at: 90}
   - {mixed: Visits, parts: I come | 3 | times in | 10 | days.}
-- {checks: How, options: Bus | Train, ticked: Train, columns: 2, at: 80}
+- {ticks: How, options: Bus | Train, ticked: Bus | Train, columns: 2, at: 80}
 - {ratings: [[Rooms, 4]]}
 - {table: [[Item, 0.6], [Price, 0.4, right]], label: Costs, rows: "clay | 12.00\\nwire | 3.50"}
 - stack:
@@ -95,9 +95,9 @@ def test_every_kind_of_block_is_drawn_and_its_gold_lies_on_ink(fonts):
         assert light[y0:y1, x0:x1].min() < 160, field
     # 7 fields in the section and 10 below it.
     assert len(fields(form.form)) == 17
-    # 2 entries, class, rules, 2 of the diet, 2 days, 2 of the visits, train, rating, 4 cells.
+    # 2 entries, class, rules, 2 of the diet, 2 days, 2 of the visits, 2 of how, rating, 4 cells.
     answers = [entity for entity in sheet.entities if entity.label == "answer"]
-    assert len(answers) == 16
+    assert len(answers) == 17
     assert all(answer.links for answer in answers)
 
 
@@ -121,6 +121,7 @@ def test_one_seed_draws_one_page_and_another_seed_the_same_form_by_another_hand(
         ("{field: Name, value: 2022-11-08}", "pages/0/blocks/0/field/value: "),
         ("{field: Name, colour: red}", "pages/0/blocks/0/field/colour: "),
         ("{row: [{tick: Read}]}", "pages/0/blocks/0/row/row/0/tick/ticked: "),
+        ("{ticks: Class, options: full | half, ticked: ful}", "pages/0/blocks/0/ticks/ticked: "),
         ("{sketch: Door, shape: cat, value: a cat}", "pages/0/blocks/0/sketch/shape: "),
     ],
 )

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from data.sample.generate import hand
 from data.sample.generate.blocks import Block, Cells, boxes_of
 from data.sample.generate.paper import Word, around
 from data.sample.generate.sheet import Sheet
 
-GAP = 8.0
+
+def _among_options(value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    options = info.data.get("options", value)
+    if unknown := [option for option in value if option not in options]:
+        raise ValueError(f"{unknown[0]!r} is none of the options {', '.join(options)}")
+    return value
 
 
-class Checks(Block):
-    """Boxes to tick, each option a question of its own; a cross in a box is its answer."""
-
-    label: str = Field(alias="checks")
-    options: Cells
-    ticked: Cells = ()
-    columns: int = 3
-    at: float | None = None
-
-    def draw(self, sheet: Sheet, x: float, y: float, width: float) -> float:
-        paper, pen = sheet.paper, sheet.pen("print")
-        title = paper.text(self.label, x, y, pen, width=self.at or width)
-        group = sheet.note("header", title.words)
-        left, top = (x + self.at, y) if self.at else (x + 14, title.bottom + 2)
-        share, side = (x + width - left) / self.columns, pen.size * 0.95
-        step, bottom, boxes = pen.size * 1.75, title.bottom, []
-        for place, option in enumerate(self.options):
-            ox, oy = left + place % self.columns * share, top + place // self.columns * step
-            paper.frame((ox, oy + 1, ox + side, oy + 1 + side))
-            printed = paper.text(option, ox + side + 5, oy, pen, width=share - side - 8)
-            question = sheet.note("question", printed.words, of=group)
-            if option in self.ticked:
-                mark = hand.cross(paper, ox + side / 2, oy + 1 + side / 2, side * 0.95)
-                sheet.note("answer", (mark,), of=question)
-            boxes += [(ox, oy, ox + side, oy + side), *boxes_of(printed)]
-            bottom = max(bottom, printed.bottom + pen.size * 0.4)
-        value, label = "; ".join(self.ticked), self.label.rstrip(":?")
-        sheet.field(label, value, "Marking", "Checkbox", around(boxes), "checkbox")
-        return bottom + 4
+# Those of a block's options that are marked.
+Chosen = Annotated[Cells, AfterValidator(_among_options)]
 
 
 class Ratings(Block):
@@ -69,33 +49,43 @@ class Ratings(Block):
 
 
 class Ticks(Block):
-    """One field of several boxes (or radio buttons); its value lists those marked."""
+    """Boxes to tick, or radio buttons: each option is a question, and a mark its answer.
+
+    As a field of the form they are one, whose value lists the options that are marked.
+    """
 
     label: str = Field(alias="ticks")
     options: Cells
-    ticked: Cells = ()
+    ticked: Chosen = ()
     radio: bool = False
-    columns: int = 4
+    columns: int = 3
     at: float | None = None
 
     def draw(self, sheet: Sheet, x: float, y: float, width: float) -> float:
-        paper, pen = sheet.paper, sheet.pen("print")
+        paper, pen, boxes = sheet.paper, sheet.pen("print"), sheet.style.boxes
         asked = paper.text(self.label, x, y, pen, width=self.at or width)
         group = sheet.note("header", asked.words)
-        left, top = (x + self.at, y) if self.at else (x + 12, asked.bottom + 1)
-        share, side = (x + width - left) / self.columns, pen.size * 0.92
-        boxes, bottom = [], asked.bottom
+        left, top = x + boxes.inset, asked.bottom + boxes.below
+        if self.at:
+            left, top = x + self.at, y
+        share, side = (x + width - left) / self.columns, pen.size * boxes.size
+        ink, bottom = [], asked.bottom
         for place, option in enumerate(self.options):
             ox = left + place % self.columns * share
-            oy = top + place // self.columns * pen.size * 1.7
-            mark = _tickable(sheet, ox, oy, side, on=option in self.ticked, radio=self.radio)
-            printed = paper.text(option, ox + side + 5, oy, pen, width=share - side - 7)
+            oy = top + place // self.columns * pen.size * boxes.step
+            marked = option in self.ticked
+            _draw_box(sheet, ox, oy, side, radio=self.radio)
+            mark = _mark(sheet, ox, oy, side, on=marked and not boxes.crosses, radio=self.radio)
+            room = share - side - boxes.slack
+            printed = paper.text(option, ox + side + 5, oy, pen, width=room)
+            if marked and boxes.crosses:
+                mark = _mark(sheet, ox, oy, side, on=True, radio=self.radio)
             sheet.answer(sheet.note("question", printed.words, of=group), mark)
-            boxes += [(ox, oy, ox + side, oy + side), *boxes_of(printed)]
-            bottom = max(bottom, printed.bottom)
+            ink += [(ox, oy, ox + side, oy + side), *boxes_of(printed)]
+            bottom = max(bottom, printed.bottom + pen.size * boxes.pad)
         sheet.field(
             self.label.rstrip(":?"), "; ".join(self.ticked), "Marking",
-            "Radio Buttons" if self.radio else "Checkbox", around(boxes),
+            "Radio Buttons" if self.radio else "Checkbox", around(ink),
             "radio" if self.radio else "checkbox",
         )  # fmt: skip
         return bottom + 4
@@ -109,8 +99,9 @@ class Tick(Block):
 
     def draw(self, sheet: Sheet, x: float, y: float, width: float) -> float:
         paper, pen = sheet.paper, sheet.pen("print")
-        side = pen.size * 0.92
-        mark = _tickable(sheet, x, y, side, on=self.ticked)
+        side = pen.size * sheet.style.boxes.size
+        _draw_box(sheet, x, y, side)
+        mark = _mark(sheet, x, y, side, on=self.ticked)
         printed = paper.text(self.label, x + side + 6, y, pen, width=width - side - 6)
         sheet.answer(sheet.ask(printed.words), mark)
         box = around([(x, y, x + side, y + side), *boxes_of(printed)])
@@ -129,13 +120,14 @@ class Cross(Block):
 
     def draw(self, sheet: Sheet, x: float, y: float, width: float) -> float:
         paper, ask, pen = sheet.paper, sheet.pen("print"), sheet.pen("fill")
-        side = ask.size * 0.92
-        mark = _tickable(sheet, x, y, side, on=self.ticked)
+        side = ask.size * sheet.style.boxes.size
+        _draw_box(sheet, x, y, side)
+        mark = _mark(sheet, x, y, side, on=self.ticked)
         printed = paper.text(self.printed, x + side + 6, y, ask)
         question = sheet.ask(printed.words)
         sheet.answer(question, mark)
         boxes = [(x, y, x + side, y + side), *boxes_of(printed)]
-        left, bottom = around(boxes)[2] + GAP, printed.bottom
+        left, bottom = around(boxes)[2] + sheet.style.gap, printed.bottom
         if self.written:
             added = paper.text(self.written, left + 3, y + ask.size - pen.size, pen, width=width)
             sheet.answer(question, added.words)
@@ -147,20 +139,24 @@ class Cross(Block):
         return bottom + 3
 
 
-def _tickable(
+def _draw_box(sheet: Sheet, x: float, y: float, side: float, *, radio: bool = False) -> None:
+    """Print a box to tick, or a radio button."""
+    if radio:
+        hand.button(sheet.paper, x + side / 2, y + 1 + side / 2, side / 2)
+    else:
+        sheet.paper.frame((x, y + 1, x + side, y + 1 + side))
+
+
+def _mark(
     sheet: Sheet, x: float, y: float, side: float, *, on: bool, radio: bool = False
 ) -> tuple[Word, ...]:
-    """Draw a box or a radio button, with a mark if `on`; the mark as a word."""
+    """Mark a box by hand if it is `on`: the mark as a word."""
     paper, cx, cy = sheet.paper, x + side / 2, y + 1 + side / 2
-    if radio:
-        hand.button(paper, cx, cy, side / 2)
-    else:
-        paper.frame((x, y + 1, x + side, y + 1 + side))
     if not on:
         return ()
     if radio:
         return (Word("x", hand.dot(paper, cx, cy, side * 0.26)),)
-    if paper.random.random() < 0.5:
+    if sheet.style.boxes.crosses or paper.random.random() < 0.5:
         return (hand.cross(paper, cx, cy, side * 0.95),)
     return (Word("x", hand.tick(paper, cx, cy, side * 1.1)),)
 
@@ -170,7 +166,7 @@ class Rings(Block):
 
     label: str = Field(alias="rings")
     options: Cells
-    ringed: Cells = ()
+    ringed: Chosen = ()
     at: float = 190.0
     step: float | None = None
 
@@ -214,7 +210,7 @@ class Mixed(Block):
                 sheet.note("answer", printed.words, of=question)
             else:
                 question = sheet.ask(printed.words)
-            at, bottom = end + GAP, max(bottom, printed.bottom)
+            at, bottom = end + sheet.style.gap, max(bottom, printed.bottom)
         sheet.field(self.label, " ".join(self.parts), "Textual", "Mixed", around(boxes))
         return bottom + 3
 
@@ -229,7 +225,7 @@ class Signed(Block):
         paper, pen = sheet.paper, sheet.pen("print")
         asked = paper.text(self.label, x, y + 8, pen)
         sheet.ask(asked.words)
-        left = around(boxes_of(asked))[2] + GAP
+        left = around(boxes_of(asked))[2] + sheet.style.gap
         base = y + 8 + pen.size * 1.3
         box = (left, y - 6, x + width, base)
         if not self.empty:

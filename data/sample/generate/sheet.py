@@ -16,8 +16,26 @@ Json = dict[str, Any]
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
+class Boxes:
+    """How boxes to tick are printed.
+
+    `size` and `step` (from row to row) are shares of the size of print, `pad` is the share below
+    a row; `inset`, `below` (the label) and `slack` (right of an option) are page pixels. With
+    `crosses` all marks are crosses, put in after the words are printed.
+    """
+
+    inset: float = 12
+    below: float = 1
+    size: float = 0.92
+    step: float = 1.7
+    slack: float = 7
+    pad: float = 0
+    crosses: bool = False
+
+
+@pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
 class Style:
-    """Distances between a label and its value, in page pixels.
+    """Distances between a label and its value, in page pixels, and the boxes to tick.
 
     `gap` lies between the two, `after` below them. What follows a crossed-out value starts
     behind its ink, or, if `measured`, behind its length in print.
@@ -26,6 +44,7 @@ class Style:
     gap: float = 8.0
     after: float = 2.0
     measured: bool = False
+    boxes: Boxes = field(default_factory=Boxes)
 
 
 @dataclass

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from formlab import files
+from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems._keywords import RULES, Run, entities
 from formlab.systems._spec import Reader, System
@@ -53,12 +53,12 @@ def is_for(document: dict[str, Any]) -> bool:
     (True, False)
     """
     is_pdf = str(document["image"] or "").lower().endswith(".pdf")
-    return is_pdf or "schema" in json.loads(document["meta"] or "{}")
+    return is_pdf or Schema.of_document(document) is not None
 
 
 def _wanted(document: dict[str, Any]) -> list[str]:
-    schema = json.loads(document["meta"] or "{}").get("schema")
-    names = [*schema["matches"], *schema["unlabelled"]] if schema else list(RULES)
+    schema = Schema.of_document(document)
+    names = [*schema.matches, *schema.unlabelled] if schema else list(RULES)
     return [name for name in names if name in RULES]
 
 

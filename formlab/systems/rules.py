@@ -8,7 +8,6 @@ are what OCR read: no picture is described, and a scribble on a line is called a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from formlab import files, resources
-from formlab.benchmarks.formcraft.records import Paths
-from formlab.benchmarks.formcraft.taxonomy import TASK_OF
+from formlab.benchmarks.formcraft import TASK_OF, Paths
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems import _page_lines, _page_marks
 from formlab.systems._form_build import build
@@ -68,7 +67,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         if document["image"] is None or root is None:
             raise DataMissing("this document has no image", where=document["doc_id"])
         paths, rows, texts = Paths(), [], []
-        for number, name in enumerate(_pages(document), start=1):
+        for number, name in enumerate(page_images(document), start=1):
             image = np.asarray(files.read_image(root / name).convert("L"))
             page = _Page(image, engine, settings)
             common = {"page": number}
@@ -78,13 +77,6 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
     return read
-
-
-def _pages(document: dict[str, Any]) -> list[str]:
-    """The images of a document: those its meta lists, or the one it has."""
-    meta = json.loads(document.get("meta") or "{}")
-    listed = meta.get("pages") if isinstance(meta, dict) else None
-    return listed or [document["image"]]
 
 
 class _Page:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems._runs import progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
@@ -159,9 +160,7 @@ def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
         return []
     if root is None or document["image"] is None:
         raise DataMissing("this document has no image", where=document["doc_id"])
-    meta = json.loads(document["meta"] or "{}")
-    names = meta.get("pages") or meta.get("images") if isinstance(meta, dict) else None
-    paths = [root / name for name in names or [document["image"]]]
+    paths = [root / name for name in page_images(document)]
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
 

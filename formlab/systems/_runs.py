@@ -50,6 +50,15 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
     return corpus.documents[places], places[-1] + 1 - len(places)
 
 
+def page_files(document: dict[str, Any], root: Path | None, *members: str) -> list[Path]:
+    """The images of a document: those that one of these members of its meta lists, or its own."""
+    if document["image"] is None or root is None:
+        raise DataMissing("this document has no image", where=document["doc_id"])
+    meta = json.loads(document.get("meta") or "{}")
+    lists = [meta.get(name) for name in members] if isinstance(meta, dict) else []
+    return [root / name for name in next(filter(None, lists), [document["image"]])]
+
+
 def check_head(folder: Path, head: dict[str, Any]) -> None:
     """`DataBroken` if `folder` holds a run whose head says otherwise than `head`."""
     file = folder / HEAD

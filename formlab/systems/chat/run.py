@@ -14,7 +14,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
-from formlab.systems._runs import progress
+from formlab.systems._runs import page_files, progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
@@ -157,11 +157,7 @@ def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -
 def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
     if not looks.limit:
         return []
-    if root is None or document["image"] is None:
-        raise DataMissing("this document has no image", where=document["doc_id"])
-    meta = json.loads(document["meta"] or "{}")
-    names = meta.get("pages") or meta.get("images") if isinstance(meta, dict) else None
-    paths = [root / name for name in names or [document["image"]]]
+    paths = page_files(document, root, "pages", "images")
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
 

@@ -11,6 +11,7 @@ from formlab.systems.chat._ask import (
     Ask,
     Place,
     Row,
+    Schema,
     WrongShape,
     closed,
     items_of,
@@ -37,10 +38,10 @@ def funsd_rows(value: Any, place: Place) -> list[Row]:
 
     Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
     """
-    found = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
-    found = [(text, item) for text, item in found if text.strip()]
-    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in found)}]
-    for number, (text, item) in enumerate(found):
+    pieces = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
+    pieces = [(text, item) for text, item in pieces if text.strip()]
+    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in pieces)}]
+    for number, (text, item) in enumerate(pieces):
         label = as_text(item.get("label")).strip().lower()
         row = {"task": "layout", "path": f"/chat/entities/{number}", "kind": "line", "value": text}
         row["subtype"] = label if label in _LABELS else None
@@ -48,27 +49,32 @@ def funsd_rows(value: Any, place: Place) -> list[Row]:
     return rows
 
 
-def sroie(document: Row, gold: list[Row]) -> Ask:
-    """The keys of a receipt and its text."""
+def fields(
+    document: Row, gold: list[Row], *, lines: bool = False, schema: Schema | None = None
+) -> Ask:
+    """The text fields that the gold names, or `schema` does, and with `lines` the page's text."""
     del document
-    named = [row for row in gold if row["task"] == "text" and row["path"] and row["kind"] != "line"]
-    keys = [row["path"].removeprefix("/") for row in named]
-    schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
-    return Ask({"KEYS": keys}, schema, partial(sroie_rows, keys), [_PAGE])
+    paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
+    keys = [path.removeprefix("/") for path in paths]
+    more = {"lines": listed(TEXT)} if lines else {}
+    schema = schema or closed(**{key: or_null(TEXT) for key in keys}, **more)
+    keys = [key for key in schema["properties"] if not (lines and key == "lines")]
+    lacking = "" if keys else "the gold names no text field to ask for"
+    return Ask({"KEYS": keys}, schema, partial(field_rows, keys), [_PAGE], lacking)
 
 
-def sroie_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
-    """The page's text and the keys that were found.
+def field_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
+    """The page's text, where lines were asked for, and the fields that were found.
 
     Raises
     ------
     WrongShape
-        If neither a key nor the lines are there.
+        If neither a field nor the lines are there.
     """
     del place
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
         raise WrongShape("none of the keys that were asked for")
-    lines = value.get("lines")
+    lines = value.get("lines") if "lines" not in keys else None
     lines = [as_text(line).strip() for line in lines] if isinstance(lines, list) else []
     rows: list[Row] = [_PAGE | {"value": " ".join(filter(None, lines)) or None}]
     for key in keys:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import altair as alt
 import polars as pl
 
-from formlab import files, metrics, tables
+from formlab import files, metrics, resources, tables
 from formlab.charts import theme
 from formlab.charts.show import Caption
 from formlab.charts.words import caption
 from formlab.errors import UnknownName
 
-FOLDER = Path(__file__).parents[2] / "data" / "published"
+FOLDER = resources.folder("data/published")
 # A published figure is an open marker; what was measured here is a filled one.
 OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.

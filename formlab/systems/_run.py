@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+from formlab import files, resources, tables
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
@@ -65,7 +65,11 @@ def run(
         If `out` holds a run of another benchmark, split, system or of other settings.
     DataMissing
         If there is a `limit` and no document has an image to read.
+    NotAvailable
+        If the system needs a part of formlab that is not installed.
     """
+    if system.extra:
+        resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
         return own(corpus, out=out, settings=settings, limit=limit, name=name)

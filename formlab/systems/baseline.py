@@ -33,4 +33,5 @@ SYSTEM = System(
     start=start,
     defaults=rules.DEFAULTS | pdf_rules.DEFAULTS,
     versions=("rapidocr", "onnxruntime", "opencv-python-headless", "pypdfium2"),
+    extra="ocr",
 )

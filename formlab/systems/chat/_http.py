@@ -7,10 +7,10 @@ import time
 from contextlib import suppress
 from typing import Any
 
-import openai
-
+from formlab import resources
 from formlab.systems.chat.limits import Limits
 
+openai = resources.optional("openai", extra="chat")
 # What says that the server has too much to do.
 _OVERRUN = (429, 503, 529)
 

@@ -6,10 +6,13 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
+from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.prices import Price
+
+openai = resources.optional("openai", extra="chat")
 
 # Ways to ask for JSON: the server holds the model to a schema as OpenAI's takes it, or as servers
 # over llama.cpp do, or the prompt alone asks for it.
@@ -62,8 +65,6 @@ class Client:
         limits: Limits | None = None,
         price: Price | None = None,
     ) -> None:
-        import openai
-
         from formlab.systems.chat._http import Http
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None

@@ -124,7 +124,8 @@ def system(name: str) -> ChatSystem:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     return ChatSystem(
         name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
-        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), model=model,
+        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), extra="chat",
+        model=model,
     )  # fmt: skip
 
 

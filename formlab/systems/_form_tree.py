@@ -49,8 +49,8 @@ class Group:
     @property
     def number(self) -> str:
         """What numbers the heading, as the 2a of "2a Size"."""
-        found = _NUMBER.match(self.label)
-        return found[1] if found else ""
+        match = _NUMBER.match(self.label)
+        return match[1] if match else ""
 
     def holds(self, other: Group) -> bool:
         """Whether a group whose heading comes later belongs into this one."""

@@ -77,9 +77,9 @@ def items_of(value: Any, name: str) -> list[Row]:
     >>> items_of({"answers": [{"id": "1"}, "odd"]}, "answers")
     [{'id': '1'}]
     """
-    found = value.get(name) if isinstance(value, dict) else None
-    if isinstance(found, dict):
-        found = [found]
-    if not isinstance(found, list):
+    items = value.get(name) if isinstance(value, dict) else None
+    if isinstance(items, dict):
+        items = [items]
+    if not isinstance(items, list):
         raise WrongShape(f"no list {name!r} in the answer")
-    return [item for item in found if isinstance(item, dict)]
+    return [item for item in items if isinstance(item, dict)]

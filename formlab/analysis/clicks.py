@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.metrics.actions import DESCRIPTION, distances, nearest
 from formlab.tables import Evaluation
@@ -102,7 +102,7 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
     """
     templates = dict(evaluation.documents.select("doc_id", "template").rows())
     elements = {
-        doc: [tuple(row) for row in json.loads(meta or "{}").get("elements", [])]
+        doc: [tuple(row) for row in elements_of(meta)]
         for doc, meta in evaluation.documents.select("doc_id", "meta").iter_rows()
     }
     scores = evaluation.scores.filter(pl.col("unit") == "field")

@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, UnknownName
-from formlab.metrics import following
+from formlab.metrics import response_validity
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
@@ -163,10 +163,10 @@ def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
         pl.col("split") == corpus.split,
     )
     # An engine that reads pages was told nothing, so that it can follow or refuse nothing.
-    asked = following.told(responses)
+    asked = response_validity.was_prompted(responses)
     # As everywhere, a run may be called otherwise than its rows say.
     named = responses.with_columns(system=pl.lit(predictions.system))
-    return following.scores(named if asked else named.clear())
+    return response_validity.scores(named if asked else named.clear())
 
 
 def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import files
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Corpus
 
@@ -50,13 +51,17 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
     return corpus.documents[places], places[-1] + 1 - len(places)
 
 
-def page_files(document: dict[str, Any], root: Path | None, *members: str) -> list[Path]:
-    """The images of a document: those that one of these members of its meta lists, or its own."""
+def image_file(document: dict[str, Any], root: Path | None) -> Path:
+    """The image of a document; `DataMissing` if it has none."""
     if document["image"] is None or root is None:
         raise DataMissing("this document has no image", where=document["doc_id"])
-    meta = json.loads(document.get("meta") or "{}")
-    lists = [meta.get(name) for name in members] if isinstance(meta, dict) else []
-    return [root / name for name in next(filter(None, lists), [document["image"]])]
+    return root / document["image"]
+
+
+def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
+    """The images of all pages of a document; `DataMissing` if it has none."""
+    image_file(document, root)
+    return [Path(root or "") / name for name in page_images(document)]
 
 
 def check_head(folder: Path, head: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from formlab import files
-from formlab.systems._runs import page_files
+from formlab.systems._runs import image_file
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -19,7 +19,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        image = files.read_image(page_files(document, root)[0])
+        image = files.read_image(image_file(document, root))
         scale = settings["scale"]
         if scale != 1:
             size = (max(1, round(side * scale)) for side in image.size)

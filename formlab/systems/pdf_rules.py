@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from formlab import files
+from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._keywords import RULES, Run, entities
-from formlab.systems._runs import page_files
+from formlab.systems._runs import image_file
 from formlab.systems._spec import Reader
 from formlab.tables import BOX
 
@@ -27,7 +27,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     engine = cache(partial(ocr.engine, text_score=settings["text_score"], threads=threads))
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        (path,) = page_files(document, root)
+        path = image_file(document, root)
         pages = list(_pages(path, lambda image: engine()(image), settings))
         runs = [run for _, page in pages for run in page]
         values = entities(runs, _wanted(document))
@@ -46,12 +46,12 @@ def is_for(document: dict[str, Any]) -> bool:
     (True, False)
     """
     is_pdf = str(document["image"] or "").lower().endswith(".pdf")
-    return is_pdf or "schema" in json.loads(document["meta"] or "{}")
+    return is_pdf or Schema.of_document(document) is not None
 
 
 def _wanted(document: dict[str, Any]) -> list[str]:
-    schema = json.loads(document["meta"] or "{}").get("schema")
-    names = [*schema["matches"], *schema["unlabelled"]] if schema else list(RULES)
+    schema = Schema.of_document(document)
+    names = [*schema.matches, *schema.unlabelled] if schema else list(RULES)
     return [name for name in names if name in RULES]
 
 

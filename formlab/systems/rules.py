@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from formlab import files, resources
-from formlab.benchmarks.formcraft.records import Paths
-from formlab.benchmarks.formcraft.taxonomy import TASK_OF
+from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
 from formlab.systems import _page_lines, _page_marks, ocr
 from formlab.systems._form_build import build
@@ -61,7 +60,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, file in enumerate(page_files(document, root, "pages"), start=1):
+        for number, file in enumerate(page_files(document, root), start=1):
             page = _Page(np.asarray(files.read_image(file).convert("L")), engine, settings)
             rows += [row | {"page": number} for row in page.tree_rows(paths)]
             rows += [row | {"page": number} for row in page.word_rows(number)]

@@ -9,10 +9,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
-from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.taxonomy import MODALITIES
-from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.formcraft import (
+    CONSISTENCY,
+    MODALITIES,
+    VQA,
+    FormCraft,
+    NotAFormError,
+    field_rows,
+    item_meta,
+    tidied,
+)
 from formlab.systems.chat._ask import (
     BOX,
     NUMBER,
@@ -68,8 +74,8 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
     root = _ROOTS[task]
     asked = []
     for row in questions:
-        meta = json.loads(row["meta"] or "{}")
-        shown = {name: meta[name] for name in _SHOWN[task] if meta.get(name)}
+        meta = item_meta(row)._asdict()
+        shown = {name: meta[name] for name in _SHOWN[task] if meta[name]}
         asked.append({"id": row["path"].removeprefix(f"{root}/")} | shown)
     blank = [{"task": task, "path": row["path"]} for row in questions]
     known = {item["id"] for item in asked}

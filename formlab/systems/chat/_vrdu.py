@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
-from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.benchmarks.vrdu._dataset import escape
-from formlab.benchmarks.vrdu._schema import REPEATED
+from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
+from formlab.errors import DataMissing
 from formlab.systems.chat._ask import (
     BOX,
     PAGE,
@@ -22,6 +20,7 @@ from formlab.systems.chat._ask import (
     or_null,
 )
 from formlab.text.llm_json import as_text
+from formlab.trees import escape
 
 _VALUE = closed(text=TEXT, page=PAGE, box=BOX)
 
@@ -29,8 +28,9 @@ _VALUE = closed(text=TEXT, page=PAGE, box=BOX)
 def extraction(document: Row, gold: list[Row]) -> Ask:
     """The entities of the document's schema: once, many times, or as parts of line items."""
     del gold
-    carried = json.loads(document["meta"])["schema"]
-    schema = Schema(carried["matches"], carried["patterns"], tuple(carried["unlabelled"]))
+    schema = Schema.of_document(document)
+    if schema is None:
+        raise DataMissing("no schema of entities", where=document["doc_id"], remedy="load it anew")
     once, many = schema.names(UNREPEATED), schema.names(REPEATED)
     items = {group: schema.names(group) for group in schema.groups}
     asked: Row = {name: f"{schema.type_of(name)}, once" for name in once}

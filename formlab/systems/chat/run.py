@@ -157,7 +157,7 @@ def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -
 def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
     if not looks.limit:
         return []
-    paths = page_files(document, root, "pages", "images")
+    paths = page_files(document, root)
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
 

@@ -1,4 +1,4 @@
-"""How well a system does as it is told: the share of its answers that are valid, or are not."""
+"""Instruction following: the share of responses by validity status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from formlab import files, tables
-from formlab.metrics._spec import Metric, ratio
+from formlab.metrics._spec import Metric
 
 # The statuses that each share counts; `valid_answers` are those that needed no repair.
 _COUNTED: dict[str, tuple[str, ...]] = {
@@ -30,8 +30,8 @@ _TITLES = {
 _UP = ("usable_answers", "valid_answers")
 
 
-def told(responses: pl.DataFrame) -> bool:
-    """Whether a model was told what to do: it was sent a request, and answered or failed to.
+def was_prompted(responses: pl.DataFrame) -> bool:
+    """Whether the responses are of a model that was sent a request, and answered or failed to.
 
     Runs of engines that read pages made before version 0.2 keep a hash of the page as `request`;
     neither a text nor a status of answers stands beside it.
@@ -39,7 +39,7 @@ def told(responses: pl.DataFrame) -> bool:
     Examples
     --------
     >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "text"}
-    >>> [told(tables.table("responses", [row | more])) for more in (
+    >>> [was_prompted(tables.table("responses", [row | more])) for more in (
     ...     {"status": "ok", "request": "1f"}, {"status": "refused", "request": "1f"},
     ...     {"status": "ok", "request": "1f", "text": "{}"})]
     [False, True, True]
@@ -68,43 +68,8 @@ def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
     return np.stack([hits, asked], axis=1)
 
 
-def following(responses: pl.DataFrame) -> pl.DataFrame:
-    """Each share per benchmark, split, system and task, and over all tasks (task ``all``).
-
-    Parameters
-    ----------
-    responses
-        The table *responses* of one run or several.
-
-    Returns
-    -------
-    polars.DataFrame
-        benchmark, split, system, task, metric, hits, total, value. A value is in [0, 1], and NaN
-        where no question was asked; the shares but `usable_answers` add up to 1.
-
-    Examples
-    --------
-    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "vqa"}
-    >>> rows = tables.table("responses", [row | {"status": s} for s in ("ok", "refused")])
-    >>> following(rows).filter(task="vqa", metric="refused_answers")["value"].to_list()
-    [0.5]
-    """
-    both = pl.concat([responses, responses.with_columns(task=pl.lit("all"))])
-    key = ["benchmark", "split", "system", "task"]
-    rows = []
-    for named, part in both.group_by(key, maintain_order=True):
-        for name in FOLLOWING_METRICS:
-            hits, total = answer_tallies(part["status"].to_list(), name).sum(axis=0)
-            counts = {"metric": name, "hits": float(hits), "total": float(total)}
-            value = float(ratio(np.array([hits, total])))
-            rows.append(dict(zip(key, named, strict=True)) | counts | {"value": value})
-    schema = dict.fromkeys([*key, "metric"], pl.String)
-    schema |= dict.fromkeys(["hits", "total", "value"], pl.Float64)
-    return pl.DataFrame(rows, schema=schema)
-
-
 def scores(responses: pl.DataFrame) -> pl.DataFrame:
-    """The same as rows of *scores*: one per answer and share, unit `answer`.
+    """Each share as rows of *scores*: one per answer, unit `answer`.
 
     Each stands twice: in the slice of its task, ``task=vqa``, and in ``all``.
 
@@ -117,7 +82,7 @@ def scores(responses: pl.DataFrame) -> pl.DataFrame:
     """
     statuses = responses["status"].to_list()
     rows = []
-    for name in FOLLOWING_METRICS:
+    for name in VALIDITY_METRICS:
         rules = f"{name}|formlab={files.version()}"
         tallies = answer_tallies(statuses, name).tolist()
         for row, (hits, total) in zip(responses.iter_rows(named=True), tallies, strict=True):
@@ -131,17 +96,11 @@ def scores(responses: pl.DataFrame) -> pl.DataFrame:
     return tables.table("scores", rows)
 
 
-def _metric(name: str) -> Metric:
-    def tallies(gold: Sequence[str], pred: Sequence[str]) -> np.ndarray:
-        del gold
-        return answer_tallies(pred, name)
-
-    return Metric(
+VALIDITY_METRICS = {
+    name: Metric(
         name=name, title=_TITLES[name], direction="up" if name in _UP else "down",
-        low=0.0, high=1.0, unit="answers",
-        source="FORMCRAFT, appendix J: following of instructions", view="counts",
-        tallies=tallies, units=("answer",),
-    )  # fmt: skip
-
-
-FOLLOWING_METRICS: dict[str, Metric] = {name: _metric(name) for name in _COUNTED}
+        unit="answers", source="FORMCRAFT, appendix J: following of instructions",
+        view="counts", units=("answer",),
+    )
+    for name in _COUNTED
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""One line on disk per finished page, so that a killed run loses none of them."""
+"""A log of finished pages, one line each on disk at once: a killed run loses none of them."""
 
 from __future__ import annotations
 

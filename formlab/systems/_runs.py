@@ -1,4 +1,4 @@
-"""What every run does: takes its first documents, knows its folder again, shows a bar."""
+"""Shared by all runs: the documents that --limit leaves, the run's head, the progress bar."""
 
 from __future__ import annotations
 
@@ -21,19 +21,9 @@ HEAD = "run.json"
 
 
 def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl.DataFrame, int]:
-    """The first `limit` documents, and how many before the last of them have no image.
+    """The first `limit` documents (all if None), and how many without an image were passed over.
 
-    Parameters
-    ----------
-    limit
-        How many; all documents if None, with an image or without.
-    images
-        Whether the system reads images: then only documents whose image is there count.
-
-    Raises
-    ------
-    DataMissing
-        If none of the documents has an image to read.
+    Only a system that reads `images` passes over documents; `DataMissing` if none has one.
     """
     if limit is None:
         return corpus.documents, 0
@@ -65,7 +55,7 @@ def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
 
 
 def check_head(folder: Path, head: dict[str, Any]) -> None:
-    """`DataBroken` if `folder` holds a run whose head says otherwise than `head`."""
+    """`DataBroken` if `folder` holds a run whose head has other values than `head`."""
     file = folder / HEAD
     if not file.is_file():
         return

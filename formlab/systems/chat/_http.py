@@ -1,4 +1,4 @@
-"""The openai library's HTTP client within the limits of a run; loaded with the library."""
+"""The HTTP client of the openai library, kept within the limits of a run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _OVERRUN = (429, 503, 529)
 
 
 class Http(openai.DefaultHttpxClient):
-    """Sends requests while `limits` let it; `last` has what the thread's last one came to.
+    """Sends requests within `limits`; `last` has the attempts and seconds of a thread's last call.
 
-    The library repeats a request by its status and Retry-After, so a response gets the status of
-    what it is worth (see `_status`).
+    The library decides by the status of a response whether to repeat the request. `_status`
+    corrects those that would mislead it.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -32,7 +32,7 @@ class Http(openai.DefaultHttpxClient):
             self.close()
 
     def send(self, request: Any, **options: Any) -> Any:
-        """The response, whose status tells the library whether to ask again."""
+        """The response, with its status corrected."""
         self.last.attempts = 1 + int(request.headers.get("x-stainless-retry-count", 0))
         with self._limits.call() as since:
             try:
@@ -48,7 +48,7 @@ class Http(openai.DefaultHttpxClient):
 
 
 def _status(response: Any) -> int:
-    """The status that makes the library repeat what may pass, and nothing else."""
+    """The status by which the library repeats what may succeed later, and nothing else."""
     code: int = response.status_code
     if code >= 500 and "response_format" in response.text:
         # Servers over llama.cpp call it an error of their own that they know no schema.

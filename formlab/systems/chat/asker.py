@@ -15,10 +15,10 @@ from formlab.systems.chat.store import Store, key_of
 
 @dataclasses.dataclass(frozen=True)
 class Prompt:
-    """A question as it is sent, and what it is known by.
+    """A question as it is sent, and what its key is made from.
 
     `shape` is the JSON of all that shapes the answer, each page as its hash and size; `messages`
-    makes what is sent, pages included, only when it is needed. `status` tells an answer's status.
+    makes what is sent, pages included, only when it is needed. `status` judges an answer.
     """
 
     shape: Any

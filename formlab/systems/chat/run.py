@@ -1,4 +1,4 @@
-"""Ask a model about every document of a corpus: many calls at once, none made twice."""
+"""Ask a model about every document of a corpus: many calls at once, none twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a question: its rows, and the answer if there is one."""
+    """The outcome of a question: status, rows, repairs or reasons, and the answer if any."""
 
     question: Question
     status: str
@@ -96,7 +96,7 @@ def questions(
 def results(
     todo: list[Question], asker: Asker, *, root: Path | None, looks: Looks, workers: int
 ) -> list[Result]:
-    """What became of each question, in their order.
+    """The outcome of each question, in their order.
 
     Raises
     ------

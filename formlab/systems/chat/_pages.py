@@ -11,7 +11,6 @@ from formlab.systems.chat._ask import (
     Ask,
     Place,
     Row,
-    Schema,
     WrongShape,
     closed,
     items_of,
@@ -49,32 +48,27 @@ def funsd_rows(value: Any, place: Place) -> list[Row]:
     return rows
 
 
-def fields(
-    document: Row, gold: list[Row], *, lines: bool = False, schema: Schema | None = None
-) -> Ask:
-    """The text fields that the gold names, or `schema` does, and with `lines` the page's text."""
+def sroie(document: Row, gold: list[Row]) -> Ask:
+    """The keys of a receipt and its text."""
     del document
     paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
     keys = [path.removeprefix("/") for path in paths]
-    more = {"lines": listed(TEXT)} if lines else {}
-    schema = schema or closed(**{key: or_null(TEXT) for key in keys}, **more)
-    keys = [key for key in schema["properties"] if not (lines and key == "lines")]
-    lacking = "" if keys else "the gold names no text field to ask for"
-    return Ask({"KEYS": keys}, schema, partial(field_rows, keys), [_PAGE], lacking)
+    schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
+    return Ask({"KEYS": keys}, schema, partial(sroie_rows, keys), [_PAGE])
 
 
-def field_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
-    """The page's text, where lines were asked for, and the fields that were found.
+def sroie_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
+    """The page's text and the keys that were found.
 
     Raises
     ------
     WrongShape
-        If neither a field nor the lines are there.
+        If neither a key nor the lines are there.
     """
     del place
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
         raise WrongShape("none of the keys that were asked for")
-    lines = value.get("lines") if "lines" not in keys else None
+    lines = value.get("lines")
     lines = [as_text(line).strip() for line in lines] if isinstance(lines, list) else []
     rows: list[Row] = [_PAGE | {"value": " ".join(filter(None, lines)) or None}]
     for key in keys:

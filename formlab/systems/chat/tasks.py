@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from formlab import files
-from formlab.benchmarks import BENCHMARKS
+from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.systems.chat import _formcraft, _formfactory, _pages, _vrdu
+from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.images import Page
 
@@ -33,7 +32,7 @@ class Task:
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
     gold records (questions are in them) and gives what to ask, or None; `places` is what the
     answer has to say where things are, if anything: ``boxes`` or ``points``. A task that is not
-    `usual` is asked where it is named only. `prompt` stands for a file of formlab's own.
+    `usual` is asked where it is named only. `prompt` are its instructions, if no file has them.
     """
 
     name: str
@@ -58,22 +57,16 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task("fincriticaled_transcription", "text", _pages.transcription, places=""),
     ),
     "funsd": (Task("funsd_extraction", "text", _pages.funsd),),
-    "sroie": (
-        Task("sroie_extraction", "text", partial(_pages.fields, lines=True), places=""),
-    ),
+    "sroie": (Task("sroie_extraction", "text", _pages.sroie, places=""),),
     "formfactory": (
         Task("formfactory_lines", "click", _formfactory.lines, places="points"),
         Task("formfactory_actions", "click", _formfactory.actions, places="points", usual=False),
     ),
-    "omniai": (),
 }  # fmt: skip
 
 
 def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     """The usual tasks of a benchmark, or those of `wanted`, names between commas.
-
-    A benchmark made elsewhere is asked for its text fields, with the `prompt` and the `schema`
-    (that of an object of fields) that it may have.
 
     Raises
     ------
@@ -84,14 +77,8 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     --------
     >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
     ['formcraft_extraction', 'formcraft_vqa']
-    >>> [task.name for task in tasks_of("permits")]
-    ['permits_fields']
     """
-    tasks = _tasks(benchmark)
-    if not tasks:
-        known = ", ".join(sorted(name for name, own in TASKS.items() if own))
-        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
-    every = {task.name: task for task in tasks}
+    every = {task.name: task for task in _every(benchmark)}
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     full = {name if name in every else f"{benchmark}_{name}" for name in names}
     for name in full - every.keys():
@@ -99,13 +86,18 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
 
 
-def _tasks(benchmark: str) -> tuple[Task, ...]:
+def _every(benchmark: str) -> tuple[Task, ...]:
+    """All tasks of a benchmark; one made outside of formlab is asked for its plain fields."""
     if benchmark in TASKS:
         return TASKS[benchmark]
-    entry = BENCHMARKS.get(benchmark)
-    make = partial(_pages.fields, schema=getattr(entry, "schema", None))
-    prompt = getattr(entry, "prompt", "") or files.read_text(PROMPTS / "fields.md")
-    return (Task(f"{benchmark}_fields", "text", make, places="", prompt=prompt),)
+    entry = benchmarks.get(benchmark)
+    kind = next((task for task in entry.tasks if task in _fields.KINDS), None)
+    if kind is None or benchmark in benchmarks.BENCHMARKS.builtin:
+        known = ", ".join(sorted(TASKS))
+        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
+    make = partial(_fields.extraction, kind, entry.schema)
+    prompt = entry.prompt or files.read_text(PROMPTS / "fields_extraction.md")
+    return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
 
 
 def prompt_of(
@@ -136,19 +128,18 @@ def prompt_of(
 
 
 def _text(name: str, own: Path | None, text: str = "") -> str:
-    """The prompt of that name: the user's own, else `text`, else the one in our files."""
+    """The prompt of that name: the user's own, else `text`, else the one of formlab."""
     file = own / f"{name}.md" if own else None
     if file and file.is_file():
         text = files.read_text(file)
         if not text.strip():
             raise DataBroken("an empty prompt", where=file, remedy=f"the instructions of {name}")
-        return text
     return text or files.read_text(PROMPTS / f"{name}.md")
 
 
 def check_prompts(prompts: str, benchmark: str) -> None:
     """`DataMissing` if a folder of prompts has none for any task of the benchmark."""
-    names = [f"{task.name}.md" for task in _tasks(benchmark)]
+    names = [f"{task.name}.md" for task in _every(benchmark)]
     folder = files.folder(prompts, remedy="a folder with <task>.md")
     if not any((folder / name).is_file() for name in names):
         remedy = f"one of: {', '.join(names)}"

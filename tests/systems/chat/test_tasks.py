@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from formlab import benchmarks, tables
 from formlab.errors import NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat import tasks
 from tests.systems.chat.made_runs import FORM, ran
 from tests.systems.scripted_server import serving
 
@@ -106,31 +104,6 @@ def test_keys_of_a_receipt_stand_where_the_gold_has_them():
         (None, "Ada 9.00"),
         ("/company", "Ada"),
     ]
-
-
-def test_a_benchmark_made_elsewhere_is_asked_for_its_text_fields(tmp_path, monkeypatch):
-    corpus = benchmarks.load("formcraft")
-    base = {"benchmark": "permits", "split": "test", "role": "gold", "status": "ok"}
-    gold = [
-        base | {"doc_id": doc, "task": "text", "path": "/holder", "kind": "holder", "value": "Ada"}
-        for doc in corpus.documents["doc_id"]
-    ]
-    permits = tables.Corpus(
-        corpus.documents.with_columns(benchmark=pl.lit("permits")), tables.table("records", gold),
-        "permits", "test", corpus.root,
-    )  # fmt: skip
-    settings = {"corpus": permits, "tasks": "", "limit": 1}
-    with serving(then='{"holder": "Ada", "issued": "May"}') as server:
-        first = ran(server, tmp_path / "a", **settings)
-        schema = {"type": "object", "properties": {"issued": {"type": "string"}}}
-        own = SimpleNamespace(prompt="Read this permit.", schema=schema)
-        monkeypatch.setattr(tasks, "BENCHMARKS", {"permits": own})
-        second = ran(server, tmp_path / "b", **settings)
-        asked, again = (call["body"] for call in server.calls)
-    fields = [found.records.drop_nulls("path").select("path", "value") for found in (first, second)]
-    assert [frame.rows() for frame in fields] == [[("/holder", "Ada")], [("/issued", "May")]]
-    assert list(asked["response_format"]["json_schema"]["schema"]["properties"]) == ["holder"]
-    assert again["messages"][0]["content"].startswith("Read this permit.")
 
 
 def test_benchmarks_that_a_model_cannot_be_asked_about_are_named():

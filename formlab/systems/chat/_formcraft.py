@@ -85,10 +85,7 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
 def form_rows(value: Any, place: Place) -> list[Row]:
     """Rows of the fields and groups of a predicted form, and one for the form itself.
 
-    Raises
-    ------
-    WrongShape
-        If there is nothing of a form in it.
+    `WrongShape` if there is nothing of a form in it.
     """
     try:
         tidy, _ = tidied(value)
@@ -105,10 +102,7 @@ def form_rows(value: Any, place: Place) -> list[Row]:
 def item_rows(task: str, known: set[str], value: Any, place: Place) -> list[Row]:
     """A row for each question or check that was answered, the first answer of each.
 
-    Raises
-    ------
-    WrongShape
-        If no answer is to one of them.
+    `WrongShape` if no answer is to one of them.
     """
     del place
     rows: dict[str, Row] = {}

@@ -47,10 +47,7 @@ def _lacking(document: Row) -> str:
 def line_rows(value: Any, place: Place) -> list[Row]:
     """The output as it stands, and the actions in it.
 
-    Raises
-    ------
-    WrongShape
-        If there is text and no line of it starts with a point.
+    `WrongShape` if there is text and no line of it starts with a point.
     """
     text = as_text(value)
     parsed = parse_lines(text)

@@ -60,10 +60,7 @@ def sroie(document: Row, gold: list[Row]) -> Ask:
 def sroie_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
     """The page's text and the keys that were found.
 
-    Raises
-    ------
-    WrongShape
-        If neither a key nor the lines are there.
+    `WrongShape` if neither a key nor the lines are there.
     """
     del place
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():

@@ -51,10 +51,7 @@ def rows(
 ) -> list[Row]:
     """Rows of the entities in an answer, at the paths of the gold, after one for the document.
 
-    Raises
-    ------
-    WrongShape
-        If none of the names that were asked for is there.
+    `WrongShape` if none of the names that were asked for is there.
     """
     if not isinstance(value, dict) or not {*once, *many, *items} & value.keys():
         raise WrongShape("none of the entities that were asked for")

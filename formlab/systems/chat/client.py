@@ -27,31 +27,15 @@ Messages = list[dict[str, Any]]
 
 
 class Client:
-    """One model at one address. Threads may share it.
+    """One model at one address, `base_url` or OPENAI_BASE_URL. Threads may share it.
 
-    Retries are the openai library's own: connections, timeouts, 408, 409, 429 and 5xx, after the
-    Retry-After of up to two minutes that a server asks for, else after 0.5 to 8 seconds.
+    Retries are the openai library's own, up to `attempts` calls: after broken connections,
+    timeouts, 408, 409, 429 and 5xx, when the Retry-After of up to two minutes that a server asks
+    for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
+    null ones left out; `timeout` is in seconds.
 
-    Parameters
-    ----------
-    model
-        Its name at the server.
-    base_url
-        The address, ending in ``/v1``; OPENAI_BASE_URL if left out.
-    options
-        Further members of the request's body, such as `temperature`; null ones are left out.
-    attempts
-        How often a call is made at most before it counts as an error of the API.
-    timeout
-        Seconds to wait for the server to say something.
-    limits, price
-        What the calls may spend, and what their tokens cost.
-
-    Raises
-    ------
-    NotAvailable, DataBroken
-        If OpenAI's own address is meant and OPENAI_API_KEY is not set, or the address holds a
-        password or a query.
+    `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
+    the address holds a password or a query.
     """
 
     def __init__(
@@ -97,12 +81,8 @@ class Client:
         `form` is the way to say so, ``schema`` or ``object``. A call that failed is an answer
         without a text; its `finish` is ``bad_request`` if it may be put in another way.
 
-        Raises
-        ------
-        NotAvailable
-            If no call can succeed: the key is refused, or there is no such model or address.
-        Stopped
-            If a limit of money or calls is reached, or the run was stopped.
+        `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
+        address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
         """
         body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
         if schema is not None and form == "object":

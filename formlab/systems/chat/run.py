@@ -98,10 +98,7 @@ def results(
 ) -> list[Result]:
     """The outcome of each question, in their order.
 
-    Raises
-    ------
-    NotAvailable
-        If no call can succeed; what was answered before is in the store.
+    `NotAvailable` if no call can succeed; what was answered before is in the store.
     """
     done: dict[int, Result] = {}
     limits, bad = asker.client.limits, 0

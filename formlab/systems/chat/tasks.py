@@ -68,10 +68,8 @@ TASKS: dict[str, tuple[Task, ...]] = {
 def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     """The usual tasks of a benchmark, or those of `wanted`, names between commas.
 
-    Raises
-    ------
-    NotAvailable, UnknownName
-        If a model cannot be asked about this benchmark, or has no such task.
+    `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
+    task.
 
     Examples
     --------
@@ -105,10 +103,8 @@ def prompt_of(
 ) -> str:
     """The instructions of a task: the user's own where `prompts` has them, else formlab's.
 
-    Raises
-    ------
-    DataMissing, UnknownName
-        If `prompts` is no folder, `boxes` is not a way to give boxes, or `pages` to show pages.
+    `DataMissing` or `UnknownName` if `prompts` is no folder, `boxes` is not a way to give boxes, or
+    `pages` to show pages.
 
     Examples
     --------

@@ -24,7 +24,6 @@ from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
 from formlab.analysis.pooling import by_entity, losses, pooled
 from formlab.analysis.propagation import chains, fault_counts, propagation
-from formlab.analysis.reviewers import disagreements, reviewer_agreement
 from formlab.analysis.samples import (
     BASELINES,
     open_all,
@@ -37,7 +36,7 @@ from formlab.analysis.slices import find_slices, heaviest, slice_cases
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
-from formlab.analysis.verdicts import proposals, with_verdicts
+from formlab.analysis.verdicts import with_verdicts
 from formlab.analysis.worst import worst
 from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.scoring.evaluate import evaluate
@@ -46,11 +45,11 @@ __all__ = [
     "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
     "agreement_of_systems", "both_modes", "by_difficulty", "by_entity", "by_screen", "chains",
     "changed_entities", "click_and_value", "common", "compare", "curve", "difficulty",
-    "disagreements", "evaluate", "evaluation_pairs", "fact_pages", "fault_counts", "few_shot",
+    "evaluate", "evaluation_pairs", "fact_pages", "fault_counts", "few_shot",
     "few_shot_only", "find_slices", "finding_table", "findings", "flip_matrices", "flip_matrix",
     "flipped", "flips", "gold_facts", "growth", "headlines", "heaviest", "kinds", "losses",
     "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
-    "pairings", "pooled", "propagation", "proposals", "reviewer_agreement", "ruler_runs",
+    "pairings", "pooled", "propagation", "ruler_runs",
     "rungs", "runs", "side", "slice_cases", "statuses", "summaries", "summarise", "surface",
     "tell_apart", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts", "worst",
     "worst_pages", "wrong_facts",

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 
-def agreement(
+def rater_agreement(
     table: pl.DataFrame,
     raters: Sequence[str],
     *,
@@ -42,7 +42,7 @@ def agreement(
     Examples
     --------
     >>> table = pl.DataFrame({"doc_id": list("aabb"), "x": [1, 1, 0, 0], "y": [1, 0, 0, 0]})
-    >>> agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
+    >>> rater_agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
     [0.5]
     """
     groups = list(itertools.combinations(raters, 2))

@@ -1,4 +1,4 @@
-"""The court of labels: what to judge first, and scores without the labels found wrong.
+"""Scores without the labels that people found wrong.
 
 Scores are never patched: the gold is changed and everything is scored again. Matching looks at all
 values of a document at once, so one label that changes may change what its neighbours match.
@@ -14,78 +14,17 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import text
 from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.fields import READER
-from formlab.tables import CASES, Corpus, Evaluation
-from formlab.text.normalise import LADDER_STEPS
+from formlab.tables import Corpus, Evaluation
 
-_CASE = ("benchmark", "split", "doc_id", "task", "path")
-_THING = ["benchmark", "doc_id", "task", "path", "gold"]
 NOTE = "verdicts: "
 # The label of a fact stands within its page's markup as well, which is never rewritten.
 _IN_PAGE = "fact"
 # What is to be entered stands beside its place as well. Another option would have another place.
 _ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
-
-
-def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.DataFrame:
-    """The labels that systems contradict, first those on which most of them give the same value.
-
-    Parameters
-    ----------
-    evaluations
-        Of several systems on the same documents.
-    share
-        A label is proposed where more than this share of the systems scored on it agree against
-        it, in [0, 1); 0.5 asks for a majority.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row a label with the value that most agree on: the columns of CASES, of the surest
-        system that gave it; `systems`, those that did; `n_agree` of `n_systems`; and `shared`,
-        whether the document stands in several splits. Predictions are the same if they are after
-        `text.normalise`. One that differs from the label in form alone, or that is empty, says
-        nothing against it, nor does one that depends on formlab's own reading rule.
-    """
-    asked = pl.concat([_asked(one) for one in evaluations])
-    counts = asked.group_by(_THING).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
-    against = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
-    against &= pl.col("cause").ne_missing("reader")
-    wrong = asked.filter(against & (pl.col("pred").fill_null("").str.strip_chars() != ""))
-    wrong = wrong.with_columns(
-        answer=pl.Series([text.normalise(p, LADDER_STEPS) for p in wrong["pred"]], dtype=pl.String)
-    )
-    first = wrong.sort("confidence", "system", descending=[True, False], nulls_last=True)
-    groups = first.group_by(*_THING, "answer", maintain_order=True).agg(
-        pl.col([name for name in CASES if name not in _THING]).first(),
-        systems=pl.col("system").unique().sort(),
-        n_agree=pl.col("system").n_unique().cast(pl.Int64),
-    )
-    found = groups.join(counts, on=_THING, nulls_equal=True)
-    agreed = pl.col("n_agree") / pl.col("n_systems")
-    found = found.filter(agreed > share).join(_shared(evaluations), on=["benchmark", "doc_id"])
-    order = [-agreed, -pl.col("n_agree"), -pl.col("confidence"), *_CASE[:1], *_CASE[2:]]
-    found = found.sort(order, nulls_last=True).unique(_THING, keep="first", maintain_order=True)
-    return found.select(*CASES, "systems", "n_agree", "n_systems", "shared")
-
-
-def _asked(evaluation: Evaluation) -> pl.DataFrame:
-    return evaluation.cases.filter(
-        pl.col("path").is_not_null(), pl.col("gold").is_not_null(),
-        pl.col("task") != "layout", pl.col("outcome") != "unscored",
-    )  # fmt: skip
-
-
-def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """By document, whether the same image stands in several splits: then it is one document."""
-    every = pl.concat([one.documents for one in evaluations])
-    splits, images = pl.col("split").n_unique(), pl.col("image")
-    one_image = (images.n_unique() == 1) & (images.null_count() == 0)
-    return every.group_by("benchmark", "doc_id").agg(shared=(splits > 1) & one_image)
 
 
 def rulings(decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT) -> pl.DataFrame:

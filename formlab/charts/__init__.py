@@ -97,14 +97,7 @@ from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.slices import slice_caption, slice_figures, slice_ranks, slice_table
 from formlab.charts.surface import surface_2d, surface_3d, surface_caption
 from formlab.charts.trees import edit_trees
-from formlab.charts.verdicts import (
-    agreement_figures,
-    each_with_and_without,
-    proposals_caption,
-    proposals_table,
-    review_cards,
-    with_and_without,
-)
+from formlab.charts.verdicts import each_with_and_without, with_and_without
 from formlab.charts.words import (
     caption,
     notes_table,
@@ -117,7 +110,7 @@ from formlab.charts.words import (
 
 __all__ = [
     "Caption", "Card", "Cards", "Sources", "Table", "accuracy_caption", "accuracy_dots",
-    "accuracy_table", "agreement_figures", "answer_bars", "answer_counts", "answer_figures",
+    "accuracy_table", "answer_bars", "answer_counts", "answer_figures",
     "answer_table", "can_say_table", "caption", "cause_bars", "cause_table", "change_bars",
     "changes_caption", "changes_table", "cited", "click_value_figures", "compare_cards",
     "compared_table", "comparison_table", "curve_caption", "curve_lines", "difference_caption",
@@ -131,11 +124,11 @@ __all__ = [
     "levels_table", "metric_agreement", "miss_figures", "modality_panels", "modes_table",
     "not_scored", "notes_table", "overview_cards", "page_caption", "page_dots",
     "page_error_bars", "page_figures", "page_table", "pages_table", "pairing_table",
-    "power_dots", "proposals_caption", "proposals_table", "published", "published_caption",
+    "power_dots", "published", "published_caption",
     "published_curves", "published_curves_caption", "published_dots", "published_levels",
     "published_scores_table", "rank_slopes", "reading_cards", "relation_caption",
     "relation_cards", "relation_dots", "relation_figures", "relation_heatmap", "relation_pairs",
-    "review_cards", "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table",
+    "ruler_note", "rung_lines", "runs_table", "scores_by", "scores_table",
     "size_caption", "size_dots", "slice_caption", "slice_cards", "slice_dots", "slice_figure",
     "slice_figures", "slice_ranks", "slice_table", "status_bars", "status_table",
     "strictness_figures", "structure_bars", "structure_cards", "surface_2d", "surface_3d",

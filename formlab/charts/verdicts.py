@@ -1,4 +1,4 @@
-"""The court of labels in a report: scores with and without label errors, proposals, reviewers."""
+"""Scores with and without the labels that people found wrong."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import metrics
 from formlab.analysis.pooling import pooled
-from formlab.analysis.reviewers import disagreements, reviewer_agreement
 from formlab.analysis.summarise import summarise
 from formlab.analysis.verdicts import NOTE, with_verdicts
 from formlab.charts._output import number
-from formlab.charts.show import Caption, Card, Cards, Table
+from formlab.charts.show import Caption, Table
 from formlab.errors import NotAvailable
 from formlab.tables import Evaluation
 
@@ -27,35 +26,6 @@ NONE = (
 )
 _WAYS = {"as labelled": None, "without label errors": False, "without ambiguous labels too": True}
 _KEY = ("metric", "slice")
-
-
-def review_cards(progress: pl.DataFrame, proposals: pl.DataFrame, *, reviewer: str) -> Cards:
-    """A review in short: how far it has got, and how many labels are contradicted.
-
-    Parameters
-    ----------
-    progress
-        As from `review.Review.progress`.
-    proposals
-        As from `analysis.proposals`.
-    reviewer
-        Whose progress it is.
-    """
-    items = int(progress["items"].sum())
-    decided_items = items - int(progress["open"].sum())
-    cards = [Card("items decided", decided_items, f"of {items:,}")]
-    cards += [
-        Card(word.replace("_", " "), int(progress[word].sum()))
-        for word in decided.REVIEW
-        if word in progress.columns
-    ]
-    most = _by_most(proposals).height
-    cards.append(Card("labels contradicted by a majority", most, f"of {proposals.height:,} by any"))
-    finding = (
-        f"{decided_items:,} of {items:,} items are decided by {reviewer}; a majority of systems "
-        f"contradicts {most:,} labels with one and the same value."
-    )
-    return Cards(cards, finding=finding)
 
 
 def with_and_without(
@@ -173,77 +143,3 @@ def _compared(summaries: dict[str, pl.DataFrame]) -> Table | Caption:
 def _intervals(summary: pl.DataFrame) -> list[str]:
     bounds = summary.select("ci_low", "ci_high").rows()
     return [f"{number(low)} to {number(high)}" if low == low else "–" for low, high in bounds]
-
-
-def proposals_table(proposals: pl.DataFrame, *, rows: int = 50) -> Table | Caption:
-    """Labels that systems contradict, the most agreed first.
-
-    Parameters
-    ----------
-    proposals
-        As from `analysis.proposals`.
-    rows
-        At most so many are shown.
-    """
-    if not proposals.height:
-        return Caption("No system contradicts a label.", label="Note")
-    shown = proposals.select(
-        "doc_id", "task", "path", _short("gold").alias("label"), _short("pred").alias("read as"),
-        agree=pl.format("{} of {}", "n_agree", "n_systems"),
-        systems=pl.col("systems").list.join(", "),
-    )  # fmt: skip
-    return Table(shown, titles={"doc_id": "document"}, rows=rows)
-
-
-def proposals_caption(proposals: pl.DataFrame, *, say: str) -> Caption:
-    """What `proposals_table` shows: how many labels are contradicted, and by how many systems."""
-    most = _by_most(proposals)
-    several = most.filter(pl.col("n_agree") > 1).height
-    text = (
-        f"{say} n = {proposals.height:,} labels contradicted by a system, {most.height:,} of them "
-        f"by a majority with the same value, {several:,} of these by two systems or more."
-    )
-    return Caption(text, label="Table")
-
-
-def _by_most(proposals: pl.DataFrame) -> pl.DataFrame:
-    return proposals.filter(pl.col("n_agree") * 2 > pl.col("n_systems"))
-
-
-def agreement_figures(
-    decisions: pl.DataFrame, *, resamples: int = 1000, seed: int = 0
-) -> tuple[Any, ...]:
-    """How far reviewers agree, and on what they do not; a note if fewer than two decided.
-
-    Parameters
-    ----------
-    decisions
-        As from `formlab.decisions.read`.
-    """
-    kappas = reviewer_agreement(decisions, resamples=resamples, seed=seed)
-    if not kappas["n_items"].sum():
-        text = "Agreement takes two reviewers who decided on the same things: a file for each."
-        return (Caption(text, label="Note"),)
-    say = "Cohen's kappa of reviewers, beyond chance; 95 % intervals by drawing documents"
-    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
-    settings += f"|decisions={decided.version(decisions)}"
-    both = Table(
-        kappas, titles={"ci_low": "low", "ci_high": "high", "n_items": "both", "n_same": "the same"}
-    )
-    differ = disagreements(decisions)
-    if not differ.height:
-        return (
-            Caption(f"{say}.", label="Table", settings=settings), both,
-            Caption("The reviewers decided the same throughout.", label="Note"),
-        )  # fmt: skip
-    texts = [name for name in differ.columns if name not in ("benchmark", "split")]
-    return (
-        Caption(f"{say}.", label="Table", settings=settings), both,
-        Caption(f"What reviewers decided differently, n = {differ.height:,}.", label="Table"),
-        Table(differ.select(_short(name).alias(name) for name in texts)),
-    )  # fmt: skip
-
-
-def _short(name: str, size: int = 80) -> pl.Expr:
-    value = pl.col(name)
-    return pl.when(value.str.len_chars() > size).then(value.str.head(size) + "…").otherwise(value)

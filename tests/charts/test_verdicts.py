@@ -3,7 +3,7 @@ import dataclasses
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, charts, decisions, tables
+from formlab import analysis, benchmarks, charts, decisions
 from formlab.formats import read_predictions
 from formlab.tables import Evaluation
 
@@ -17,10 +17,6 @@ def one(funsd_root, tmp_path):
     file = tmp_path / "x.jsonl"
     file.write_text('{"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"}\n')
     return analysis.evaluate(corpus, read_predictions(file, corpus))
-
-
-def texts(shown):
-    return [str(item) for item in shown]
 
 
 def test_without_verdicts_there_is_only_a_note(one, tmp_path):
@@ -59,41 +55,6 @@ def test_verdicts_on_another_benchmark_or_an_evaluation_alone_give_a_note(one, t
     bare = Evaluation(one.documents, one.cases, one.scores, "funsd", "test", "x")
     (note,) = charts.with_and_without(bare, file)
     assert "does not hold what it scored" in note.text
-
-
-def test_proposals_are_told_in_numbers_and_shown_short(one):
-    found = analysis.proposals([one])
-    assert texts([charts.proposals_caption(found, say="See.")]) == [
-        "Table. See. n = 1 labels contradicted by a system, 1 of them by a majority with the same "
-        "value, 0 of these by two systems or more."
-    ]
-    long = found.with_columns(pl.lit("x" * 500).alias("pred"))
-    table = charts.proposals_table(long)
-    assert table.frame["agree"].to_list() == ["1 of 1"]
-    assert len(table.frame["read as"].item()) == 81
-    assert charts.proposals_table(found.clear()).label == "Note"
-
-
-def test_cards_say_how_far_a_review_has_got(one):
-    progress = pl.DataFrame({"task": ["text", "vqa"], "accept": [2, 0], "open": [1, 4]})
-    progress = progress.with_columns(
-        edit=0, reject=1, items=pl.sum_horizontal("accept", "open") + 1
-    )
-    cards = charts.review_cards(progress, analysis.proposals([one]), reviewer="ada")
-    assert cards.finding.startswith("4 of 9 items are decided by ada; a majority of systems ")
-    assert [card.value for card in cards.cards] == [4, 2, 0, 2, 1]
-
-
-def test_agreement_takes_two_reviewers():
-    alone = tables.table("decisions", [WRONG | {"decision": "accept"}])
-    assert charts.agreement_figures(alone)[0].label == "Note"
-    ben = WRONG | {"reviewer": "ben"}
-    same = pl.concat([alone, tables.table("decisions", [ben | {"decision": "accept"}])])
-    assert "the same throughout" in texts(charts.agreement_figures(same, resamples=0))[-1]
-    differ = pl.concat([alone, tables.table("decisions", [ben | {"decision": "reject"}])])
-    shown = charts.agreement_figures(differ, resamples=0)
-    assert "n = 1" in str(shown[2])
-    assert shown[3].frame["ben"].to_list() == ["reject"]
 
 
 def test_each_evaluation_with_verdicts_is_shown_under_its_name(one, tmp_path):

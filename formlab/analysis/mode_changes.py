@@ -55,9 +55,9 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     -------
     polars.DataFrame
         One row per gold entity that earns another share of itself: what either mode set beside
-        it, the share in [0, 1], the reason and the effect; per prediction that one mode does not count
-        (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too),
-        which ``official`` averages as 0.
+        it, the share in [0, 1], the reason and the effect; per prediction that one mode does not
+        count (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null
+        too), which ``official`` averages as 0.
     """
     schema = Schema.of(corpus)
     here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())

@@ -9,7 +9,7 @@ from formlab import metrics
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption
-from formlab.charts.surface import NOTHING, words
+from formlab.charts.surfaces import NOTHING, words
 
 
 def curve_lines(table: pl.DataFrame) -> alt.LayerChart | Caption:

@@ -74,7 +74,9 @@ def modes_table(compared: pl.DataFrame) -> Table:
             "The evaluation does not keep the order or place of all answers: where 'own score met' "
             "says no, its own score came out differently here."
         )
-    titles = {"train_size": "training documents", }
+    titles = {
+        "train_size": "training documents",
+    }
     return Table(shown.drop("split", "settings"), titles=titles, note=note)
 
 

@@ -1,0 +1,221 @@
+"""Points with intervals, in rows of names or against a second number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from formlab.charts import theme
+from formlab.charts._parts import NOTHING, OWN, Plot, datum, field, limits, note
+from formlab.charts.show import Caption
+
+
+def dots(
+    frame: pl.DataFrame,
+    y: str = "label",
+    x: str = "value",
+    *,
+    low: str = "ci_low",
+    high: str = "ci_high",
+    colour: str | None = None,
+    colours: Mapping[str, str] | None = None,
+    kind: str | None = None,
+    filled: str = OWN,
+    tick: str | None = None,
+    size: str | None = None,
+    n: str | None = "n_cases",
+    order: Sequence[str] = (),
+    facet: str | None = None,
+    across: bool = False,
+    join: bool = False,
+    above: bool = False,
+    metric: str | None = None,
+    percent: bool = False,
+    domain: Sequence[float] | None = None,
+    zero: bool = False,
+    tips: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
+    say: str = "",
+    empty: str = NOTHING,
+    width: int | None = None,
+) -> alt.TopLevelMixin | Caption:
+    """A point for each row of a frame, with its interval where it has one.
+
+    Parameters
+    ----------
+    frame
+        One row a point. Rows without a value are left out.
+    y, x
+        The column that names the row, or a column of numbers for a scatter; the column of values.
+    low, high
+        The ends of the interval; drawn if the frame has them.
+    colour, colours
+        A column whose values have a colour and a shape each; the colours, if not the theme's.
+        Several points of one row stand below each other.
+    kind, filled
+        A column of which one value, `filled`, is a filled marker, and any other an open one:
+        published figures beside what was measured here.
+    tick
+        A column of values to compare with, drawn as a tick in each row.
+    size
+        A column that the points' size shows.
+    n
+        A column of counts that stand at the end of the row; left out where rows have several.
+    order
+        The names of the rows from top to bottom; the frame's own order if left out.
+    facet, across
+        A panel for each value of this column, below each other, or beside each other.
+    join
+        Whether a line joins the points of a row, which then share it.
+    above
+        Whether names stand above their points: long ones leave a phone no room beside them.
+    metric
+        Names the axis and gives it its ends.
+    percent
+        Whether values are shown as percentages.
+    domain
+        The ends of the axis; zero and the metric's own if left out.
+    zero
+        Whether a line marks zero, as for differences.
+    tips
+        Columns that the tooltip shows beside those drawn.
+    titles
+        What columns are called on axes, in legends and tooltips.
+    say
+        The beginning of the alt text.
+    empty
+        What to say where there is nothing to draw.
+    width
+        In pixels.
+
+    Returns
+    -------
+    altair chart
+        Or a note, where no row has a value.
+
+    Examples
+    --------
+    >>> scores = pl.DataFrame({"label": ["a", "b"], "value": [0.5, float("nan")]})
+    >>> dots(scores, metric="cer", say="CER by kind").description
+    'CER by kind: a 0.500'
+    """
+    scatter = y in frame.columns and frame[y].dtype.is_numeric()
+    needed = [x, y] if scatter else [x]
+    plot = Plot.of(
+        frame, needed, [y, colour, kind, tick, size, facet, *tips], titles=titles,
+        percent=percent, metric=metric,
+    )  # fmt: skip
+    if plot is None:
+        return note(empty)
+    ends = list(domain or limits(plot.frame, [x, low, high, *filter(None, [tick])], metric))
+    form = {"format": "%"} if percent else {}
+    across_axis = alt.Axis(tickCount=6, labelFlush=False, **form)
+    channel: dict[str, Any] = {
+        "x": alt.X(field=field(x), type="quantitative", title=plot.title(x), axis=across_axis)
+        .scale(domain=ends, nice=False)
+    }  # fmt: skip
+    channel["y"] = _rows(plot, y, order, above=above, scatter=scatter)
+    dodge = {}
+    if colour and not scatter and not join and _shared(plot.frame, [y, facet], colour):
+        names = sorted(plot.values(colour)) if colour == "system" else plot.values(colour)
+        dodge = {"yOffset": alt.YOffset(field=field(colour), type="nominal", sort=names)}
+    base = plot.base.encode(channel["y"], **dodge)
+    layers = []
+    if zero:
+        rule = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
+        layers.append(rule.encode(x=alt.datum(0)))
+    if join:
+        line = base.transform_aggregate(
+            left=f"min({field(x)})", right=f"max({field(x)})",
+            groupby=[field(name) for name in filter(None, [y, facet])],
+        ).mark_rule(strokeWidth=1.5, color=theme.NEUTRAL)  # fmt: skip
+        layers.append(line.encode(alt.X("left:Q", title=plot.title(x)), alt.X2("right:Q")))
+    marks = _marks(plot, colour, colours, kind, filled)
+    hue = {"color": marks["stroke"]} if "stroke" in marks else {}
+    tip = plot.tooltip(y, colour, kind, x, low, high, tick, size, *tips)
+    if plot.has(low) and plot.has(high) and not scatter:
+        span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
+        span = span.mark_rule(strokeWidth=2, **({} if hue else {"color": theme.GOLD}))
+        start = alt.X(field=field(low), type="quantitative", title=plot.title(x))
+        layers.append(span.encode(start, alt.X2(field=field(high)), tooltip=tip, **hue))
+    plain = {} if marks else {"color": theme.GOLD}
+    if size:
+        marks["size"] = alt.Size(field=field(size), type="quantitative", title=plot.title(size))
+        marks["size"] = marks["size"].scale(range=[30, 220], domainMin=0)
+    points = base.mark_point(opacity=0.8 if scatter else 1, strokeWidth=2, **plain)
+    layers.append(points.encode(channel["x"], tooltip=tip, **marks))
+    if tick:
+        mark = base.mark_tick(thickness=3, size=16, color="#555B66")
+        at = alt.X(field=field(tick), type="quantitative", title=plot.title(x))
+        layers.append(mark.encode(at, tooltip=tip))
+    if n and plot.has(n) and not dodge and not scatter and not join:
+        layers.append(plot.counts(plot.base, channel["y"], n, y, facet))
+    if above:
+        name = plot.base.mark_text(
+            align="left", baseline="bottom", dy=-7, fontSize=12, limit=theme.PHONE,
+            color=theme.SOFT,
+        )  # fmt: skip
+        name = name.encode(
+            channel["y"], x=alt.value(0), text=alt.Text(field=field(y), type="nominal")
+        )
+        layers.append(name)
+    many = len(plot.values(colour)) if dodge else 1
+    height = 240 if scatter else alt.Step(36 if above else 26 if many == 1 else 15)
+    wide = width or (theme.PHONE if above else theme.WIDTH - 180)
+    if across and not width:
+        wide = max(150, wide // max(1, len(plot.values(facet))))
+    chart = alt.layer(*layers).properties(width=wide, height=height)
+    said = say or f"{plot.title(x)} by {plot.title(y)}"
+    text = plot.alt_text(said, [facet, y, colour, kind], x)
+    return plot.facet(chart, facet, text, across=across, spacing=64 if n and across else 20)
+
+
+def _rows(plot: Plot, y: str, order: Sequence[str], *, above: bool, scatter: bool) -> alt.Y:
+    """The channel of the rows: names in order, or an axis of numbers."""
+    if scatter:
+        return alt.Y(field=field(y), type="quantitative", title=plot.title(y)).scale(zero=True)
+    axis = None if above else alt.Axis(labelLimit=theme.PHONE)
+    return alt.Y(
+        field=field(y), type="nominal", title=None, axis=axis, sort=list(order) or plot.values(y)
+    )
+
+
+def _shared(frame: pl.DataFrame, rows: Sequence[str | None], colour: str) -> bool:
+    """Whether a row has points of several colours."""
+    keys = [name for name in dict.fromkeys(rows) if name]
+    return bool((frame.group_by(keys).agg(pl.col(colour).n_unique())[colour] > 1).any())
+
+
+def _marks(
+    plot: Plot, colour: str | None, colours: Mapping[str, str] | None, kind: str | None, filled: str
+) -> dict[str, Any]:
+    """The channels of colour and shape, and which markers are filled."""
+    marks: dict[str, Any] = {}
+    if colour:
+        marks["stroke"] = plot.colour(alt.Stroke, colour, colours)
+        marks["fill"] = plot.colour(alt.Fill, colour, colours)
+        marks["shape"] = plot.colour(alt.Shape, colour, colours)
+    if kind:
+        names = sorted(plot.values(kind), key=lambda name: name != filled)
+        own = [name == filled for name in names]
+        key = alt.Legend(
+            title=plot.titles.get(kind), orient="top", symbolStrokeWidth=2, labelLimit=theme.PHONE
+        )
+        over = {"field": field(kind), "type": "nominal", "sort": names}
+        over["legend"] = key if len(names) > 1 else None
+        if colour:
+            # The legend of colours says nothing of what is filled: that one has its own.
+            scale = alt.Scale(domain=names, range=[float(one) for one in own])
+            if over["legend"]:
+                over["legend"].symbolFillColor = over["legend"].symbolStrokeColor = theme.SOFT
+            marks["fillOpacity"] = alt.FillOpacity(**over, scale=scale)
+            marks["fill"] = plot.colour(alt.Fill, colour, colours, legend=False)
+        else:
+            edges = [theme.GOLD if one else theme.PREDICTED for one in own]
+            fills = [theme.GOLD if one else "transparent" for one in own]
+            marks["stroke"] = alt.Stroke(**over, scale=alt.Scale(domain=names, range=edges))
+            marks["fill"] = alt.Fill(**over, scale=alt.Scale(domain=names, range=fills))
+    return marks

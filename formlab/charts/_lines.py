@@ -1,0 +1,216 @@
+"""Lines along a column, and slopes between two ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from formlab.charts import theme
+from formlab.charts._parts import NOTHING, OWN, Plot, datum, field, limits, note
+from formlab.charts.show import Caption
+
+
+def lines(
+    frame: pl.DataFrame,
+    x: str,
+    y: str = "value",
+    *,
+    low: str = "ci_low",
+    high: str = "ci_high",
+    colour: str | None = None,
+    colours: Mapping[str, str] | None = None,
+    smooth: str | None = None,
+    band: bool = False,
+    kind: str | None = None,
+    filled: str = OWN,
+    size: str | None = None,
+    n: str | None = None,
+    order: Sequence[str] = (),
+    log: bool = False,
+    row: str | None = None,
+    column: str | None = None,
+    metric: str | None = None,
+    percent: bool = False,
+    domain: Sequence[float] | None = None,
+    tips: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
+    say: str = "",
+    empty: str = NOTHING,
+    width: int | None = None,
+    height: int | None = None,
+) -> alt.TopLevelMixin | Caption:
+    """Points along a column, joined by a line for each colour; parameters as of `dots`.
+
+    Parameters
+    ----------
+    frame
+        One row a point.
+    x
+        Names in the frame's order, or numbers (with `log` on a logarithmic axis).
+    smooth
+        A column that the line follows instead of the points.
+    band
+        Whether intervals are a band instead of bars.
+    kind, filled
+        A column of which all values but `filled` have open points and dashed lines.
+    n
+        A column of counts that stand above the points.
+    row, column
+        A panel for each value of these columns.
+
+    Examples
+    --------
+    >>> rungs = pl.DataFrame({"rung": ["exact", "typed"], "value": [0.25, 0.5]})
+    >>> lines(rungs, "rung", say="Ladder").description
+    'Ladder: exact 0.250; typed 0.500'
+    """
+    plot = Plot.of(
+        frame, [y], [x, colour, smooth, kind, size, row, column, *tips], titles=titles,
+        percent=percent, metric=metric,
+    )  # fmt: skip
+    if plot is None:
+        return note(empty)
+    ends = list(domain or limits(plot.frame, [y, low, high], metric))
+    title = plot.title(y)
+    form = {"format": "%"} if percent else {}
+    up = alt.Y(field=field(y), type="quantitative", title=title, axis=alt.Axis(tickCount=5, **form))
+    base = plot.base.encode(_along(plot, x, order, log=log))
+    hue = {"color": plot.colour(alt.Color, colour, colours)} if colour else {}
+    shape = {"shape": plot.colour(alt.Shape, colour, colours)} if colour else {}
+    offset: dict[str, Any] = {}
+    if smooth and colour and not plot.frame[x].dtype.is_numeric():
+        # Intervals of several lines stand beside each other.
+        offset = {"xOffset": alt.XOffset(field=field(colour), type="nominal")}
+    tip = plot.tooltip(colour, kind, x, y, low, high, smooth, size, row, column, *tips)
+    layers = []
+    if plot.has(low) and plot.has(high):
+        span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
+        span = span.mark_area(opacity=0.18) if band else span.mark_rule(strokeWidth=2, opacity=0.6)
+        start = alt.Y(field=field(low), type="quantitative", title=title)
+        layers.append(span.encode(start, alt.Y2(field=field(high)), **hue, **offset))
+    at = alt.Y(field=field(smooth or y), type="quantitative", title=title)
+    if size:
+        shape["size"] = alt.Size(field=field(size), type="quantitative", legend=None)
+        shape["size"] = shape["size"].scale(range=[25, 140], domainMin=0)
+    plain = {} if hue else {"color": theme.GOLD}
+    up = up.scale(domain=ends, nice=False)
+    for own in (True, False) if kind else (True,):
+        part = base
+        if kind:
+            part = base.transform_filter(f"{datum(kind)} {'=' if own else '!'}== '{filled}'")
+        line = part.mark_line(strokeDash=[1, 0] if own else [4, 3], **plain)
+        point = part.mark_point(opacity=1, filled=own, **plain)
+        layers.append(line.encode(at, **hue))
+        layers.append(point.encode(up, tooltip=tip, **hue, **shape, **offset))
+    if n and plot.has(n):
+        above = base.transform_aggregate(n=f"max({field(n)})", groupby=[field(x)])
+        above = above.mark_text(fontSize=10, baseline="top", color=theme.NEUTRAL)
+        layers.append(above.encode(y=alt.value(-14), text=alt.Text("n:Q", format=",")))
+    text = plot.alt_text(say or f"{title} by {plot.title(x)}", [row, column, colour, kind, x], y)
+    chart = alt.layer(*layers)
+    if row is None and column is None:
+        return chart.properties(
+            width=width or theme.WIDTH - 160, height=height or 240, description=text
+        )
+    across = max(1, len(plot.values(column)))
+    chart = chart.properties(width=width or (theme.WIDTH + 60) // across - 16, height=height or 130)
+    head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
+    panels: dict[str, Any] = {}
+    for side, name, channel in (("row", row, alt.Row), ("column", column, alt.Column)):
+        if name:
+            panels[side] = channel(
+                field=field(name), type="nominal", sort=plot.values(name), title=None, header=head
+            )
+    return chart.facet(spacing=16, **panels).properties(description=text)
+
+
+def _along(plot: Plot, x: str, order: Sequence[str], *, log: bool) -> alt.X:
+    """The axis that lines go along: names in order, or numbers at the places that have points."""
+    title = plot.title(x)
+    if not plot.frame[x].dtype.is_numeric():
+        return alt.X(
+            field=field(x), type="nominal", title=title, sort=list(order) or plot.values(x)
+        )
+    places = plot.frame[x].drop_nulls().unique().sort().to_list()
+    axis = alt.Axis(values=places, labelFlush=False, labelOverlap=not log, labelFontSize=11)
+    channel = alt.X(field=field(x), type="quantitative", title=title, axis=axis)
+    if log:
+        return channel.scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
+    return channel.scale(zero=False, padding=12)
+
+
+def slope(
+    frame: pl.DataFrame,
+    left: str,
+    right: str,
+    name: str = "system",
+    *,
+    colour: str | None = None,
+    colours: Mapping[str, str] | None = None,
+    tips: Sequence[str] = (),
+    titles: Mapping[str, str] | None = None,
+    say: str = "",
+    empty: str = NOTHING,
+) -> alt.TopLevelMixin | Caption:
+    """A line from each row's rank by one column to its rank by another, the first rank on top.
+
+    Parameters
+    ----------
+    frame
+        One row a system.
+    left, right
+        The columns of ranks.
+    name
+        The column of names; those of one rank share a line of text.
+
+    Examples
+    --------
+    >>> ranks = pl.DataFrame({"system": ["a", "b"], "text": [1, 2], "facts": [2, 1]})
+    >>> slope(ranks, "text", "facts", say="Ranks").description
+    'Ranks: a 1, 2; b 2, 1'
+    """
+    plot = Plot.of(
+        frame, [left, right], [name, colour, *tips], titles=titles, percent=False, metric=None
+    )
+    if plot is None:
+        return note(empty)
+    sides = {left: plot.title(left), right: plot.title(right)}
+    keep = list(dict.fromkeys([name, *filter(None, [colour]), *tips]))
+    long = plot.frame.unpivot([left, right], index=keep, variable_name="by", value_name="rank")
+    first = pl.col(name).cum_count().over("by", "rank") == 1
+    # Names of one rank would cover each other.
+    names = pl.when(first).then(pl.col(name).str.join(", ").over("by", "rank"))
+    rank = pl.col("rank").cast(pl.String)
+    both = pl.when(pl.col("by") == left).then(pl.format("{}   {}", names, rank)).otherwise(
+        pl.format("{}   {}", rank, names)
+    )  # fmt: skip
+    long = long.with_columns(both.alias("names"), pl.col("by").replace(sides))
+    drawn = Plot(long, plot.titles)
+    across = alt.Axis(orient="top", domain=False, ticks=False, labelFontSize=13, title=None)
+    last = float(plot.frame.select(pl.max_horizontal(left, right).max()).item())
+    scale = alt.Scale(reverse=True, nice=False, zero=False, domain=[0.6, last + 0.4])
+    base = drawn.base.encode(
+        alt.X("by:N", axis=across, sort=list(sides.values())).scale(padding=0.9),
+        alt.Y("rank:Q", axis=None, scale=scale),
+        **({"color": drawn.colour(alt.Color, colour, colours)} if colour else {}),
+    )
+    tip = drawn.tooltip(name, "by", "rank", colour, *tips)
+    layers = [
+        base.mark_line().encode(detail=alt.Detail(field=field(name), type="nominal")),
+        base.mark_point(opacity=1).encode(tooltip=tip),
+    ]
+    for title, side, gap in ((sides[left], "right", -12), (sides[right], "left", 12)):
+        part = base.transform_filter(alt.FieldEqualPredicate(field="by", equal=title))
+        mark = part.transform_filter("isValid(datum.names)").mark_text(
+            align=side, dx=gap, fontSize=12
+        )
+        layers.append(mark.encode(text="names:N"))
+    rows = plot.frame.select(name, left, right).rows()
+    text = "; ".join(f"{who} {a:g}, {b:g}" for who, a, b in rows)
+    return alt.layer(*layers).properties(
+        width=480, height=26 * max(int(last), 2) + 20,
+        description=f"{say or f'{sides[left]} and {sides[right]}'}: {text}",
+    )  # fmt: skip

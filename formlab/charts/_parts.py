@@ -1,0 +1,231 @@
+"""What the generic charts share: columns as channels, tooltips, axis ends, counts, alt text."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from formlab import metrics
+from formlab.charts import theme
+from formlab.charts._output import clean, known, number
+from formlab.charts.show import Caption
+from formlab.errors import UnknownName
+
+# What was measured here is a filled marker, a published figure an open one.
+OWN, PUBLISHED = "measured here", "published"
+# Where the forms measured here are not those of the paper, the legend says so.
+ELSEWHERE = "published, on other forms"
+NOTHING = "Nothing to show: nothing was scored for it."
+TITLES = {
+    "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
+    "doc_id": "document", "system_a": "first system", "system_b": "second system",
+}  # fmt: skip
+# A label or an alt text no longer than one reads; what a file holds may be longer.
+_LABEL, _ROWS = 200, 80
+
+
+def words(column: str, titles: Mapping[str, str] | None = None) -> str:
+    """What readers call a column: its title, or its name with underscores as spaces."""
+    return (titles or {}).get(column) or TITLES.get(column) or column.replace("_", " ")
+
+
+def field(name: str) -> str:
+    """A column's name as Vega takes it: a dot or a bracket in it is no path."""
+    return re.sub(r"([.\[\]\\'\"])", r"\\\1", name)
+
+
+def datum(name: str) -> str:
+    """The value of a column in a Vega expression."""
+    return f"datum[{json.dumps(name)}]"
+
+
+def note(text: str) -> Caption:
+    """One line in the place of a chart or table that has nothing to show."""
+    return Caption(text, label="Note")
+
+
+def is_share(metric: str) -> bool:
+    """Whether a metric is a share, which is shown in percent."""
+    entry = metrics.get(metrics.plain(metric))
+    return (entry.low, entry.high) == (0.0, 1.0)
+
+
+def limits(
+    frame: pl.DataFrame, columns: Sequence[str], metric: str | None, *, zero: bool = True
+) -> list[float]:
+    """The ends of an axis: zero and the metric's own, unless all values are far below that.
+
+    Examples
+    --------
+    >>> limits(pl.DataFrame({"value": [0.1, 0.9]}), ["value"], "exact_accuracy")
+    [0.0, 1.0]
+    >>> limits(pl.DataFrame({"value": [-2.0, 4.0]}), ["value"], None)
+    [-2.3, 4.3]
+    """
+    seen = [
+        value
+        for name in columns
+        if name in frame.columns
+        for value in frame[name].cast(pl.Float64).drop_nulls().drop_nans()
+        if abs(value) != float("inf")
+    ]
+    low, high = (min([0.0, *seen]), max([0.0, *seen])) if zero else (min(seen), max(seen))
+    own = metrics.get(metrics.plain(metric)).high if metric else None
+    room = 0.05 * (high - low) or 0.01
+    if own is not None and high > own / 2:
+        high = max(own, high)
+    elif high > 0 or not zero:
+        high += room
+    return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
+
+
+def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
+    """The colours of the values of a column: the theme's for what it knows, else by place."""
+    known_ones = {
+        "stage": theme.STAGE_COLOURS, "status": theme.STATUS_COLOURS,
+        "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
+    }.get(column)  # fmt: skip
+    if known_ones and all(value in known_ones for value in values):
+        return {name: colour for name, colour in known_ones.items() if name in values}
+    return theme.system_colours(sorted(values) if column == "system" else values)
+
+
+def _short(name: str, kind: pl.DataType) -> pl.Expr:
+    """A column fit for a chart: categories as text, and no text longer than a label."""
+    if kind not in (pl.String, pl.Categorical, pl.Enum):
+        return pl.col(name)
+    text = pl.col(name).cast(pl.String)
+    return pl.when(text.str.len_chars() > _LABEL).then(text.str.head(_LABEL) + "…").otherwise(text)
+
+
+@dataclasses.dataclass
+class Plot:
+    """One frame on its way to a chart: channels by column names, all titles and tooltips alike."""
+
+    frame: pl.DataFrame
+    titles: Mapping[str, str]
+    percent: bool = False
+    metric: str | None = None
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], *,
+        titles: Mapping[str, str] | None, percent: bool, metric: str | None,
+    ) -> Plot | None:  # fmt: skip
+        """The rows whose `needed` numbers are known; None where there are none."""
+        for name in (*needed, *filter(None, used)):
+            if name not in frame.columns:
+                raise UnknownName.of("column", name, frame.columns)
+        shown = known(frame).filter(
+            pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
+        )
+        numeric = [name for name in needed if shown[name].dtype.is_float()]
+        if numeric:
+            shown = shown.filter(pl.all_horizontal(pl.col(name).is_finite() for name in numeric))
+        if not shown.height:
+            return None
+        shown = shown.select(
+            _short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
+        )
+        return cls(shown, titles or {}, percent, metric)
+
+    @property
+    def format(self) -> str:
+        """How a value stands in a tooltip."""
+        return ".1%" if self.percent else ".3f"
+
+    @property
+    def base(self) -> alt.Chart:
+        """The chart that all layers begin from."""
+        return alt.Chart(self.frame)
+
+    def values(self, column: str | None) -> list[str]:
+        """The values of a column, in the frame's order."""
+        if column is None:
+            return []
+        return self.frame[column].drop_nulls().cast(pl.String).unique(maintain_order=True).to_list()
+
+    def title(self, column: str) -> str:
+        """The title of a column; that of the metric for its values."""
+        if column not in self.titles and self.metric and column in ("value", "smooth"):
+            return metrics.title(self.metric)
+        return words(column, self.titles)
+
+    def has(self, column: str | None) -> bool:
+        """Whether the frame has any value of a column."""
+        return column in self.frame.columns and self.frame[column].count() > 0
+
+    def tooltip(self, *columns: str | None) -> list[alt.Tooltip]:
+        """A line for each column, and for the counts of documents and fields where they are."""
+        wanted = dict.fromkeys([*filter(None, columns), "n_docs", "n_cases"])
+        return [self._line(name) for name in wanted if self.has(name)]
+
+    def _line(self, name: str) -> alt.Tooltip:
+        dtype = self.frame[name].dtype
+        kind = "quantitative" if dtype.is_numeric() else "nominal"
+        signed = dtype.is_float() and name.startswith(("difference", "least"))
+        form = "," if dtype.is_integer() else ".3g" if name.startswith("p_") or name == "p" else (
+            "+.3f" if signed else self.format
+        )  # fmt: skip
+        form = {"format": form} if kind == "quantitative" else {}
+        return alt.Tooltip(field=field(name), type=kind, title=self.title(name), **form)
+
+    def colour(
+        self, channel: Any, column: str, colours: Mapping[str, str] | None, *, legend: Any = True
+    ) -> Any:
+        """A colour or shape channel over a column, with the theme's scale and its legend on top."""
+        names = self.values(column)
+        palette = dict(colours) if colours else colours_of(column, names)
+        palette = {name: palette[name] for name in palette if name in names}
+        if channel is alt.Shape:
+            palette = theme.system_shapes(palette)
+        key = alt.Legend(
+            title=self.titles.get(column), orient="top", columns=2, labelLimit=theme.PHONE,
+            symbolOpacity=1,
+        )  # fmt: skip
+        return channel(
+            field=field(column), type="nominal", sort=list(palette),
+            scale=theme.scale(palette), legend=key if legend and len(palette) > 1 else None,
+        )  # fmt: skip
+
+    def counts(self, base: alt.Chart, y: Any, column: str, *groups: str | None, **more: Any) -> Any:
+        """The text n = … behind the right end of each row."""
+        by = [field(name) for name in filter(None, groups)]
+        text = base.transform_aggregate(n=f"max({field(column)})", groupby=by)
+        text = text.transform_filter("isValid(datum.n)")
+        text = text.transform_calculate(n_text="'n = ' + format(datum.n, ',')")
+        text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.NEUTRAL)
+        return text.encode(x=alt.value("width"), y=y, text="n_text:N", **more)
+
+    def alt_text(self, say: str, columns: Sequence[str | None], value: str) -> str:
+        """What the chart shows for readers who cannot see it: each row's names and value."""
+        names = [name for name in dict.fromkeys(columns) if name and name != value]
+        digits = 0 if self.frame[value].dtype.is_integer() else 3
+        rows = []
+        for row in self.frame.head(_ROWS).iter_rows(named=True):
+            said = ", ".join(clean(row[name], limit=80) for name in names if row[name] is not None)
+            rows.append(f"{said} {number(row[value], digits)}")
+        more = self.frame.height - len(rows)
+        return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
+
+    def facet(
+        self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20
+    ) -> Any:
+        """The chart once for each value of `facet`, below or beside each other."""
+        if facet is None:
+            return chart.properties(description=text)
+        head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
+        panels = alt.Facet(
+            field=field(facet), type="nominal", title=None, header=head, sort=self.values(facet)
+        )
+        columns = len(self.values(facet)) if across else 1
+        chart = chart.facet(panels, columns=columns, spacing=spacing)
+        return chart.resolve_scale(**({} if across else {"y": "independent"})).properties(
+            description=text
+        )

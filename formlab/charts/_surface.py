@@ -1,0 +1,193 @@
+"""A value over two columns as a 3D surface, with its flat twin beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import plotly.graph_objects as go
+import polars as pl
+
+from formlab.charts import theme
+from formlab.charts._heatmap import heatmap
+from formlab.charts._output import number
+from formlab.charts._parts import NOTHING, Plot, limits, note
+from formlab.charts.show import Caption
+
+# Each cell is a block of this width, of 1 from middle to middle.
+_BLOCK = 0.9
+
+
+def surface(
+    frame: pl.DataFrame,
+    x: str,
+    y: str,
+    value: str = "value",
+    *,
+    low: str = "ci_low",
+    high: str = "ci_high",
+    n: str = "n_cases",
+    metric: str | None = None,
+    percent: bool = False,
+    titles: Mapping[str, str] | None = None,
+    say: str = "",
+    empty: str = NOTHING,
+) -> list[go.Figure | alt.TopLevelMixin | Caption]:
+    """A block for each cell as high as its value, with its interval, and the flat twin for print.
+
+    The surface is level over a cell and has no slopes: nothing was measured between cells, and
+    cells without a value are gaps. Browsers without WebGL draw it flat.
+
+    Parameters
+    ----------
+    frame
+        One row a cell, in order of both columns.
+    x, y, value
+        The columns of the cell's place, and of its value.
+    low, high, n
+        The ends of the interval, and the count; drawn if the frame has them.
+
+    Returns
+    -------
+    list
+        The surface and its twin; or a note, where no cell has a value. Others as of `dots`.
+
+    Examples
+    --------
+    >>> cells = pl.DataFrame({"size": ["1", "2"], "kinds": ["a", "a"], "value": [0.5, 0.25]})
+    >>> three_d, flat = surface(cells, "size", "kinds", say="CER")
+    >>> flat.description
+    'CER: 1, a 0.500; 2, a 0.250'
+    """
+    sides = {name: frame[name].unique(maintain_order=True).cast(pl.String).to_list()
+             for name in (x, y)}  # fmt: skip
+    named = frame.with_columns(pl.col(x, y).cast(pl.String))
+    plot = Plot.of(named, [value], [x, y], titles=titles, percent=percent, metric=metric)
+    if plot is None:
+        return [note(empty)]
+    ends = limits(plot.frame, [value, low, high], metric)
+    flat = heatmap(
+        named, x, y, value, n=n if plot.has(n) else None, xs=sides[x], ys=sides[y][::-1],
+        metric=metric, percent=percent, domain=ends, titles=titles, say=say,
+    )  # fmt: skip
+    cells = {
+        (row[x], row[y]): {
+            "value": row[value], "low": row.get(low), "high": row.get(high),
+            "text": _hover(plot, row, (x, y), value, low, high, n),
+        }
+        for row in plot.frame.iter_rows(named=True)
+    }  # fmt: skip
+    figure = _figure(plot, cells, (x, y), sides, value, ends)
+    figure.layout.meta["alt"] = plot.alt_text(say or plot.title(value), [x, y], value)
+    return [figure, flat]
+
+
+def _figure(
+    plot: Plot, cells: dict[tuple[str, str], dict[str, Any]], columns: tuple[str, str],
+    sides: dict[str, list[str]], value: str, ends: list[float],
+) -> go.Figure:  # fmt: skip
+    xs, ys = (sides[name] for name in columns)
+    form = ".0%" if plot.percent else ".3~g"
+    colours = {
+        "colorscale": theme.PLOTLY_SCORES,
+        "colorbar": {
+            "title": {"text": ""}, "tickformat": form, "orientation": "h", "thickness": 12,
+            "len": 0.6, "y": 1.0, "yanchor": "top", "nticks": 6,
+        },
+    }  # fmt: skip
+    sheet = go.Surface(
+        **_blocks(cells, xs, ys), **colours, cmin=ends[0], cmax=ends[1], name="",
+        hovertemplate="%{customdata}<extra></extra>",
+        contours={axis: {"highlight": False} for axis in "xyz"},
+        lighting={"ambient": 0.85, "diffuse": 0.35, "specular": 0.05, "roughness": 0.9},
+    )  # fmt: skip
+    scene: dict[str, Any] = {
+        f"{side}axis": {
+            "title": {"text": f"<br>{plot.title(name)}"}, "range": [-0.6, len(marks) - 0.4],
+            "tickvals": list(range(len(marks))), "ticktext": marks,
+        }
+        for side, name, marks in zip("xy", columns, (xs, ys), strict=True)
+    }  # fmt: skip
+    scene["zaxis"] = {
+        "title": {"text": plot.title(value)}, "range": ends, "tickformat": form, "nticks": 6,
+    }  # fmt: skip
+    scene |= {
+        "camera": theme.CAMERA | {"center": {"x": 0, "y": 0, "z": -0.15}},
+        "aspectmode": "manual", "aspectratio": {"x": 1.4, "y": 1.15, "z": 0.8},
+        "dragmode": "turntable",
+    }  # fmt: skip
+    rows = [[cells.get((x, y)) for x in xs] for y in ys]
+    heat = {
+        "type": "heatmap", "x": xs, "y": ys, "zmin": ends[0], "zmax": ends[1], **colours,
+        "hovertemplate": "%{text}<extra></extra>",
+        "z": [[cell["value"] if cell else None for cell in line] for line in rows],
+        "text": [[cell["text"] if cell else "" for cell in line] for line in rows],
+    }  # fmt: skip
+    axes = {
+        f"{side}axis": {"title": {"text": plot.title(name)}, "type": "category"}
+        for side, name in zip("xy", columns, strict=True)
+    }
+    figure = go.Figure([sheet, _points(cells, xs, ys)])
+    return figure.update_layout(
+        scene=scene, height=theme.SURFACE_HEIGHT, showlegend=False,
+        meta={"alt": "", "fallback": {"data": [heat], "layout": axes}},
+    )  # fmt: skip
+
+
+def _blocks(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> dict[str, Any]:
+    """The grid of a sheet that stands on the floor around each cell and is level above it."""
+    heights: list[list[float | None]] = []
+    colours: list[list[float | None]] = []
+    texts: list[list[str]] = []
+    for y in ys:
+        floor, top, colour, said = [], [], [], []
+        for cell in (cells.get((x, y)) for x in xs):
+            value, ground = (cell["value"], 0.0) if cell else (None, None)
+            # The last line of each cell is empty: else its neighbour's wall would lean on it.
+            floor += [ground] * 4 + [None]
+            top += [ground, value, value, ground, None]
+            colour += [value] * 4 + [None]
+            said += [cell["text"] if cell else ""] * 4 + [""]
+        gap = [None] * len(floor)
+        heights += [floor, top, top, floor, gap]
+        colours += [colour] * 4 + [gap]
+        texts += [said] * 5
+    half = _BLOCK / 2
+    edges = {
+        side: [place + to for place in range(len(names)) for to in (-half, -half, half, half, 0.5)]
+        for side, names in zip("xy", (xs, ys), strict=True)
+    }
+    # Heights are looked up by y and then x, but custom data by x and then y.
+    hover = [list(column) for column in zip(*texts, strict=True)]
+    return {**edges, "z": heights, "surfacecolor": colours, "customdata": hover}
+
+
+def _points(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> go.Scatter3d:
+    """The value of each cell as a point with its interval, where there is one."""
+    known = [(cell["low"] is not None and cell["high"] is not None) for cell in cells.values()]
+    each = list(zip(cells.values(), known, strict=True))
+    return go.Scatter3d(
+        x=[xs.index(x) for x, _ in cells], y=[ys.index(y) for _, y in cells],
+        z=[cell["value"] for cell in cells.values()], mode="markers", name="",
+        marker={"size": 3, "color": theme.PREDICTED},
+        error_z={
+            "type": "data", "symmetric": False, "color": theme.PREDICTED, "thickness": 3,
+            "array": [max(cell["high"] - cell["value"], 0) if has else 0.0 for cell, has in each],
+            "arrayminus": [max(cell["value"] - cell["low"], 0) if has else 0 for cell, has in each],
+        },
+        text=[cell["text"] for cell in cells.values()], hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+
+
+def _hover(
+    plot: Plot, row: dict[str, Any], sides: tuple[str, str], value: str, low: str, high: str, n: str
+) -> str:
+    """What the pointer shows of a cell. Plotly reads markup in it, so there is none in names."""
+    lines = [f"{plot.title(name)}: {row[name]}" for name in sides]
+    lines.append(f"{plot.title(value)}: {number(row[value])}")
+    if row.get(low) is not None and row.get(high) is not None:
+        lines.append(f"95 % interval {number(row[low])} to {number(row[high])}")
+    counts = [(name, row.get(name)) for name in (n, "n_docs")]
+    lines += [f"{plot.title(name)}: {count:,}" for name, count in counts if count is not None]
+    return "<br>".join(line.replace("<", "‹") for line in lines)

@@ -1,0 +1,238 @@
+"""Captions, cards and tables from frames: counts, intervals and settings in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from formlab import metrics
+from formlab.charts._output import number
+from formlab.charts._parts import NOTHING, TITLES, note, words
+from formlab.charts._table import Table
+from formlab.charts.show import Caption, Card, Cards
+from formlab.errors import UnknownName
+
+# What a metric of whole documents is taken over, by its first unit.
+_WHOLES = {"page": "whole pages", "document": "all forms", "item": "all items", "fact": "all facts"}
+_HEADINGS = TITLES | {
+    "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "p_mcnemar": "p, McNemar",
+    "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
+    "n_ambiguous": "ambiguous dates", "least_difference": "least found",
+}  # fmt: skip
+# Columns of probabilities, which are written as one writes them.
+_P = ("p", "p_holm", "p_adjusted", "p_mcnemar")
+_LEAST_P = 0.0001
+
+
+def caption(
+    say: str,
+    rows: pl.DataFrame | None = None,
+    *,
+    name: str | None = None,
+    label: Literal["Figure", "Table"] = "Figure",
+    missing: str = "Nothing was scored for it.",
+    more: str = "",
+) -> Caption:
+    """What a figure or table shows, with the values it speaks of, their intervals, n and settings.
+
+    Parameters
+    ----------
+    say
+        What is to be seen, in words and without numbers; they follow by themselves.
+    rows
+        Rows of a summary that the caption gives in figures; None for a caption without any.
+    name
+        The column that says what each value is of; what it was taken over, if left out.
+    label
+        Whether it stands over a figure or a table.
+    missing
+        The sentence that stands there where `rows` has none.
+    more
+        Sentences that follow the figures.
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
+    ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80], "settings": ["s"]})
+    >>> print(caption("Errors.", rows, name="system"))
+    Figure. Errors. ocr: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents). [s]
+    """
+    if rows is None:
+        return Caption(sentences(say, more), label=label)
+    each = list(rows.iter_rows(named=True))
+    parts: dict[str, list[str]] = {}
+    for row in each:
+        title = "" if name else f"{metrics.title(row['metric'])} "
+        over = str(row[name]) if name else f"Over {_over(row)}"
+        parts.setdefault(over, []).append(f"{title}{_number(row['value'])} ({span(row)})")
+    numbers = "; ".join(f"{over}: {', '.join(values)}" for over, values in parts.items())
+    settings = dict.fromkeys(row["settings"] for row in each if row.get("settings"))
+    text = sentences(say, numbers or missing, more)
+    return Caption(text, label=label, settings="; ".join(settings) or None)
+
+
+def _over(row: Mapping[str, Any]) -> str:
+    """What the value of one row of a summary is taken over."""
+    part = row.get("slice") or "fields"
+    if part == "all":
+        units = metrics.get(metrics.plain(row["metric"])).units
+        return _WHOLES.get(units[0], "all documents")
+    return "all fields" if part == "fields" else part
+
+
+def cards(
+    frame: pl.DataFrame,
+    *,
+    label: str = "label",
+    value: str = "value",
+    notes: str | None = None,
+    finding: str = "",
+    digits: int = 3,
+) -> Cards:
+    """A number card for each row of a frame, under the one sentence that a report says first.
+
+    Parameters
+    ----------
+    frame
+        One row a card, such as rows of a summary.
+    label, value
+        The columns of what the number is, and of the number.
+    notes
+        The column of what stands below; interval and counts, if left out.
+    finding
+        What can be said: text, or a `Finding` that holds.
+
+    Examples
+    --------
+    >>> print(cards(pl.DataFrame({"label": ["CER"], "value": [0.5], "of": ["n = 8"]}), notes="of"))
+    CER: 0.500 (n = 8)
+    """
+    rows = frame.iter_rows(named=True)
+    made = [Card(row[label], row[value], row[notes] if notes else span(row), digits)
+            for row in rows]  # fmt: skip
+    return Cards(made, finding=finding)
+
+
+def table(
+    frame: pl.DataFrame,
+    *columns: str,
+    titles: Mapping[str, str] | None = None,
+    digits: int | Mapping[str, int] = 3,
+    best: Mapping[str, Literal["max", "min"]] | None = None,
+    links: Sequence[str] = (),
+    note_below: str | None = None,
+    rows: int = 500,
+    sparse: bool = False,
+    empty: str = NOTHING,
+) -> Table | Caption:
+    """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
+
+    Parameters
+    ----------
+    frame
+        Rows in order.
+    columns
+        Which columns, in which order; all of them, if left out.
+    titles, digits, best, links, rows
+        As for `Table`, beside the house's own headings.
+    note_below
+        A line under the table.
+    sparse
+        Whether a column in which nothing stands is left out.
+    empty
+        What to say where there are no rows.
+
+    Examples
+    --------
+    >>> print(table(pl.DataFrame({"kind": ["date"], "n_docs": [3], "p": [1e-9]})))
+    kind  documents  p
+    date          3  < 0.0001
+    """
+    for name in columns:
+        if name not in frame.columns:
+            raise UnknownName.of("column", name, frame.columns)
+    if not frame.height:
+        return note(empty)
+    shown = frame.select(columns or frame.columns)
+    if sparse:
+        shown = shown.select(name for name in shown.columns if shown[name].count())
+    shown = shown.with_columns(p_words(shown[name]) for name in _P if name in shown.columns)
+    headings = {name: words(name, _HEADINGS | dict(titles or {})) for name in shown.columns}
+    there = set(shown.columns)
+    return Table(
+        shown, titles=headings, note=note_below, rows=rows,
+        digits={k: v for k, v in digits.items() if k in there} if isinstance(digits, Mapping)
+        else digits,
+        best={k: v for k, v in (best or {}).items() if k in there},
+        links=tuple(name for name in links if name in there),
+    )  # fmt: skip
+
+
+def sentences(*claims: object) -> str:
+    """Claims as sentences; what is empty is left out.
+
+    Examples
+    --------
+    >>> sentences("One", None, "Two.")
+    'One. Two.'
+    """
+    texts = [str(claim).strip() for claim in claims if claim is not None and str(claim).strip()]
+    return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts)
+
+
+def span(row: Mapping[str, Any]) -> str:
+    """The interval and counts of one row of a summary, in words."""
+    count = counted(row)
+    counts = f"n = {count:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    if row["ci_low"] is None or math.isnan(row["ci_low"]):
+        return counts
+    return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
+
+
+def counted(row: Mapping[str, Any]) -> int:
+    """The cases that a ratio is taken over: those whose own value is defined.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
+    """
+    name = row.get("metric")
+    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
+
+
+def p_words(values: pl.Series) -> pl.Series:
+    """p as one writes it: four digits, or that it is less than any of them.
+
+    Examples
+    --------
+    >>> p_words(pl.Series("p", [0.25, 4e-8, float("nan")])).to_list()
+    ['0.2500', '< 0.0001', None]
+    """
+    texts = [
+        None if p is None or math.isnan(p) else f"< {_LEAST_P}" if p < _LEAST_P else number(p, 4)
+        for p in values
+    ]
+    return pl.Series(values.name, texts, dtype=pl.String)
+
+
+def signed(value: float) -> str:
+    """A number that always shows its sign.
+
+    Examples
+    --------
+    >>> signed(0.5), signed(-0.5), signed(0.0)
+    ('+0.500', '−0.500', '0.000')
+    """
+    return number(value) if value <= 0 or math.isnan(value) else f"+{number(value)}"
+
+
+def _number(value: float) -> str:
+    return "undefined" if math.isnan(value) else number(value)

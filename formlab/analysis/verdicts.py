@@ -14,6 +14,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import decisions as decided
+from formlab import metrics, tables
+from formlab.analysis.pooling import pooled
+from formlab.analysis.summarise import summarise
 from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
@@ -180,3 +183,82 @@ def with_verdicts(
         scores=again.scores.with_columns(pl.col("settings") + said),
         notes=again.notes | notes,
     )
+
+
+def corrected_scores(
+    evaluations: Sequence[Evaluation],
+    decisions: pl.DataFrame,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The scores as labelled, without the label errors, and without ambiguous labels too.
+
+    Parameters
+    ----------
+    evaluations
+        The splits of one system on one benchmark are pooled.
+    decisions
+        As for `corrected`.
+    resamples, seed
+        Of the intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`, `ci_high` and
+        `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases, `change`
+        against the value as labelled, and `unambiguous`.
+    dict of str to int
+        What the verdicts did, in counts.
+
+    Raises
+    ------
+    NotAvailable
+        If an evaluation does not hold what was scored.
+    """
+    groups: dict[tuple[str, ...], list[Evaluation]] = {}
+    for one in evaluations:
+        groups.setdefault((one.benchmark, one.system, one.mode), []).append(one)
+    frames, counts = [], Counter[str]()
+    for splits in groups.values():
+        corrected = [with_verdicts(one, decisions) for one in splits]
+        unambiguous = [with_verdicts(one, decisions, ambiguous=True) for one in splits]
+        for one in corrected:
+            done = {k.removeprefix(NOTE): n for k, n in one.notes.items() if k.startswith(NOTE)}
+            counts.update(done)
+        whole = pooled(splits)
+        values = [
+            _unsliced(pooled(some), resamples=resamples, seed=seed)
+            for some in (splits, corrected, unambiguous)
+        ]
+        of = f"{whole.system} on {whole.benchmark}:{whole.split}"
+        frames.append(_side_by_side(*values).select(pl.lit(of).alias("of"), pl.all()))
+    return pl.concat(frames), dict(counts)
+
+
+_SCORE = ["metric", "level"]
+
+
+def _unsliced(evaluation: Evaluation, *, resamples: int, seed: int) -> pl.DataFrame:
+    summary = summarise(evaluation, by=(), resamples=resamples, seed=seed)
+    rows = tables.only(summary, slice_by=None)
+    rows = rows.filter(not metrics.is_mean(name) for name in rows["metric"])
+    return rows.select(*_SCORE, "value", "ci_low", "ci_high", "n_cases")
+
+
+def _side_by_side(
+    before: pl.DataFrame, after: pl.DataFrame, unambiguous: pl.DataFrame
+) -> pl.DataFrame:
+    names = {
+        "value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high",
+        "n_cases": "n_corrected",
+    }  # fmt: skip
+    left = {"on": _SCORE, "how": "left", "maintain_order": "left"}
+    joined = before.join(after.rename(names), **left)
+    joined = joined.join(unambiguous.select(*_SCORE, unambiguous="value"), **left)
+    joined = joined.with_columns(change=pl.col("corrected") - pl.col("value"))
+    return joined.select(
+        *_SCORE, "value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high",
+        "change", "unambiguous", "n_cases", "n_corrected",
+    )  # fmt: skip

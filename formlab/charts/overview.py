@@ -15,7 +15,7 @@ from formlab.analysis.finding import Finding, finding_table
 from formlab.analysis.finding_pairs import asked
 from formlab.charts import theme
 from formlab.charts._output import number
-from formlab.charts.compare import p_words
+from formlab.charts._words import p_words
 from formlab.charts.show import Caption, Card, Cards, Table
 from formlab.tables import STATUSES, Evaluation
 

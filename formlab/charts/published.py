@@ -9,14 +9,13 @@ import altair as alt
 import polars as pl
 
 from formlab import files, metrics, tables
+from formlab.analysis.published import OWN, PUBLISHED, own_label
 from formlab.charts import theme
 from formlab.charts.show import Caption
 from formlab.charts.words import caption
 from formlab.errors import UnknownName
 
 FOLDER = Path(__file__).parents[2] / "data" / "published"
-# A published figure is an open marker; what was measured here is a filled one.
-OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 
@@ -75,10 +74,9 @@ def citation(printed: pl.DataFrame) -> str:
     return "; ".join(", ".join([paper, *found]) for paper, found in places.items())
 
 
-def own_label(summary: pl.DataFrame) -> str:
-    """What was measured, as a legend says it: the system and the forms it was measured on."""
-    row = summary.row(0, named=True)
-    return f"{row['system']} on {row['benchmark']}:{row['split']}"
+def cited(printed: pl.DataFrame) -> str:
+    """The sentence that says where published figures stand, and that they are of other forms."""
+    return f"Published figures are on the forms of their paper: {citation(printed)}."
 
 
 def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str) -> alt.LayerChart:

@@ -240,4 +240,4 @@ def test_score_reads_fields_by_the_rule_named(formlab, funsd_root, tmp_path):
     assert found["centre"] != found["cut"]
     wrong = formlab(*asked, "--reader", "nearest")
     assert wrong.exit_code == 2
-    assert "'nearest' is not one of 'centre', 'overlap', 'cut'" in wrong.stderr
+    assert "unknown reading rule 'nearest'" in wrong.stderr

@@ -18,13 +18,14 @@ import polars as pl
 from pydantic import ValidationError
 
 from formlab import files, tables
-from formlab.benchmarks.formcraft import lenient
 from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
 from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.tidy import NotAFormError, as_text, tidied
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.errors import DataBroken
 from formlab.formats._spec import Format
 from formlab.tables import USABLE, Corpus, Predictions
+from formlab.text import llm_json
+from formlab.text.llm_json import as_text
 
 ENDINGS = (".json", ".txt")
 ANSWERS = ".answers"
@@ -103,7 +104,7 @@ class _Reader:
         self._taken[name] = file.name
         # What a model wrote may be cut inside a character.
         text = files.read_bytes(file).decode("utf-8", "replace")
-        reply = lenient.read(text)
+        reply = llm_json.parse(text)
         value, status, changes = reply.value, reply.status, reply.changes
         answers = {key: value.pop(key, None) for key in TASKS} if value else {}
         rows: list[Row] = []

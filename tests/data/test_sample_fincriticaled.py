@@ -9,15 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from formlab.benchmarks._own import OWN
 from formlab.benchmarks.annotation import problems
-from formlab.benchmarks.fincriticaled import BENCHMARK
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "sample" / "fincriticaled"
 
 
 def test_ten_pages_two_of_each_type_each_with_its_picture():
-    corpus = BENCHMARK.load("test", SAMPLE)
+    corpus = OWN["fincriticaled"].load("test", SAMPLE)
     assert sorted(Counter(corpus.documents["domain"]).values()) == [2] * 5
     assert corpus.documents["image"].null_count() == 0
     kinds = set(corpus.records.filter(pl.col("path").is_not_null())["kind"])

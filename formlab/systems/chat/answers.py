@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from formlab.benchmarks.formcraft import lenient
 from formlab.systems.chat.store import Answer
 from formlab.tables import USABLE
+from formlab.text import llm_json
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
@@ -52,7 +52,7 @@ def content(answer: Answer, *, json: bool) -> Content:
         return Content(None, "truncated", ("the model stopped at its limit of tokens",))
     if not json:
         return _plain(answer.text)
-    reply = lenient.read(answer.text)
+    reply = llm_json.parse(answer.text)
     if reply.value is None and declines(answer.text):
         return Content(None, "refused", ("declined in words",))
     return Content(reply.value, reply.status, reply.changes)

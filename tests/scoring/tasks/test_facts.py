@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from formlab import tables
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.formats.fincriticaled import FORMAT
 from formlab.scoring.tasks.facts import ranks, score
 from formlab.tables import Predictions
@@ -22,7 +22,7 @@ GOLD = (
 def corpus(tmp_path):
     for number in range(2):
         (tmp_path / f"gold_{number}.txt").write_text(GOLD)
-    return BENCHMARK.load("test", tmp_path)
+    return OWN["fincriticaled"].load("test", tmp_path)
 
 
 def predicted(corpus, texts):
@@ -106,7 +106,7 @@ def test_hostile_pages_are_scored(corpus, text):
 
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
-    corpus = BENCHMARK.load("test", root)
+    corpus = OWN["fincriticaled"].load("test", root)
     scored = score(corpus, FORMAT.read(root / "pred", corpus), mode="official", threshold=0.8)
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
@@ -142,7 +142,7 @@ def test_ranks_of_the_published_table_come_from_its_figures():
 
 def causes(tmp_path, gold, pred):
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = BENCHMARK.load("test", tmp_path)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
     scored = score(corpus, predicted(corpus, {"0": pred}), mode="fixed", threshold=0.8)
     return scored.cases.drop_nulls("path")["cause"].to_list()
 
@@ -177,7 +177,7 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
-    corpus = BENCHMARK.load("test", tmp_path)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
     given = predicted(corpus, {"0": "Net sales 4,310"})
     word = {
         "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction", "system": "m",

@@ -17,6 +17,8 @@ from formlab_arena.session import VIEWPORT, Session
 Policy = Literal["page", "step"]
 # So many answers of no use after one another, and an episode is given up.
 PATIENCE = 3
+# Why an agent was stopped.
+LIMIT, UNUSABLE = "steps", "unusable"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,15 +39,19 @@ class Settings:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-class Ended(NamedTuple):
-    """How often an agent looked, and why it had to stop; empty where it chose to or was done."""
+class StepsEnd(NamedTuple):
+    """Number of observations and why the agent was stopped; empty if it finished.
+
+    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, or None.
+    """
 
     looks: int
     why: str = ""
+    reason: str | None = None
 
 
 @contextlib.contextmanager
-def opened(
+def open_session(
     address: str, folder: Path, text: str, settings: Settings, *, allow: Sequence[str] = ()
 ) -> Iterator[Session]:
     """A `Session` at an address, from which the page can reach its own server only.
@@ -64,26 +70,27 @@ def opened(
             session.note(final=session.held, blocked=[url[:300] for url in visit.requests[:20]])
 
 
-def drive(
+def run_steps(
     session: Session, agent: Agent, settings: Settings, *, ended: Callable[[], bool] = lambda: False
-) -> Ended:
+) -> StepsEnd:
     """Let an agent look and act until it stops, the form is sent, or the steps run out.
 
     An answer without a usable action costs a look; so many of them in a row end the episode.
     """
-    useless: list[str] = []
+    unusable: list[str] = []
     while not ended():
         if session.step >= settings.steps:
-            return Ended(session.step, f"not done after {settings.steps} looks")
-        seen = session.look(targets=agent.knows_targets)
+            return StepsEnd(session.step, f"not done after {settings.steps} looks", LIMIT)
+        observation = session.look(targets=agent.knows_targets)
         try:
-            actions = agent.act(seen)
-            useless = []
+            actions = agent.act(observation)
+            unusable = []
         except Unusable as problem:
             session.note(unusable=problem.status, why=str(problem)[:500])
-            useless.append(str(problem)[:300])
-            if len(useless) == PATIENCE:
-                return Ended(session.step, f"{PATIENCE} useless answers in a row: {useless[-1]}")
+            unusable.append(str(problem)[:300])
+            if len(unusable) == PATIENCE:
+                why = f"{PATIENCE} unusable answers in a row: {unusable[-1]}"
+                return StepsEnd(session.step, why, UNUSABLE)
             continue
         finally:
             if note := getattr(agent, "note", None):
@@ -92,48 +99,52 @@ def drive(
             break
         for action in actions if settings.policy == "page" else actions[:1]:
             session.do(action)
-    return Ended(session.step)
+    return StepsEnd(session.step)
 
 
 @dataclasses.dataclass(frozen=True)
-class Played:
+class EpisodeResult:
     """What became of an episode.
 
-    `why` is what stopped it: a limit, useless answers, or what `crashed`; empty if the agent was
-    done. `held` is what the fields held when last seen, `left_at` the address of the last page,
-    None if none was opened. `halted` is set where the system can answer no more.
+    `why` is what stopped it: a limit, unusable answers, or what `crashed`; empty if the agent was
+    done. `reason` is that of `StepsEnd`. `held` is what the fields held when last seen,
+    `left_at` the address of the last page, None if none was opened. `halted` is set where the
+    system can answer no more.
     """
 
     looks: int
     why: str = ""
+    reason: str | None = None
     crashed: bool = False
     held: dict[str, Any] = dataclasses.field(default_factory=dict)
     left_at: str | None = None
     halted: Halted | None = None
 
 
-def play(
+def run_episode(
     address: str, folder: Path, text: str, settings: Settings, agent: Agent, *,
     allow: Sequence[str] = (), ended: Callable[[], bool] = lambda: False,
-) -> Played:  # fmt: skip
-    """One episode. Whatever a browser, a server or an agent does wrong is told, not raised."""
+) -> EpisodeResult:  # fmt: skip
+    """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
     session, left_at = None, None
     try:
-        with opened(address, folder, text, settings, allow=allow) as session:
+        with open_session(address, folder, text, settings, allow=allow) as session:
             left_at = address
-            looks, why = drive(session, agent, settings, ended=ended)
-            return Played(looks, why, held=session.held, left_at=session.page.url)
+            looks, why, reason = run_steps(session, agent, settings, ended=ended)
+            return EpisodeResult(
+                looks, why, reason=reason, held=session.held, left_at=session.page.url
+            )
     except Halted as stop:
         why, halted = str(stop), stop
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why, halted = f"{type(error).__name__}: {lines[0][:300]}", None
     looks, held = (session.step, session.held) if session else (0, {})
-    return Played(looks, why, True, held, left_at, halted)
+    return EpisodeResult(looks, why, crashed=True, held=held, left_at=left_at, halted=halted)
 
 
-def same_settings(
-    path: Path, settings: Settings, said: Mapping[str, Any] | None = None, **more: Any
+def check_same_settings(
+    path: Path, settings: Settings, shaping: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
     """Write down what a folder's run does, or refuse a folder in which another one was begun.
 
@@ -143,7 +154,7 @@ def same_settings(
         The run's ``run.json``.
     settings
         What is done now.
-    said
+    shaping
         What of the system's own settings shapes its answers; this stands for its `options`.
     more
         Further members.
@@ -154,7 +165,7 @@ def same_settings(
         If the folder holds a run that does something else; the message names what differs.
     """
     wanted = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
-    wanted["options"] = dict(said or {})
+    wanted["options"] = dict(shaping or {})
     if path.exists() and (found := files.read_json(path)) != wanted:
         before, now = (one | one.get("options", {}) for one in (found, wanted))
         changed = [key for key in now if key != "options" and before.get(key) != now[key]]

@@ -1,4 +1,4 @@
-"""What a text in plain words says about the label of a field, by rules for everyday English."""
+"""Finds what instructions in everyday English say about the label of a field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 
 from rapidfuzz import fuzz
 
-from formlab_arena.spans import SPANS, asked_of
+from formlab_arena.value_patterns import PATTERNS, kind_asked_for
 
 _QUOTES = "\"'“”‘’„«»`"
 _QUOTED = re.compile(r"[“„«\"]([^“”„«»\"]+)[”“»\"]")
@@ -47,8 +47,8 @@ _FILLERS = {"a", "an", "are", "enter", "for", "full", "is", "of", "please", "the
 
 
 @dataclasses.dataclass(frozen=True)
-class Said:
-    """What one sentence says about a label: a value, and whether the sentence denies.
+class LabelMention:
+    """One sentence about a label: the value in it, and whether the sentence is a negation.
 
     `whole` is the value with the sentences after it, up to the next that names something new.
     `plain` tells how plainly the label is named: 3 in quotes, 2 before a colon or ``is``, 1 at
@@ -61,13 +61,13 @@ class Said:
     plain: int = 0
 
 
-class Told:
-    """A text, ready to be asked what it says about labels.
+class InstructionText:
+    """The instructions of an episode, searchable for the values of labels.
 
     Examples
     --------
-    >>> told = Told('My name is Ada Berg and I live in Oslo. Under “Colour” put red, please.')
-    >>> told.about("Name").value, told.about("Colour").value, told.about("Weight")
+    >>> text = InstructionText('My name is Ada Berg. Under “Colour” put red, please.')
+    >>> text.about("Name").value, text.about("Colour").value, text.about("Weight")
     ('Ada Berg', 'red', None)
     """
 
@@ -79,24 +79,24 @@ class Told:
         # A letter such as İ is two in lower case; positions would no longer agree.
         self._usable = len(self._squashed) == len(self._spread)
 
-    def about(self, label: str) -> Said | None:
-        """What is said about a label, by its plainest mention; None if it is not mentioned."""
-        found = [self._said(start, end) for start, end in self._mentions(label)]
+    def about(self, label: str) -> LabelMention | None:
+        """The plainest mention of a label; None if the text does not name it."""
+        found = [self._mention_at(start, end) for start, end in self._mentions(label)]
         said = [one for one in found if one is not None]
         return max(said, key=lambda one: (one.plain, bool(one.value)), default=None)
 
-    def span(self, label: str, said: Said | None, *, hint: str = "") -> str | None:
+    def span(self, label: str, mention: LabelMention | None, *, hint: str = "") -> str | None:
         """The e-mail address, date, … that a label asks for; None if it asks for nothing such.
 
-        Where nothing is said about the label, the first one in the text.
+        If the label is not mentioned: the first one in the text.
 
         Examples
         --------
-        >>> Told("Write to ada@example.org.").span("E-mail address", None)
+        >>> InstructionText("Write to ada@example.org.").span("E-mail address", None)
         'ada@example.org'
         """
-        kind = asked_of(f"{label} {hint}")
-        match = SPANS[kind].search(said.value if said else self.text) if kind else None
+        kind = kind_asked_for(f"{label} {hint}")
+        match = PATTERNS[kind].search(mention.value if mention else self.text) if kind else None
         return match[0] if match else None
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ class Told:
         last += len(re.match(r"[)\]?!*]*", after)[0]) if whole else 0
         return (first, last) if whole else None
 
-    def _said(self, start: int, end: int) -> Said | None:
+    def _mention_at(self, start: int, end: int) -> LabelMention | None:
         at = next((n for n, (a, b) in enumerate(self.sentences) if a <= start < b), None)
         if at is None:
             return None
@@ -148,9 +148,11 @@ class Told:
                 lead = re.match(r"(?:[a-z'’]+\s+)*", value)
                 if lead and all(word in _AROUND for word in lead[0].split()):
                     value = value[lead.end() :]
-                return Said(_trimmed(value), denies, f"{value} {self._more(at)}".strip(), plain)
+                return LabelMention(
+                    _trimmed(value), denies, f"{value} {self._more(at)}".strip(), plain
+                )
         value = _core(after, cut=not quoted) or _core(before, cut=False, leading=True)
-        return Said(value, denies, f"{value}. {self._more(at)}".strip(), plain)
+        return LabelMention(value, denies, f"{value}. {self._more(at)}".strip(), plain)
 
     def _more(self, at: int) -> str:
         """The sentences after one, up to the next that names something new."""
@@ -158,7 +160,7 @@ class Told:
         for (_, end), (first, last) in itertools.pairwise(self.sentences[at:]):
             sentence = self.text[first:last]
             apart = "\n" in self.text[end:first]
-            if apart or any(c in sentence for c in '“"«:') or SPANS["email"].search(sentence):
+            if apart or any(c in sentence for c in '“"«:') or PATTERNS["email"].search(sentence):
                 break
             more.append(sentence.strip())
         return " ".join(more)

@@ -9,7 +9,7 @@ from formlab.text import typed
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 _DAY = r"\d\d?(?:st|nd|rd|th)?"
-SPANS = {
+PATTERNS = {
     "email": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"),
     "url": re.compile(r"(?:https?://|www\.)[^\s\"“”<>]{1,300}[^\s\"“”<>.,;:)]"),
     "date": re.compile(
@@ -37,12 +37,12 @@ _ASKS = {
 }
 
 
-def asked_of(label: str) -> str | None:
-    """The kind of span that a label asks for, one of `SPANS`; None for any other value.
+def kind_asked_for(label: str) -> str | None:
+    """The kind of span that a label asks for, one of `PATTERNS`; None for any other value.
 
     Examples
     --------
-    >>> asked_of("Your e-mail"), asked_of("Date of birth"), asked_of("Hobbies")
+    >>> kind_asked_for("Your e-mail"), kind_asked_for("Date of birth"), kind_asked_for("Hobbies")
     ('email', 'date', None)
     """
     return next((kind for kind, asks in _ASKS.items() if asks.search(label)), None)

@@ -9,12 +9,12 @@ from typing import Any
 
 from formlab import browser, files
 from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab_arena import players
+from formlab_arena import agent_registry
+from formlab_arena.episode import Settings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
-from formlab_arena.play import Settings, play, prepare, same_settings
 
 
-def fill_at(
+def fill_url(
     address: str,
     out: Path,
     settings: Settings,
@@ -36,7 +36,7 @@ def fill_at(
     settings
         System, policy and screenshot options.
     text
-        What the agent is told.
+        The instructions for the agent.
     values
         The right answers by the names of the page's fields, for the oracle only.
     allow
@@ -62,23 +62,23 @@ def fill_at(
             "the oracle, and no other system, needs the right answers",
             remedy="--values FILE with --system oracle",
         )
-    said = players.said(settings)
+    shaping = agent_registry.shaping_settings(settings)
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    same_settings(out / "run.json", settings, said, address=address)
+    check_same_settings(out / "run.json", settings, shaping, address=address)
     prepare(out, text, {})
     task = Instance("", 0, dict(values or {}), text)
-    with players.making(settings, out) as make:
-        played = play(address, out, text, settings, make(task), allow=allow)
-    if played.halted and isinstance(played.halted.__cause__, FormlabError):
-        raise played.halted.__cause__
-    if played.left_at is None:
+    with agent_registry.making(settings, out) as make:
+        episode = run_episode(address, out, text, settings, make(task), allow=allow)
+    if episode.halted and isinstance(episode.halted.__cause__, FormlabError):
+        raise episode.halted.__cause__
+    if episode.left_at is None:
         raise NotAvailable(
-            f"no page could be opened: {played.why}", where=address,
+            f"no page could be opened: {episode.why}", where=address,
             remedy="the address, and whether its server runs",
         )  # fmt: skip
-    status = "crashed" if played.crashed else "unfinished" if played.why else "ended"
-    result = {"address": address, "status": status, "steps": played.looks}
-    result |= {"error": played.why or None, "filled": played.held, "left_at": played.left_at}
+    status = "crashed" if episode.crashed else "unfinished" if episode.why else "ended"
+    result = {"address": address, "status": status, "steps": episode.looks}
+    result |= {"error": episode.why or None, "filled": episode.held, "left_at": episode.left_at}
     files.write_json(out / "result.json", result)
     return result

@@ -1,10 +1,10 @@
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab_arena import instances, players, spec
+from formlab_arena import agent_registry, instances, spec
 from formlab_arena.agents import OneByOne, Oracle
 from formlab_arena.chat_agent import ChatAgent
-from formlab_arena.play import Settings
+from formlab_arena.episode import Settings
 
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 
@@ -27,16 +27,18 @@ def no_key(monkeypatch):
 )
 def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
     with pytest.raises(error, match=says):
-        players.said(settings)
+        agent_registry.shaping_settings(settings)
 
 
 def test_what_shapes_answers_is_said_and_how_they_are_got_is_not():
-    said = players.said(Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5}))
-    assert said["temperature"] == 0.5
-    assert said["address"] == LOCAL["base_url"]
-    assert len(said["prompt"]) == 8
-    assert "max_calls" not in said
-    assert players.said(Settings("oracle")) == {}
+    shaping = agent_registry.shaping_settings(
+        Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5})
+    )
+    assert shaping["temperature"] == 0.5
+    assert shaping["address"] == LOCAL["base_url"]
+    assert len(shaping["prompt"]) == 8
+    assert "max_calls" not in shaping
+    assert agent_registry.shaping_settings(Settings("oracle")) == {}
 
 
 def test_each_system_makes_its_agent(tmp_path):
@@ -46,7 +48,7 @@ def test_each_system_makes_its_agent(tmp_path):
         (Settings("oracle", policy="step"), OneByOne),
         (Settings("chat:m", policy="step", options=LOCAL), ChatAgent),
     ):
-        with players.making(settings, tmp_path) as make:
+        with agent_registry.making(settings, tmp_path) as make:
             agent = make(one)
         assert isinstance(agent, kind)
         assert agent.name == settings.system

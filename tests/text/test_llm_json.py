@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from formlab.benchmarks.formcraft import lenient
 from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.text import llm_json
 
 # What appendix J of the paper describes: keys without quotes, one without its colon, and no brace
 # where "fields" ends.
@@ -24,8 +24,8 @@ I hope this helps!"""
 
 
 def test_json_alone_is_ok_and_keeps_numbers_as_written():
-    reply = lenient.read('{"a": 9.50, "b": 1e3, "c": true, "d": null}')
-    assert reply == lenient.Reply({"a": "9.50", "b": "1e3", "c": True, "d": None}, "ok")
+    reply = llm_json.parse('{"a": 9.50, "b": 1e3, "c": true, "d": null}')
+    assert reply == llm_json.Parsed({"a": "9.50", "b": "1e3", "c": True, "d": None}, "ok")
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_json_alone_is_ok_and_keeps_numbers_as_written():
     ],
 )
 def test_what_stands_around_json_is_left_out_and_said(text, change):
-    reply = lenient.read(text)
+    reply = llm_json.parse(text)
     assert (reply.value, reply.status, reply.changes) == ({"a": "1"}, "repaired", (change,))
 
 
 def test_the_largest_object_of_several_is_the_answer():
-    assert lenient.read('{"a": "1"} and {"b": "2", "c": "3"}').value == {"b": "2", "c": "3"}
+    assert llm_json.parse('{"a": "1"} and {"b": "2", "c": "3"}').value == {"b": "2", "c": "3"}
 
 
 def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
-    reply = lenient.read(APPENDIX_J)
+    reply = llm_json.parse(APPENDIX_J)
     form = FormCraft.model_validate(tidied(reply.value)[0])
     assert reply.status == "repaired"
     assert [(field.label, field.value) for field in form.fields] == [
@@ -62,14 +62,14 @@ def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
 
 def test_json_cut_off_in_the_middle_keeps_what_was_complete():
     whole = json.dumps({"fields": [{"label": f"F{n}", "value": str(n)} for n in range(5)]})
-    reply = lenient.read(whole[:-20])
+    reply = llm_json.parse(whole[:-20])
     assert reply.status == "repaired"
     assert reply.value["fields"][:4] == [{"label": f"F{n}", "value": str(n)} for n in range(4)]
 
 
 @pytest.mark.parametrize("text", ["", "I cannot read this form.", "[1, 2, 3]", '"text"', "null"])
 def test_text_without_an_object_is_bad_json(text):
-    reply = lenient.read(text)
+    reply = llm_json.parse(text)
     assert (reply.value, reply.status) == (None, "bad_json")
     assert reply.changes
 
@@ -92,13 +92,13 @@ def test_text_without_an_object_is_bad_json(text):
          "unquoted digits", "deep but valid"],
 )  # fmt: skip
 def test_hostile_text_never_raises(text):
-    reply = lenient.read(text)
+    reply = llm_json.parse(text)
     assert reply.status in ("ok", "repaired", "bad_json")
     assert (reply.value is None) == (reply.status == "bad_json")
 
 
 def test_control_characters_within_strings_are_kept():
-    assert lenient.read('{"a": "b\x00c\td"}').value == {"a": "b\x00c\td"}
+    assert llm_json.parse('{"a": "b\x00c\td"}').value == {"a": "b\x00c\td"}
 
 
 def test_near_misses_of_the_schema_are_mended_and_said():

@@ -50,7 +50,7 @@ Control = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Now:
+class PageState:
     """The page at one moment: boxes of `controls` are in pixels of the whole page.
 
     `screen` counts from 1 the arrangements of controls met so far (a page turned, a field
@@ -70,7 +70,7 @@ class Now:
         return {"on": self.screen, "scroll": self.scroll, "controls": short}
 
 
-class Watch:
+class PageObserver:
     """Looks at a page between actions, whatever the agent itself may know.
 
     Parameters
@@ -98,7 +98,7 @@ class Watch:
         self.page.wait_for_load_state()
         return self.page.evaluate(_LISTED)
 
-    def look(self) -> tuple[Now, list[list[Any]], dict[str, Any] | None]:
+    def look(self) -> tuple[PageState, list[list[Any]], dict[str, Any] | None]:
         """The page now, what changed since the last time, and a screen met for the first time.
 
         A change is ``[field, option, before, after]``; what appears or goes is none. A screen is
@@ -116,7 +116,7 @@ class Watch:
         ]
         # What is hidden for a while keeps its content.
         self._held |= held
-        return Now((left, top), number, controls), changed, event
+        return PageState((left, top), number, controls), changed, event
 
     def held(self) -> dict[str, Any]:
         """What each field held when it was last seen: text, yes or no, or the chosen options."""

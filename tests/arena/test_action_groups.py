@@ -3,8 +3,8 @@ import json
 import pytest
 
 from formlab.errors import DataBroken
-from formlab_arena import lines
-from formlab_arena.lines import Reader, content_of
+from formlab_arena import action_groups
+from formlab_arena.action_groups import Reader, content_of
 
 from ..made_arena import CLUMSY, VALUES, click, fill, keys, screen
 
@@ -93,7 +93,7 @@ def ticks(*options):
 def test_tick_says_nothing_and_its_removal_says_so():
     assert entered([ticks(None), tick(None, after=True)]) == [("tea", "")]
     both = [ticks(None), tick(None, after=True), tick(None, after=False)]
-    assert entered(both) == [("tea", ""), ("tea", lines.CLEARED)]
+    assert entered(both) == [("tea", ""), ("tea", action_groups.CLEARED)]
     assert Reader().read(iter(both)).content == {"tea": "false"}
 
 
@@ -113,12 +113,12 @@ def test_refused_click_is_a_miss_and_its_text_goes_with_it():
 
 def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):
     file = tmp_path / "events.jsonl"
-    assert lines.read(file).lines == []
+    assert action_groups.read(file).lines == []
     file.write_text("".join(json.dumps(event) + "\n" for event in CLUMSY) + '{"step": 1, "as')
-    assert len(lines.read(file).lines) == len(VALUES)
+    assert len(action_groups.read(file).lines) == len(VALUES)
     file.write_text('{"step": 1}\nnot json\n')
     with pytest.raises(DataBroken, match=r"events\.jsonl:2"):
-        lines.read(file)
+        action_groups.read(file)
 
 
 def test_hostile_texts_are_kept_as_they_are():

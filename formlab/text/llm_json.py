@@ -1,4 +1,4 @@
-"""JSON as models write it: fenced, with talk around it, unquoted, unclosed."""
+"""JSON as language models write it: in a code fence, between prose, unquoted, cut off."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a model's text holds: a JSON object or None, the status, and what had to be changed.
+class Parsed:
+    """The JSON object in a model's text, or None, with a status and the repairs made.
 
-    `status` is `ok` where the text is one JSON object, `repaired` where it could be made into
-    one, else `bad_json`; `changes` says in words what was done, or why nothing could be.
+    `status` is `ok` if the text is one JSON object, `repaired` if one could be recovered, else
+    `bad_json`; `changes` lists the repairs in words, or the reason for failing.
     """
 
     value: Object | None
@@ -38,8 +38,8 @@ class Reply:
     changes: tuple[str, ...] = ()
 
 
-def read(text: str) -> Reply:
-    """The JSON object in what a model wrote; never raises, whatever the text.
+def parse(text: str) -> Parsed:
+    """Find the JSON object in a model's answer; never raises, whatever the text.
 
     Tried in this order: the text itself; the inside of a code fence; the largest complete object
     among other text; a repair of what starts at the first brace (keys without quotes, missing
@@ -47,23 +47,23 @@ def read(text: str) -> Reply:
 
     Examples
     --------
-    >>> read('{"total": 9.50}')
-    Reply(value={'total': '9.50'}, status='ok', changes=())
-    >>> read('Here you are: {"total": 1} Anything else?').changes
+    >>> parse('{"total": 9.50}')
+    Parsed(value={'total': '9.50'}, status='ok', changes=())
+    >>> parse('Here you are: {"total": 1} Anything else?').changes
     ('text around the JSON left out',)
-    >>> read('{"fields": {label: "Name"').value
+    >>> parse('{"fields": {label: "Name"').value
     {'fields': {'label': 'Name'}}
-    >>> read("I cannot read this form.").status
+    >>> parse("I cannot read this form.").status
     'bad_json'
     """
     found = _parsed(text.removeprefix("\ufeff"))
     if isinstance(found, dict):
-        return Reply(found, "ok")
+        return Parsed(found, "ok")
     for inside in _fenced(text):
         if isinstance(found := _parsed(inside), dict):
-            return Reply(found, "repaired", ("code fence left out",))
+            return Parsed(found, "repaired", ("code fence left out",))
     if (whole := _embedded(text)) is not None:
-        return Reply(whole, "repaired", ("text around the JSON left out",))
+        return Parsed(whole, "repaired", ("text around the JSON left out",))
     return _repaired(text)
 
 
@@ -99,17 +99,17 @@ def _embedded(text: str) -> Object | None:
     return best
 
 
-def _repaired(text: str) -> Reply:
+def _repaired(text: str) -> Parsed:
     inside = next(_fenced(text), text)
     start = inside.find("{")
     if start < 0:
-        return Reply(None, "bad_json", ("no JSON object",))
+        return Parsed(None, "bad_json", ("no JSON object",))
     inside = inside[start:]
     if len(inside) > LONGEST:
         why = f"broken JSON of {len(inside)} characters: too long to repair"
-        return Reply(None, "bad_json", (why,))
+        return Parsed(None, "bad_json", (why,))
     if isinstance(found := _parsed(inside, strict=False), dict):
-        return Reply(found, "repaired", ("control characters in strings kept",))
+        return Parsed(found, "repaired", ("control characters in strings kept",))
     listed, lists = _BRACED_LIST.subn(r"\1[", inside)
     listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
     try:
@@ -117,16 +117,16 @@ def _repaired(text: str) -> Reply:
             listed, return_objects=True, skip_json_loads=True, logging=True
         )
     except (ValueError, RecursionError) as error:
-        return Reply(None, "bad_json", (f"beyond repair: {error}"[:200],))
+        return Parsed(None, "bad_json", (f"beyond repair: {error}"[:200],))
     if isinstance(value, list):
         # A stray closing brace makes the repair see several values; the answer is the largest.
         value = max((item for item in value if isinstance(item, dict)), key=len, default=None)
     if not isinstance(value, dict) or not value:
-        return Reply(None, "bad_json", ("no JSON object in it",))
+        return Parsed(None, "bad_json", ("no JSON object in it",))
     changes = ["text around the JSON left out"] if len(inside) < len(text.strip()) else []
     changes += [f"braces around a list of objects made brackets: {lists}"] if lists else []
     changes += [f"colons put after keys: {colons}"] if colons else []
-    return Reply(_texts(value), "repaired", (*changes, *_said(log)))
+    return Parsed(_texts(value), "repaired", (*changes, *_repairs(log)))
 
 
 def _texts(value: Any) -> Any:
@@ -144,10 +144,36 @@ def _texts(value: Any) -> Any:
         return "a number too long to write"
 
 
-def _said(log: list[dict[str, str]]) -> Iterator[str]:
-    """What the repair did: each kind once, with its count and where it was first needed."""
+def _repairs(log: list[dict[str, str]]) -> Iterator[str]:
+    """The repairs made: each kind once, with its count and where it was first needed."""
     kinds = Counter(entry["text"] for entry in log)
     first = {entry["text"]: entry["context"] for entry in reversed(log)}
     for kind, count in kinds.most_common(_SHOWN):
         near = " ".join(first[kind].split())[:_CONTEXT]
         yield f"{kind} ({count} times, first near: {near})"
+
+
+def as_text(value: Any) -> str:
+    """A JSON value as text: null is empty, a list or an object is its JSON.
+
+    Examples
+    --------
+    >>> as_text(None), as_text(True), as_text(["Tea", "Milk"])
+    ('', 'true', '["Tea", "Milk"]')
+    """
+    if isinstance(value, str):
+        # Half of a surrogate pair is kept as its escape, as in the tables.
+        return value.encode("utf-8", "backslashreplace").decode()
+    if value is None:
+        return ""
+    try:
+        return as_text(json.dumps(value, ensure_ascii=False, default=str))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def as_texts(value: Any) -> list[str]:
+    """A JSON value as a list of texts; one value is a list of one."""
+    if value is None:
+        return []
+    return [as_text(item) for item in (value if isinstance(value, list) else [value])]

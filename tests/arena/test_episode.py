@@ -5,8 +5,16 @@ import pytest
 from formlab.errors import DataBroken
 from formlab_arena.actions import Click, Press, Scroll, Type
 from formlab_arena.agents import OneByOne, Unusable
-from formlab_arena.play import Settings, drive, opened, prepare, same_settings
-from formlab_arena.session import Seen
+from formlab_arena.episode import (
+    LIMIT,
+    UNUSABLE,
+    Settings,
+    check_same_settings,
+    open_session,
+    prepare,
+    run_steps,
+)
+from formlab_arena.session import Observation
 from tests.arena.foreign import hosting
 
 SETTINGS = Settings("oracle")
@@ -25,7 +33,7 @@ class Pretended:
 
     def look(self, *, targets=False):
         self.step += 1
-        return Seen(self.step, None, (100, 100), "", ())
+        return Observation(self.step, None, (100, 100), "", ())
 
     def do(self, action):
         self.done.append((self.step, action))
@@ -52,25 +60,27 @@ class Scripted:
 def test_all_actions_of_a_look_are_done_or_the_first_one_as_the_policy_says():
     two = [Click(1, 1), Type("x")]
     whole, single = Pretended(), Pretended()
-    assert drive(whole, Scripted(two, two), SETTINGS).looks == 3
+    assert run_steps(whole, Scripted(two, two), SETTINGS).looks == 3
     assert whole.done == [(1, two[0]), (1, two[1]), (2, two[0]), (2, two[1])]
-    assert drive(single, Scripted(two, two), Settings("x", policy="step")).looks == 3
+    assert run_steps(single, Scripted(two, two), Settings("x", policy="step")).looks == 3
     assert single.done == [(1, two[0]), (2, two[0])]
 
 
 def test_agent_that_plans_gives_its_plan_one_action_a_look():
     two = [Click(1, 1), Type("x")]
     session = Pretended()
-    drive(session, OneByOne(Scripted(two, [Press("Tab")])), Settings("x", policy="step"))
+    run_steps(session, OneByOne(Scripted(two, [Press("Tab")])), Settings("x", policy="step"))
     assert session.done == [(1, two[0]), (2, two[1]), (3, Press("Tab"))]
 
 
-def test_useless_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
+def test_unusable_answers_cost_a_look_each_and_three_in_a_row_end_the_episode():
     bad = Unusable("bad_json", "no JSON object")
     session = Pretended()
-    ended = drive(session, Scripted(bad, bad, [Scroll(5)], bad, bad, bad, [Scroll(9)]), SETTINGS)
+    ended = run_steps(
+        session, Scripted(bad, bad, [Scroll(5)], bad, bad, bad, [Scroll(9)]), SETTINGS
+    )
     assert session.done == [(3, Scroll(5))]
-    assert ended == (6, "3 useless answers in a row: bad_json: no JSON object")
+    assert ended == (6, "3 unusable answers in a row: bad_json: no JSON object", UNUSABLE)
     assert [event["unusable"] for event in session.noted] == ["bad_json"] * 5
 
 
@@ -78,22 +88,22 @@ def test_steps_bound_an_episode_and_an_agent_note_is_logged():
     agent = Scripted(*[[Scroll(1)]] * 9)
     agent.note = {"status": "ok"}
     session = Pretended()
-    ended = drive(session, agent, Settings("x", steps=4))
-    assert ended == (4, "not done after 4 looks")
+    ended = run_steps(session, agent, Settings("x", steps=4))
+    assert ended == (4, "not done after 4 looks", LIMIT)
     assert session.noted == [{"answer": {"status": "ok"}}] * 4
 
 
 def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
     file = tmp_path / "run.json"
-    same_settings(file, SETTINGS, {"temperature": 0.0})
-    same_settings(file, SETTINGS, {"temperature": 0.0})
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
+    check_same_settings(file, SETTINGS, {"temperature": 0.0})
     for other, said, name in (
         (Settings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
         (Settings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
         (SETTINGS, {"temperature": 1.0}, "temperature"),
     ):
         with pytest.raises(DataBroken, match=f"another {name}"):
-            same_settings(file, other, said)
+            check_same_settings(file, other, said)
 
 
 def test_what_an_earlier_try_logged_is_gone(tmp_path):
@@ -144,8 +154,8 @@ def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
             folder = tmp_path / policy
             prepare(folder, "", {})
             settings = Settings("x", policy=policy, steps=1 if policy == "page" else 20)
-            with opened(server.url, folder, "", settings) as session:
-                drive(session, agent, settings)
+            with open_session(server.url, folder, "", settings) as session:
+                run_steps(session, agent, settings)
                 held.append(session.held)
             last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
             assert last["final"] == held[-1]

@@ -23,7 +23,7 @@ Event = dict[str, Any]
 
 
 @dataclasses.dataclass
-class Line:
+class ActionGroup:
     """What was done at one place.
 
     `field`, `option` and `kind` are those of the control that was hit, None for none; `x` and `y`
@@ -64,7 +64,7 @@ class Episode:
     """
 
     screens: dict[int, Event]
-    lines: list[Line]
+    lines: list[ActionGroup]
     content: dict[str, str]
     unusable: list[str] = dataclasses.field(default_factory=list)
 
@@ -94,8 +94,8 @@ class Reader:
 
     def __init__(self) -> None:
         self.screens: dict[int, Event] = {}
-        self.lines: list[Line] = []
-        self._open: Line | None = None
+        self.lines: list[ActionGroup] = []
+        self._open: ActionGroup | None = None
         self._focus: tuple[Any, ...] | None = None
         # Of each field what its controls hold, by option: a tick as true or false.
         self._held: dict[str, dict[str | None, Any]] = {}
@@ -154,7 +154,7 @@ class Reader:
             return
         x, y = event["at"]
         owned = hit and self._owns(hit["field"])
-        self._open = Line(event["step"], event["on"], x, y)
+        self._open = ActionGroup(event["step"], event["on"], x, y)
         if owned:
             self._open.field, self._open.option = hit["field"], hit["option"]
             self._open.kind = hit["kind"]
@@ -162,7 +162,7 @@ class Reader:
     def _owns(self, field: str) -> bool:
         return field in self._held
 
-    def _line(self, event: Event) -> Line:
+    def _line(self, event: Event) -> ActionGroup:
         """The line that goes on; else a new one at what has the focus."""
         if self._open is None:
             self._begin(event)
@@ -175,7 +175,7 @@ class Reader:
         for one in self.screens.get(event["on"], {}).get("controls", []):
             if target and _key(one) == _key(target):
                 x, y = (one["box"][0] + one["box"][2]) / 2, (one["box"][1] + one["box"][3]) / 2
-        self._open = Line(event["step"], event["on"], x, y, by="keyboard")
+        self._open = ActionGroup(event["step"], event["on"], x, y, by="keyboard")
         if self._owns(target.get("field", "")):
             self._open.field, self._open.option = target["field"], target["option"]
             self._open.kind = target["kind"]
@@ -244,7 +244,7 @@ def content_of(held: Mapping[str | None, Any]) -> str:
     return next((str(value) for value in held.values() if value), "")
 
 
-def as_json(line: Line, paths: Mapping[str, str]) -> dict[str, Any]:
+def as_json(line: ActionGroup, paths: Mapping[str, str]) -> dict[str, Any]:
     """A line for the meta of a document, with paths in place of the names of fields."""
     return {
         "step": line.step, "page": line.page, "x": line.x, "y": line.y, "value": line.value,

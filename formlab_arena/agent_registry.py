@@ -7,21 +7,36 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken
+from formlab.registry import Registry
 from formlab.systems import chat
 from formlab_arena import chat_agent
 from formlab_arena.agents import Agent, OneByOne, Oracle
+from formlab_arena.episode import Settings
 from formlab_arena.instances import Instance
-from formlab_arena.play import Settings
 from formlab_arena.rules_agent import Rules
 
-AGENTS: dict[str, Callable[[Instance], Agent]] = {
-    "oracle": lambda one: Oracle(one.values),
-    "rules": lambda _: Rules(),
-}
+# An agent by name: a function of an `Instance` that gives an `Agent`.
+AGENTS = Registry(
+    "agents",
+    {
+        "oracle": "formlab_arena.agent_registry:oracle",
+        "rules": "formlab_arena.agent_registry:rules",
+    },
+)
 
 
-def said(settings: Settings) -> dict[str, Any]:
+def oracle(instance: Instance) -> Agent:
+    """The agent that knows the answers."""
+    return Oracle(instance.values)
+
+
+def rules(_: Instance) -> Agent:
+    """The agent that reads the screen and matches labels with the text."""
+    return Rules()
+
+
+def shaping_settings(settings: Settings) -> dict[str, Any]:
     """What of a system's own settings shapes its answers, after a check of its name and them.
 
     Raises
@@ -31,9 +46,10 @@ def said(settings: Settings) -> dict[str, Any]:
     """
     name = settings.system
     if name.startswith(chat.PREFIX):
-        return chat_agent.said(name, settings.options, policy=settings.policy, ruler=settings.ruler)
-    if name not in AGENTS:
-        raise UnknownName.of("system", name, (*AGENTS, f"{chat.PREFIX}MODEL"))
+        return chat_agent.shaping_settings(
+            name, settings.options, policy=settings.policy, ruler=settings.ruler
+        )
+    AGENTS.find(name, f"{chat.PREFIX}MODEL")
     if settings.options:
         raise DataBroken(
             f"{name} has no settings", remedy=f"leave out {', '.join(settings.options)}"

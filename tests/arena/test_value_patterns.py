@@ -1,6 +1,6 @@
 import pytest
 
-from formlab_arena.spans import as_asked, options_in
+from formlab_arena.value_patterns import as_asked, options_in
 
 
 def test_options_are_whole_words_and_the_longer_one_wins():

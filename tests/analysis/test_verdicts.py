@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, decisions, tables
-from formlab.analysis.verdicts import corrected, rulings
+from formlab.analysis.verdicts import corrected, corrected_scores, rulings
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.tables import Evaluation
@@ -217,3 +217,30 @@ def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path
     kept = mended.records.filter(doc_id=first["doc_id"], path="/Gender").row(0, named=True)
     assert (kept["value"], kept["status"]) == ("Female", "unscored")
     assert kept["meta"] == first["meta"]
+
+
+def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as):
+    one = read_as("x", a1="Ada Borg", b0="")
+    errors = court(verdict("a", 1, value="Ada Borg"))
+    scores, counts = corrected_scores([one], errors, resamples=20)
+    (row,) = tables.only(scores, metric="exact_accuracy").to_dicts()
+    # Of four labels Name: and the blank are right, then Ada Borg as well.
+    assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
+    assert (row["n_cases"], row["n_corrected"]) == (4, 4)
+    assert counts == {"labels corrected": 1, "found label_error": 1}
+    unclear = court(verdict("a", 1, "ambiguous"))
+    (row,) = tables.only(
+        corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
+    ).to_dicts()
+    # Without the ambiguous label 2 of 3.
+    assert (row["corrected"], row["unambiguous"]) == (0.5, pytest.approx(2 / 3))
+
+
+def test_systems_are_corrected_side_by_side(read_as):
+    ones = [read_as("x", a1="?"), read_as("y")]
+    scores, counts = corrected_scores(ones, court(verdict("a", 1, value="?")), resamples=0)
+    exact = tables.only(scores, metric="exact_accuracy")
+    assert exact.select("of", "value", "corrected").rows() == [
+        ("x on funsd:test", 0.75, 1.0), ("y on funsd:test", 1.0, 0.75),
+    ]  # fmt: skip
+    assert counts["labels corrected"] == 2

@@ -63,9 +63,9 @@ def text_and_facts(summary: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame
     moved = pl.when(text > facts).then(pl.lit("facts rank higher"))
     moved = moved.when(text < facts).then(pl.lit("text ranks higher"))
     moved = moved.when(text == facts).then(pl.lit("same rank"))
-    return every.join(ranked, on="system", how="left", maintain_order="left").with_columns(
-        pl.when(kind=PUBLISHED).then("general_rank", "fact_rank")
-    ).with_columns(moved.alias("moved"))  # fmt: skip
+    ranked = ranked.with_columns(pl.lit(PUBLISHED).alias("kind"))
+    joined = every.join(ranked, on=["system", "kind"], how="left", maintain_order="left")
+    return joined.with_columns(moved.alias("moved"))
 
 
 def _facts_row(summary: pl.DataFrame) -> dict[str, object]:

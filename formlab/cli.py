@@ -20,6 +20,7 @@ COMMANDS = Registry(
         "benchmarks": "formlab.cli:list_benchmarks",
         "compare": "formlab.cli_compare:compare",
         "filing": "formlab.cli_facts:filing",
+        "init": "formlab.cli_init:init",
         "judge": "formlab.cli_facts:judge",
         "plugins": "formlab.cli:list_plugins",
         "report": "formlab.cli_report:report",

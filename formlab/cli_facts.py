@@ -64,7 +64,7 @@ def ask(
     from formlab import files
     from formlab.analysis import audit
     from formlab.systems import chat
-    from formlab.systems.judge import PROMPT
+    from formlab.systems.judge import PROMPT, judge_call
     from formlab.tables import USABLE
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
@@ -74,7 +74,7 @@ def ask(
     found = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
-    call = chat.judge_call(model, store=store, settings=settings)
+    call = judge_call(model, store=store, settings=settings)
     prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)

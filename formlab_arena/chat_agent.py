@@ -12,7 +12,7 @@ from typing import Any
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import Page, pages
-from formlab.systems.chat.readings import Readings
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
 from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
@@ -101,11 +101,11 @@ def asking(
     """
     full = settings(given)
     instructions = Instructions(full, policy, ruler)
-    readings = Readings(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
+    ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
     with chat.Store(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.Looks(full["image_limit"], 1, full["boxes"], readings)
+        shown = chat.Looks(full["image_limit"], 1, full["boxes"], ocr)
         yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from formlab import resources
 from formlab.cli_score import documents_of, scored, scoring, show_summary
 from formlab.console import as_json, asked, asking, plain, show
 from formlab.errors import DataBroken, FormlabError
@@ -35,6 +36,7 @@ def arena() -> None:
 @click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
 def serve(host: str, port: int, database: Path, folder: Path | None, public: bool) -> None:
     """Show the forms in a browser until stopped."""
+    resources.need("arena")
     from formlab_arena import server, spec
     from formlab_arena.store import Store
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab_arena import agent_registry
 from formlab_arena.episode import Settings, check_same_settings, prepare, run_episode
@@ -63,6 +63,7 @@ def fill_url(
             remedy="--values FILE with --system oracle",
         )
     shaping = agent_registry.shaping_settings(settings)
+    resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
     check_same_settings(out / "run.json", settings, shaping, address=address)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
 from formlab_arena import agent_registry, instances, spec
@@ -76,6 +76,7 @@ def fill(
     shaping = agent_registry.shaping_settings(settings)
     chosen = [spec.form(code) for code in codes or spec.forms()]
     todo = [instances.make(f, n, seed=settings.seed) for f in chosen for n in range(1, count + 1)]
+    resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
     check_same_settings(out / "run.json", settings, shaping)

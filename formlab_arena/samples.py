@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import formlab_arena
-from formlab import systems
+from formlab import resources, systems
 from formlab.analysis.samples import state_of
 from formlab.registry import cache_folder
 from formlab.scoring.evaluate import evaluate
@@ -23,8 +23,9 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
     Raises
     ------
     NotAvailable
-        If there is no Chromium.
+        If the extra `arena` is not installed, or there is no Chromium.
     """
+    resources.need("arena")
     settings = Settings(system, **changes)
     codes = corpus.documents["template"].unique(maintain_order=True).to_list()
     state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=repr(settings))

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formlab import benchmarks, systems
+from formlab import benchmarks, resources, systems
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.registry import Registry, cache_folder
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
-from formlab.tables import Evaluation
+from formlab.tables import Corpus, Evaluation, Predictions
 
 # What opens the sample of a benchmark that a system does not simply read: a function of the
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
@@ -33,9 +33,10 @@ def open_evaluation(
 ) -> Evaluation:
     """The evaluation saved in `folder`; without one, `system` over the sample of `benchmark`.
 
-    The sample is read once and kept in the user's cache folder, or in FORMLAB_CACHE. Of a
-    benchmark of forms to fill in (task `click`), `system` fills in those of its sample in the
-    arena, one instance of each, which needs a browser.
+    What the baselines read on the samples comes with formlab. What else reads a sample does so
+    once; that is kept in the user's cache folder, or in FORMLAB_CACHE. Of a benchmark of forms to
+    fill in (task `click`), `system` fills in those of its sample in the arena, one instance of
+    each, which needs a browser.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def open_evaluation(
     DataMissing, DataBroken
         If the folder holds no evaluation.
     NotAvailable
-        If forms are to be filled in, and there is no Chromium.
+        If the system needs an extra that is not installed, or a Chromium.
     """
     if str(folder):
         return _loaded(folder)
@@ -121,24 +122,23 @@ def open_compared(
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
 
-    A sample that only an add-on can open, which is absent, is left out, and stderr says so.
+    A sample that cannot be opened here, for want of an add-on or a browser, is left out, and
+    stderr says so.
 
     Raises
     ------
     DataMissing, DataBroken
         If a folder holds no evaluation.
-    NotAvailable
-        If forms are to be filled in, and there is no Chromium.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
-    found = []
+    evaluations = []
     for benchmark, system in BASELINES:
-        if _is_filled(benchmark) and benchmark not in SAMPLES:
-            print(f"note: the sample of {benchmark} is left out: {_ABSENT}", file=sys.stderr)
-        else:
-            found.append(_of_sample(benchmark, system, None))
-    return found
+        try:
+            evaluations.append(_of_sample(benchmark, system, None))
+        except NotAvailable as error:
+            print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
+    return evaluations
 
 
 _ABSENT = "nothing is installed that fills in forms (the add-on formlab_arena)"
@@ -164,10 +164,23 @@ def _of_sample(
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
+    if (shipped := _shipped(corpus, name, settings)) is not None:
+        return evaluate(corpus, shipped)
+    if reader.extra:
+        resources.need(reader.extra)
     out = cache_folder() / "runs" / f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
     found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, found)
+
+
+def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
+    """What the system read before with these settings, as it comes with the samples."""
+    folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
+    if not folder.is_dir():
+        return None
+    found = Predictions.load(folder)
+    return found if found.settings == found.settings | settings else None
 
 
 def _is_filled(benchmark: str) -> bool:

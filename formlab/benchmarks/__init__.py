@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from formlab import resources
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataMissing
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from formlab.tables import Corpus
 
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
-SAMPLES = Path(__file__).parents[2] / "data" / "sample"
+SAMPLES = resources.folder("data/sample")
 
 
 def get(name: str) -> Benchmark:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import altair as alt
 import polars as pl
 
-from formlab import files, metrics, tables
+from formlab import files, metrics, resources, tables
 from formlab.analysis.published import OWN, PUBLISHED, own_label
 from formlab.charts import theme
 from formlab.charts.show import Caption
 from formlab.charts.words import caption
 from formlab.errors import UnknownName
 
-FOLDER = Path(__file__).parents[2] / "data" / "published"
+FOLDER = resources.folder("data/published")
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 

@@ -46,11 +46,13 @@ class Tally:
 
     parts: tuple[float, ...]
     score: Callable[[np.ndarray], np.ndarray] = ratio
+    # Of one unit alone, where that is another score than that of a sum: BLEU of one sentence.
+    unit_score: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def value(self) -> float:
         """The score of this tally alone; NaN if undefined."""
-        return float(self.score(np.asarray(self.parts, dtype=float)))
+        return float((self.unit_score or self.score)(np.asarray(self.parts, dtype=float)))
 
     @property
     def hits(self) -> float:
@@ -117,4 +119,4 @@ class Metric:
 
     def __call__(self, gold: str, pred: str) -> Tally:
         """The tally of one pair."""
-        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score)
+        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score, self.unit_score)

@@ -15,7 +15,7 @@ SYSTEMS = Registry(
 )
 # A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
 CHAT = "chat:"
-_HOME = {"SKIPPED": "_limit", "run": "_run", "unfinished": "_run"}
+_HOME = {"SKIPPED": "_runs", "run": "_run", "unfinished": "_run"}
 
 
 def get(name: str) -> System:

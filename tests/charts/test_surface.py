@@ -8,7 +8,7 @@ from formlab import analysis, browser, charts
 from formlab.charts import theme
 from formlab.errors import NotAvailable
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, _scripts
+from formlab.reports import _draw, page_assets
 from tests.made_forms import made
 
 FORMS = {
@@ -107,7 +107,7 @@ def test_arrow_keys_turn_the_surface_in_a_report(table, tmp_path):
     figure = json.loads(pio.to_json(charts.surface_3d(table), validate=False))
     mime = theme.MIME.format("plotly")
     shown = _draw.output({mime: {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}})
-    scripts = list(_scripts.needed({"plotly"}).values())
+    scripts = list(page_assets.scripts({"plotly"}).values())
     (tmp_path / "page.html").write_text(
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}"></head><body>'

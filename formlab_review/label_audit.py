@@ -63,10 +63,7 @@ def by_majority(proposed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scored(evaluation: Evaluation) -> pl.DataFrame:
-    return evaluation.cases.filter(
-        pl.col("path").is_not_null(), pl.col("gold").is_not_null(),
-        pl.col("task") != "layout", pl.col("outcome") != "unscored",
-    )  # fmt: skip
+    return evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
 
 
 def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:

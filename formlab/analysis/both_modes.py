@@ -22,7 +22,7 @@ CHANGES: dict[str, Any] = {"corpus": pl.String, "split": pl.String} | mode_chang
 COMPARED: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "split": pl.String,
     "metric": pl.String, "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
-    "settings": pl.String,
+    "benchmark": pl.String, "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 
 
@@ -72,15 +72,16 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     info = said(evaluation)
     for metric in SCORES:
         values = {mode: _value(scores, metric) for mode, scores in scored.items()}
-        settings = tables.only(evaluation.scores, metric=metric, slice="all")["settings"]
+        first = tables.only(evaluation.scores, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
             "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,
             "difference": values["fixed"] - values["official"],
-            "settings": settings.first().replace(f"mode={evaluation.mode}", "mode=both"),
+            "mode": "both", **{name: first[name] for name in ("benchmark", "level", "settings")},
         }  # fmt: skip
 
 
 def _value(scores: pl.DataFrame, metric: str) -> float:
-    rows = tables.only(scores, metric=metric, slice="all")
-    return float(METRICS[metric].score(np.array(rows["stats"].to_list()).sum(axis=0)))
+    rows = tables.only(scores, metric=metric)
+    score = METRICS[metric].score_in(rows["mode"].first())
+    return float(score(np.array(rows["stats"].to_list()).sum(axis=0)))

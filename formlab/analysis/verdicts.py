@@ -21,7 +21,7 @@ from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.fields import READER
-from formlab.tables import Corpus, Evaluation
+from formlab.tables import Corpus, Evaluation, with_settings
 
 NOTE = "verdicts: "
 # The label of a fact stands within its page's markup as well, which is never rewritten.
@@ -176,11 +176,11 @@ def with_verdicts(
     still = again.cases.filter(pl.col("outcome") != "unscored", pl.col("gold").is_not_null())
     still = still.join(gone, on=["doc_id", "task", "path"], how="semi", nulls_equal=True).height
     done["labels to be left out that this task's scorer counts nonetheless"] = still
-    said = f"|verdicts={decided.version(decisions)}" + (",ambiguous=out" if ambiguous else "")
+    labels = decided.version(decisions) + (",ambiguous=out" if ambiguous else "")
     notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
     return dataclasses.replace(
         again,
-        scores=again.scores.with_columns(pl.col("settings") + said),
+        scores=with_settings(again.scores, labels=labels),
         notes=again.notes | notes,
     )
 

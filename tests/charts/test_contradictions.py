@@ -19,6 +19,7 @@ from formlab.analysis.slices import SLICES
 from formlab.metrics import ratio
 from tests.analysis.made_pairs import made
 from tests.analysis.test_finding_systems import pages_alone
+from tests.made_slices import of
 
 SEEDS = range(60)
 # Words that compare: only a finding that holds may say them.
@@ -70,8 +71,8 @@ def summary_of(draw, wanted):
         given = values(draw, len(parts), scale)
         rows += [
             {
-                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, "slice": part,
-                "value": value, "n_missing": 0, "n_undefined": 0, "settings": f"b:s|{metric}",
+                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, **of(part),
+                "value": value, "n_missing": 0, "n_undefined": 0, "settings": {},
             } | counts(draw) | ends(draw, value)
             for part, value in zip(parts, given, strict=True) if draw.random() > 1 / 6
         ]  # fmt: skip
@@ -109,10 +110,10 @@ def check(text, *frames, more=()):
 
 def lowest_and_highest(summary, metric, by):
     rows = summary.filter(
-        pl.col("metric") == metric, pl.col("slice").str.starts_with(f"{by}="),
+        pl.col("metric") == metric, pl.col("slice_by") == by,
         pl.col("value").is_finite(),
     )  # fmt: skip
-    return dict(zip(rows["slice"].str.strip_prefix(f"{by}="), rows["value"], strict=True))
+    return dict(zip(rows["slice_value"], rows["value"], strict=True))
 
 
 KINDS = tuple(f"kind={name}" for name in NAMES)
@@ -129,7 +130,7 @@ def test_cards_and_captions_of_a_summary(seed):
     check(charts.reading_cards(summary).finding, summary)
     for metric, part in itertools.product(("cer", "exact_accuracy", "bleu"), (*every, "kind=x")):
         said = charts.caption(summary, metric=metric, part=part, say="So.").text
-        rows = tables.only(summary, metric=metric, slice=part)
+        rows = tables.only(tables.readable(summary), metric=metric, slice=part)
         check(said, rows)
         assert ("No " in said) == (rows.height == 0)
     cards = charts.slice_cards(summary, metric="cer", by="kind")
@@ -148,7 +149,7 @@ def test_cards_of_relations(seed):
     ))  # fmt: skip
     said = charts.relation_cards(relations).finding
     check(said, relations)
-    whole = tables.only(relations, slice="all")["value"].to_list()
+    whole = tables.only(relations, slice_by=None)["value"].to_list()
     assert ("gets all" in said and " right" in said) == (bool(whole) and set(whole) == {1.0})
     check(charts.relation_caption(relations, say="So.").text, relations)
 
@@ -159,7 +160,7 @@ def test_captions_of_surfaces_and_slices(seed):
     cells = [
         {
             "x_value": str(x), "y_value": str(y), "value": value, "metric": "click_accuracy",
-            "settings": "x", "x": "n_fields", "y": "n_kinds",
+            "settings": {}, "x": "n_fields", "y": "n_kinds",
         } | counts(draw) | ends(draw, value)
         for (x, y), value in zip(itertools.product((2, 4), (1, 3)), values(draw, 4), strict=True)
     ]  # fmt: skip
@@ -173,10 +174,10 @@ def test_captions_of_surfaces_and_slices(seed):
     weak = [
         {
             "benchmark": "b", "split": "s", "system": "fox", "metric": "outcome",
-            "slice": f"kind={name}", "columns": ["kind"], "values": [name], "value": value,
+            "slice_by": ["kind"], "slice_value": [name], "value": value,
             "rest": min(1.0, value + 0.2), "difference": -0.2, "difference_low": -0.3,
             "difference_high": -0.1, "p": 0.001, "p_adjusted": 0.01, "excess": 5.0,
-            "n_tested": int(draw.integers(1, 999)), "settings": "x",
+            "n_tested": int(draw.integers(1, 999)), "settings": {},
         } | counts(draw) | ends(draw, value)
         for name, value in zip(NAMES, draw.random(5), strict=True)
     ]  # fmt: skip
@@ -277,7 +278,7 @@ def test_sentence_about_systems_is_what_the_fields_show(seed):
     ground = analysis.common([first, second]).evaluations
     matrix = analysis.flip_matrices(ground, resamples=200, permutations=499)
     found = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
-    counted = matrix.filter(pl.col("slice") == "all").row(0, named=True)
+    counted = matrix.filter(pl.col("slice_by").is_null()).row(0, named=True)
     for one in found:
         if one.metric != "outcome":
             continue

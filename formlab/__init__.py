@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from formlab.systems import run
 
 __all__ = [
-    "charts", "compare", "evaluate", "gallery", "load", "open_evaluation", "read_predictions",
-    "reports", "run", "summarise",
+    "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery", "load",
+    "metric", "notebook", "open_evaluation", "plugin", "read_predictions", "reader", "reports",
+    "run", "summarise", "system",
 ]  # fmt: skip
 
 _HOME = {
@@ -22,12 +24,21 @@ _HOME = {
     "open_evaluation": "analysis", "read_predictions": "formats", "run": "systems",
     "summarise": "analysis",
 }  # fmt: skip
+# Decorators that register what stands below them; see `formlab.registry.register`.
+_DECORATORS = {
+    "agent": "agents", "benchmark": "benchmarks", "chart": "charts", "command": "commands",
+    "metric": "metrics", "notebook": "notebooks", "reader": "formats", "system": "systems",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first used: charts and reports take seconds that a plain scoring need not pay.
     if name not in __all__:
         raise AttributeError(f"module 'formlab' has no attribute {name!r}")
+    if name == "plugin":
+        return import_module("formlab.registry").load
+    if name in _DECORATORS:
+        return partial(import_module("formlab.registry").register, _DECORATORS[name])
     if name in _HOME:
         return getattr(import_module(f"formlab.{_HOME[name]}"), name)
     return import_module(f"formlab.{name}")

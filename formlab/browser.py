@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from formlab import resources
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-_REMEDY = "make browser, or set FORMLAB_CHROMIUM to a Chromium"
+_REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
 
 
 def find() -> Path:
@@ -49,7 +50,7 @@ def find() -> Path:
     Traceback (most recent call last):
     ...
     formlab.errors.NotAvailable: FORMLAB_CHROMIUM names no executable file (/nowhere/chromium). \
-Try: make browser, or set FORMLAB_CHROMIUM to a Chromium
+Try: python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium
     >>> del os.environ["FORMLAB_CHROMIUM"]
     """
     if named := os.environ.get("FORMLAB_CHROMIUM"):
@@ -83,7 +84,7 @@ def ensure() -> Path:
     Raises
     ------
     NotAvailable
-        If nothing could be installed; the message ends with what each attempt said.
+        If nothing could be installed; the message ends with the last line of each attempt.
     """
     try:
         return find()
@@ -93,17 +94,17 @@ def ensure() -> Path:
     attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if shutil.which("apt-get") and os.geteuid() == 0:
         attempts.append(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
-    said = []
+    problems = []
     for command in attempts:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         lines = (done.stderr or done.stdout).strip().splitlines()
-        said.append(f"{' '.join(command[-3:])}: {lines[-1] if lines else done.returncode}")
+        problems.append(f"{' '.join(command[-3:])}: {lines[-1] if lines else done.returncode}")
         try:
             return find()
         except NotAvailable:
             continue
     raise NotAvailable(
-        f"Chromium could not be installed: {'; '.join(said)}",
+        f"Chromium could not be installed: {'; '.join(problems)}",
         remedy="install Chromium with the system's package manager",
     )
 
@@ -152,7 +153,7 @@ def page(
     size
         Width and height of the window in CSS pixels.
     scheme
-        What the page is told of the user's preferred colours.
+        The user's preferred colours, as the page sees them.
     allow
         Prefixes of the addresses that may be requested.
     init_script
@@ -163,12 +164,9 @@ def page(
     NotAvailable
         If Playwright or a Chromium is absent.
     """
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise NotAvailable(
-            "Playwright is not installed", remedy="pip install 'formlab[dev]'"
-        ) from error
+    resources.need("browser")
+    from playwright.sync_api import sync_playwright
+
     executable = find()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))

@@ -6,13 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 
-from formlab import analysis
 from formlab.console import as_json, say, show
 from formlab.errors import DataBroken
-from formlab.scoring.fields import READERS
-from formlab.tables import Evaluation
 
 # What a reader of the table wants first; --json has every column.
 _DIFFERENCES = (
@@ -45,6 +41,11 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     EVAL_A and EVAL_B are folders that formlab score wrote with --out. A difference is the second
     system's value less the first's, with its interval; p is of swapping whole documents.
     """
+    import polars as pl
+
+    from formlab import analysis
+    from formlab.tables import Evaluation, readable
+
     evaluations = [Evaluation.load(folder) for folder in folders]
     ground = analysis.common(evaluations)
     say(ground.notes)
@@ -62,7 +63,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=wanted, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
-    shown = table if as_json else table.select(columns)
+    shown = table if as_json else readable(table).select(columns)
     if "better" in shown.columns and not as_json:
         # Not a system without a name: no test supports that either does better.
         shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
@@ -75,6 +76,8 @@ def _of_rules(rules: list[str]) -> str | None:
     """What the column `rules` says, in one line."""
     if not rules:
         return None
+    from formlab.scoring.fields import READERS
+
     depend, names = rules.count("depends"), ", ".join(READERS)
     if not depend:
         return f"reading rules: every verdict on fields is the same under all of them ({names})"

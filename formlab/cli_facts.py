@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from formlab import benchmarks, files, formats
+from formlab import benchmarks, formats
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 from formlab.errors import DataBroken, UnknownName
-from formlab.tables import USABLE
 
 _path = click.Path(path_type=Path)
 
@@ -32,6 +31,7 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
     The figures are in percent. *_acc is correct per found fact, *_missing_rate not found per gold
     fact; *_error, in spite of its published name, is about correct per gold fact.
     """
+    from formlab import files
     from formlab.analysis import audit
 
     checked = audit.check(raw, root=root, predictions=predictions)
@@ -61,9 +61,11 @@ def ask(
 
     Every answer is kept beside OUT in a file of the same name that ends in .sqlite.
     """
+    from formlab import files
     from formlab.analysis import audit
     from formlab.systems import chat
-    from formlab.systems.judge import PROMPT
+    from formlab.systems.judge import PROMPT, judge_call
+    from formlab.tables import USABLE
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
     if benchmark not in known:
@@ -72,7 +74,7 @@ def ask(
     found = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
-    call = chat.judge_call(model, store=store, settings=settings)
+    call = judge_call(model, store=store, settings=settings)
     prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)

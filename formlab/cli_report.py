@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from formlab import reports
 from formlab.console import as_json, pairs, plain, show
 from formlab.errors import DataBroken
 
@@ -31,7 +30,7 @@ _BUILDING = ("out", "layout", "workers", "timeout", "figures")
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the reports [reports].")
 @click.option(
-    "--layout", type=click.Choice(reports.plan.LAYOUTS),
+    "--layout", type=click.Choice(("single", "site")),
     help="Everything inside each file, or shared files once for the folder [single].",
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=1), help="Processes [one a processor].")
@@ -48,6 +47,8 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
     What has not changed since it was built is left as it is. The exit code is 1 if a report is
     not complete.
     """
+    from formlab import reports
+
     given = {name: options[name] for name in _BUILDING if options[name] is not None}
     if options["manifest"]:
         _alone(notebooks, options)

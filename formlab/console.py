@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from formlab.errors import DataBroken
 
@@ -100,6 +97,9 @@ def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
         ]
         click.echo(json.dumps(known, indent=1, ensure_ascii=False))
         return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0] if rows else ():
         numeric = all(isinstance(row[key], int | float) for row in rows)
@@ -117,4 +117,6 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.4f}"
+    from rich.markup import escape
+
     return escape(plain(str(value)))

@@ -1,8 +1,26 @@
 """The form-filling platform: forms, a server for them, and agents that fill them in."""
 
-from formlab_arena.address import fill_at
-from formlab_arena.instances import Instance, make
-from formlab_arena.run import Settings, fill
-from formlab_arena.spec import Form, form, forms
+from __future__ import annotations
 
-__all__ = ["Form", "Instance", "Settings", "fill", "fill_at", "form", "forms", "make"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formlab_arena.form_url import fill_url
+    from formlab_arena.instances import Instance, make
+    from formlab_arena.run import Settings, fill
+    from formlab_arena.spec import Form, form, forms
+
+__all__ = ["Form", "Instance", "Settings", "fill", "fill_url", "form", "forms", "make"]
+
+_HOME = {
+    "Instance": "instances", "Settings": "run", "fill": "run", "fill_url": "form_url",
+    "make": "instances",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: the commands are listed without it.
+    if name not in __all__:
+        raise AttributeError(f"module 'formlab_arena' has no attribute {name!r}")
+    return getattr(import_module(f"formlab_arena.{_HOME.get(name, 'spec')}"), name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
-from formlab_arena.session import VIEWPORT, Seen, Target
+from formlab_arena.session import VIEWPORT, Observation, Target
 
 
 class Unusable(Exception):
@@ -31,7 +31,7 @@ class Agent(Protocol):
     name: str
     knows_targets: bool
 
-    def act(self, seen: Seen) -> list[Action]:
+    def act(self, observation: Observation) -> list[Action]:
         """The next actions, in pixels of the image; none when there is nothing left to do."""
 
 
@@ -48,10 +48,10 @@ class OneByOne:
         self.agent, self._left = agent, list[Action]()
         self.name, self.knows_targets = agent.name, agent.knows_targets
 
-    def act(self, seen: Seen) -> list[Action]:
+    def act(self, observation: Observation) -> list[Action]:
         """The next action of the plan; none when there is nothing left to do."""
         if not self._left:
-            self._left = list(self.agent.act(seen))
+            self._left = list(self.agent.act(observation))
         return [self._left.pop(0)] if self._left else []
 
 
@@ -74,14 +74,14 @@ class Oracle:
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
 
-    def act(self, seen: Seen) -> list[Action]:
+    def act(self, observation: Observation) -> list[Action]:
         """All that is still to do in view; else scroll; else turn the page."""
         # The targets' boxes are of the window; the agent answers in pixels of the image.
-        scale = seen.size[0] / VIEWPORT[0]
+        scale = observation.size[0] / VIEWPORT[0]
         view = (VIEWPORT[0], VIEWPORT[1])
         below = above = False
         actions: list[Action] = []
-        for target in seen.targets:
+        for target in observation.targets:
             todo = self._todo(target, scale)
             if not todo:
                 continue
@@ -96,7 +96,7 @@ class Oracle:
             return actions
         if above or below:
             return [Scroll((0.6 if below else -0.6) * view[1] * scale)]
-        return self._turn(seen.targets, view, scale)
+        return self._turn(observation.targets, view, scale)
 
     def _todo(self, target: Target, scale: float) -> list[Action]:
         value = self.values.get(target.field)

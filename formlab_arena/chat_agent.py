@@ -12,26 +12,26 @@ from typing import Any
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import Page, pages
-from formlab.systems.chat.readings import Readings
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
 from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
 from formlab_arena.agents import Halted, Unusable
 from formlab_arena.replies import SCHEMA, read
-from formlab_arena.session import Seen
+from formlab_arena.session import Observation
 
 TASK = "arena_actions"
 # What of a model's settings shapes its answers here. Points are in pixels unless one asks for
 # thousandths: those are what a ruler shows.
 SHAPING = ("temperature", "max_tokens", "extra", "form", "pages", "image_limit", "boxes")
 DEFAULTS = {name: chat.SHAPING[name] for name in SHAPING} | {"boxes": "pixels"}
-# What the model is told of earlier looks.
+# How much of its earlier actions a prompt repeats.
 _REMEMBERED, _SHOWN = 80, 120
 
 
 @dataclasses.dataclass(frozen=True)
 class Instructions:
-    """What a model is told of its task, which depends on its settings, the policy, the ruler."""
+    """The prompt of a model, which depends on its settings, the policy and the ruler."""
 
     given: Mapping[str, Any]
     policy: str = "page"
@@ -52,9 +52,9 @@ class Instructions:
         parts = [Task(TASK, "click", _nothing, "points")]
         parts.append(Task(f"arena_policy_{self.policy}", "click", _nothing, ""))
         parts += [Task("arena_ruler", "click", _nothing, "")] if self.ruler else []
-        told = [chat.prompt_of(parts[0], **shown)]
-        told += [chat.prompt_of(part, prompts=shown["prompts"]) for part in parts[1:]]
-        return "\n\n".join(told)
+        instructions = [chat.prompt_of(parts[0], **shown)]
+        instructions += [chat.prompt_of(part, prompts=shown["prompts"]) for part in parts[1:]]
+        return "\n\n".join(instructions)
 
 
 def _nothing(*_: Any) -> None:
@@ -66,7 +66,9 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     return chat.SHAPING | chat.RUNNING | DEFAULTS | dict(given)
 
 
-def said(name: str, given: Mapping[str, Any], *, policy: str, ruler: bool) -> dict[str, Any]:
+def shaping_settings(
+    name: str, given: Mapping[str, Any], *, policy: str, ruler: bool
+) -> dict[str, Any]:
     """What shapes the answers of a model, for the head of a run: settings, address, prompt.
 
     Raises
@@ -98,13 +100,13 @@ def asking(
         As in `formlab_arena.Settings`.
     """
     full = settings(given)
-    told = Instructions(full, policy, ruler)
-    readings = Readings(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
+    instructions = Instructions(full, policy, ruler)
+    ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
     with chat.Store(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.Looks(full["image_limit"], 1, full["boxes"], readings)
-        yield lambda doc_id: ChatAgent(name, asker, told, shown, doc_id)
+        shown = chat.Looks(full["image_limit"], 1, full["boxes"], ocr)
+        yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
 
 
 class ChatAgent:
@@ -119,7 +121,7 @@ class ChatAgent:
         The system, ``chat:MODEL``.
     asker
         What asks the model, or takes the answer from its store.
-    told, shown
+    instructions, shown
         Its instructions, and how it is shown the screenshot.
     doc_id
         The episode.
@@ -128,14 +130,19 @@ class ChatAgent:
     knows_targets = False
 
     def __init__(
-        self, name: str, asker: chat.Asker, told: Instructions, shown: chat.Looks, doc_id: str
+        self,
+        name: str,
+        asker: chat.Asker,
+        instructions: Instructions,
+        shown: chat.Looks,
+        doc_id: str,
     ) -> None:
-        self.name, self._asker, self._told, self._shown = name, asker, told, shown
+        self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
         self._doc_id, self._done = doc_id, list[str]()
-        self._prompt = told.text
+        self._prompt = instructions.text
         self.note: dict[str, Any] = {}
 
-    def act(self, seen: Seen) -> list[Action]:
+    def act(self, observation: Observation) -> list[Action]:
         """The model's actions in pixels of the screenshot.
 
         Raises
@@ -146,9 +153,11 @@ class ChatAgent:
             If a limit of calls or money is reached, or the server refuses every call, which is
             its cause then.
         """
-        page = pages([seen.image], limit=self._shown.limit or max(seen.size), most=1)[0]
+        page = pages([observation.image], limit=self._shown.limit or max(observation.size), most=1)[
+            0
+        ]
         try:
-            answer = self._asker.answer(self._asked(seen, page))
+            answer = self._asker.answer(self._asked(observation, page))
         except chat.Stopped as stop:
             raise Halted(f"not asked: {stop}") from stop
         except NotAvailable as refused:
@@ -161,16 +170,16 @@ class ChatAgent:
         }  # fmt: skip
         if replied.status not in USABLE:
             why = "; ".join(replied.changes) or replied.status
-            self._done.append(f"look {seen.step}: no usable answer ({replied.status})")
+            self._done.append(f"look {observation.step}: no usable answer ({replied.status})")
             raise Unusable(replied.status, why)
-        kept = replied.actions if self._told.policy == "page" else replied.actions[:1]
-        self._done += [f"look {seen.step}: {_short(action)}" for action in kept]
+        kept = replied.actions if self._instructions.policy == "page" else replied.actions[:1]
+        self._done += [f"look {observation.step}: {_short(action)}" for action in kept]
         return [self._placed(action, page) for action in kept]
 
-    def _asked(self, seen: Seen, page: Page) -> chat.Prompt:
+    def _asked(self, observation: Observation, page: Page) -> chat.Prompt:
         asked = {
-            "TEXT": seen.text, "FILES": list(seen.files),
-            "DONE": self._done[-_REMEMBERED:], "REFUSED": list(seen.refused),
+            "TEXT": observation.text, "FILES": list(observation.files),
+            "DONE": self._done[-_REMEMBERED:], "REFUSED": list(observation.refused),
         }  # fmt: skip
 
         def both(show: Callable[[Page], dict[str, Any]]) -> list:
@@ -180,12 +189,12 @@ class ChatAgent:
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), SCHEMA,
             lambda answer: read(answer).status, TASK, self._doc_id,
-            json.dumps([{"image": seen.image.name} | page.shape]),
+            json.dumps([{"image": observation.image.name} | page.shape]),
         )  # fmt: skip
 
     def _factor(self, page: Page) -> float:
         """Pixels of the screenshot for one of the model's: a ruler shows the screenshot's own."""
-        return 1.0 if self._told.ruler else page.size[0] / page.sent[0]
+        return 1.0 if self._instructions.ruler else page.size[0] / page.sent[0]
 
     def _placed(self, action: Action, page: Page) -> Action:
         """The action in pixels of the screenshot."""

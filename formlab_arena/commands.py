@@ -7,19 +7,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from formlab import files
-from formlab.console import as_json, plain, show
+from formlab import resources
+from formlab.cli_score import documents_of, scored, scoring, show_summary
+from formlab.console import as_json, asked, asking, plain, show
 from formlab.errors import DataBroken, FormlabError
-from formlab.systems import chat
-from formlab_arena import run, server, spec
-from formlab_arena.address import fill_at
-from formlab_arena.store import Store
+from formlab.systems import CHAT
+
+if TYPE_CHECKING:
+    from formlab_arena.run import Settings
 
 _PATH = click.Path(path_type=Path)
 
@@ -33,13 +32,17 @@ def arena() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--database", type=_PATH, default=Path("runs/arena.sqlite"), show_default=True)
-@click.option("--forms", "folder", type=_PATH, default=spec.FOLDER, help="Folder of YAML forms.")
+@click.option("--forms", "folder", type=_PATH, help="Folder of YAML forms [ours].")
 @click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
-def serve(host: str, port: int, database: Path, folder: Path, public: bool) -> None:
+def serve(host: str, port: int, database: Path, folder: Path | None, public: bool) -> None:
     """Show the forms in a browser until stopped."""
+    resources.need("arena")
+    from formlab_arena import server, spec
+    from formlab_arena.store import Store
+
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
-    app = server.create(Store(database), folder=folder, hosts=(host,))
+    app = server.create(Store(database), folder=folder or spec.FOLDER, hosts=(host,))
     listening = server.listen(app, host=host, port=port)
     click.echo(f"forms at http://{host}:{listening.server_port}")
     sys.stdout.flush()
@@ -58,13 +61,9 @@ def serve(host: str, port: int, database: Path, folder: Path, public: bool) -> N
 @click.option("--scale", default=1.0, type=click.FloatRange(0.1, 1), help="Size of screenshots.")
 @click.option("--ruler", is_flag=True, help="Draw pixel axes on the screenshots.")
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
-@click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint.")
-@click.option("--retry", help="chat: 'bad' asks again what was malformed, refused or cut short.")
-@click.option("--max-cost", help="chat: stop before the calls cost more than this.")
-@click.option("--max-calls", help="chat: stop after so many calls.")
-@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="chat: a setting.")
+@asking
 @click.option("--url", help="Fill in the form at this address instead.")
-@click.option("--text", "text_file", type=_PATH, help="With --url: what the agent is told.")
+@click.option("--text", "text_file", type=_PATH, help="With --url: file with the instructions.")
 @click.option("--values", "values_file", type=_PATH, help="With --url: JSON for the oracle.")
 @click.option("--allow", multiple=True, help="With --url: another server the page may reach.")
 @click.option("--out", type=_PATH, required=True, help="The run's folder.")
@@ -75,6 +74,8 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     With --url it fills in one form at that address and says what was in its fields at the end;
     files can be uploaded from the folder `files` in --out only.
     """
+    from formlab_arena import run, spec
+
     kept = ("system", "seed", "policy", "scale", "ruler", "steps")
     settings = run.Settings(**{name: options[name] for name in kept}, options=_given(options))
     if options["url"]:
@@ -96,23 +97,41 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     click.echo(f"{done} of {len(results)} submitted, {right} of {asked} answers right")
 
 
+@arena.command("score")
+@click.argument("folder", metavar="RUN", type=_PATH)
+@scoring
+@as_json
+def score(folder: Path, as_json: bool, **options: Any) -> None:
+    """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`."""
+    from formlab_arena.evaluation import read_run
+
+    corpus, predictions = read_run(folder)
+    documents = documents_of(options["documents"], [corpus])
+    show_summary(scored(corpus, predictions, options | {"documents": documents}), as_json=as_json)
+
+
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     """The settings of a model that are given, each as its type."""
-    named = ("base_url", "retry", "max_cost", "max_calls")
-    given = {name: options[name] for name in named if options[name] is not None}
-    for change in options["changes"]:
-        name, equal, value = change.partition("=")
-        if not equal:
-            raise DataBroken(f"{change!r} is not NAME=VALUE", remedy=f"--set {name}=…")
-        given[name] = value
-    if not options["system"].startswith(chat.PREFIX):
+    given = asked(options)
+    if not options["system"].startswith(CHAT):
         return given
+    from formlab.systems import chat
+
     typed = chat.system(options["system"]).settings(given)
     return {name: typed[name] for name in given}
 
 
 @contextlib.contextmanager
 def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn("forms, {task.fields[sent]} submitted"), TimeRemainingColumn(),
@@ -133,15 +152,18 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
         bar.update(job, completed=total)
 
 
-def _fill_at(settings: run.Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+    from formlab import files
+    from formlab_arena.form_url import fill_url
+
     if options["system"] != "oracle" and not options["text_file"]:
-        raise click.UsageError("--url needs --text, the file with what the agent is told")
+        raise click.UsageError("--url needs --text, the file of instructions")
     values = files.read_json(options["values_file"]) if options["values_file"] else None
     if values is not None and not isinstance(values, dict):
         where, remedy = options["values_file"], '{"name": "Ada"}'
         raise DataBroken("a JSON object is expected", where=where, remedy=remedy)
     text = files.read_text(options["text_file"]) if options["text_file"] else ""
-    result = fill_at(
+    result = fill_url(
         options["url"], out, settings, text=text, values=values, allow=options["allow"]
     )
     if as_json:

@@ -14,9 +14,9 @@ from formlab.benchmarks.formfactory import Field as Place
 from formlab.errors import DataBroken, DataMissing
 from formlab.systems._journal import entries
 from formlab.tables import Corpus, Predictions
-from formlab_arena import lines, spec
-from formlab_arena.lines import Episode
-from formlab_arena.play import Settings
+from formlab_arena import action_groups, spec
+from formlab_arena.action_groups import Episode
+from formlab_arena.episode import Settings
 
 BENCHMARK, SPLIT = "formfactory", "arena"
 # The arena's word for a type where the tables have another.
@@ -56,7 +56,7 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
     notes: Counter[str] = Counter()
     name = _name(settings)
     for result in results:
-        one = _One(folder, result, name)
+        one = _EpisodeTables(folder, result, name)
         documents.append(one.document(settings))
         records.append((one.gold(), one.predictions()))
         responses.append(one.response())
@@ -108,7 +108,7 @@ def _name(settings: Row) -> str:
     return f"{settings['system']}({','.join(changed)})" if changed else settings["system"]
 
 
-class _One:
+class _EpisodeTables:
     """One episode: its form, its right answers, its log."""
 
     def __init__(self, folder: Path, result: Row, system: str) -> None:
@@ -118,7 +118,7 @@ class _One:
         self.values = files.read_json(self.folder / "values.json")
         if not isinstance(self.values, dict):
             raise DataBroken("right answers are an object", where=self.folder / "values.json")
-        self.log: Episode = lines.read(self.folder / "events.jsonl")
+        self.log: Episode = action_groups.read(self.folder / "events.jsonl")
         self.paths = {field.name: pointer(field.label) for field in self.form.fields}
         self.asked = [field for field in self.form.fields if field.applies(self.values)]
         self.boxes = {field.name: self._boxes(field) for field in self.form.fields}
@@ -145,7 +145,7 @@ class _One:
         entered = gold_items(place, self.values.get(field.name), self.boxes[field.name])
         row = gold_row(place, self.values.get(field.name), entered)
         hidden = [one | {"targets": one["targets"] or [NEVER]} for one in entered]
-        return row | {"meta": lines.dumps({"items": hidden})}
+        return row | {"meta": action_groups.dumps({"items": hidden})}
 
     def gold(self) -> list[Row]:
         """The records of the right answers."""
@@ -205,7 +205,7 @@ class _One:
             "template": self.form.code, "domain": self.form.domain,
             "n_fields": len(kinds), "n_kinds": len(set(kinds)),
             "context": files.read_text(self.folder / "task.txt"),
-            "meta": lines.dumps(self._meta(settings, images)),
+            "meta": action_groups.dumps(self._meta(settings, images)),
         }  # fmt: skip
 
     def _meta(self, settings: Row, images: list[str | None]) -> Row:
@@ -219,7 +219,7 @@ class _One:
             "elements": [
                 [*box.row, self.paths[name]] for name, held in self.boxes.items() for box in held
             ],
-            "lines": [lines.as_json(line, self.paths) for line in self.log.lines],
+            "lines": [action_groups.as_json(line, self.paths) for line in self.log.lines],
             "content": {path: held.get(name, "") for name, path in self.paths.items()},
             "when": {
                 self.paths[field.name]: [self.paths[name] for name in field.when]

@@ -7,10 +7,10 @@ import math
 import re
 from typing import Any
 
-from formlab.benchmarks.formcraft.tidy import as_text
 from formlab.systems import chat
 from formlab.systems.chat.answers import content
 from formlab.tables import USABLE
+from formlab.text.llm_json import as_text
 from formlab_arena import actions
 from formlab_arena.actions import Action, Click, DoubleClick, Press, RightClick, Scroll, Type
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from formlab_arena import screen
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
+from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.screen import Field, Group, Mark, Screen
-from formlab_arena.session import Seen
+from formlab_arena.session import Observation
 from formlab_arena.shapes import middle
-from formlab_arena.spans import as_asked, options_in
-from formlab_arena.told import Said, Told
+from formlab_arena.value_patterns import as_asked, options_in
 
 _CHOOSE = re.compile(r"\W*(?:please )?(?:choose|select|pick)\b(?! files?)|[-–—]{2,}", re.IGNORECASE)
 _FILE = re.compile(r"choose ?files?|no ?files? ?(?:chosen|selected)|browse|upload", re.IGNORECASE)
@@ -53,21 +53,21 @@ class Rules:
 
     def __init__(self, read: Callable[[Path], Screen] | None = None) -> None:
         self._read = read or _shared()
-        self._told = Told("")
+        self._text = InstructionText("")
         self._tried: set[str] = set()
         self._scrolled: Screen | None = None
         self._pressed: Screen | None = None
         self._failures = self._turns = 0
 
-    def act(self, seen: Seen) -> list[Action]:
+    def act(self, observation: Observation) -> list[Action]:
         """What to fill in of the view; else a turn of the page or a scroll; else nothing."""
-        now = self._read(seen.image)
-        if self._told.text != seen.text:
-            self._told = Told(seen.text)
+        now = self._read(observation.image)
+        if self._text.text != observation.text:
+            self._text = InstructionText(observation.text)
         if self._pressed is not None and not self._turned(now):
             return []
-        actions = self._texts(now.fields, seen.files) + self._choices(now)
-        return actions or self._onward(now, seen.size)
+        actions = self._texts(now.fields, observation.files) + self._choices(now)
+        return actions or self._onward(now, observation.size)
 
     def _turned(self, now: Screen) -> bool:
         """Whether to go on after a button was pressed: on a new page, or for a second try."""
@@ -80,37 +80,37 @@ class Rules:
         self._tried -= empty
         return self._failures < _FAILURES
 
-    def _label(self, field: Field) -> tuple[str, Said | None]:
-        """The nearest line that the text speaks of, or the nearest one, and what is said of it."""
+    def _label(self, field: Field) -> tuple[str, LabelMention | None]:
+        """The nearest line that the text mentions, with its mention; else the nearest line."""
         names = [name for text in field.labels if (name := _plain(text))]
         for name in names:
-            if said := self._told.about(name):
-                return name, said
+            if mention := self._text.about(name):
+                return name, mention
         return (names[0] if names else ""), None
 
     def _texts(self, fields: Sequence[Field], files: Sequence[str]) -> list[Action]:
         actions: list[Action] = []
         for field in fields:
-            label, said = self._label(field)
+            label, mention = self._label(field)
             if not label or label in self._tried or _is_button(field) or _is_list(field):
                 continue
-            if todo := self._typed(field, label, said, files):
+            if todo := self._typed(field, label, mention, files):
                 self._tried.add(label)
                 actions += todo
         return actions
 
     def _typed(
-        self, field: Field, label: str, said: Said | None, files: Sequence[str]
+        self, field: Field, label: str, mention: LabelMention | None, files: Sequence[str]
     ) -> list[Action]:
         x, y = middle(field.box)
         if _FILE.search(field.text):
-            name = _file_of(label, said, files)
+            name = _file_of(label, mention, files)
             return [Click(field.box[0] + 40, y), Type(name)] if name else []
         hint = f"{field.text} {label}"
-        value = self._told.span(label, said, hint=field.text)
-        if value is None and said:
+        value = self._text.span(label, mention, hint=field.text)
+        if value is None and mention:
             tall = field.box[3] - field.box[1] > _TALL
-            value = said.whole if tall else said.value
+            value = mention.whole if tall else mention.value
         if not value:
             return []
         value = as_asked(value, hint)
@@ -123,10 +123,10 @@ class Rules:
         """From the bottom up: an answer may show further fields below itself."""
         found: list[tuple[float, list[Action]]] = []
         for field in now.fields:
-            label, said = self._label(field)
-            if _is_list(field) and said and said.value and label not in self._tried:
+            label, mention = self._label(field)
+            if _is_list(field) and mention and mention.value and label not in self._tried:
                 self._tried.add(label)
-                letters = [Press(key) for key in said.value[:_LETTERS] if key.isascii()]
+                letters = [Press(key) for key in mention.value[:_LETTERS] if key.isascii()]
                 todo = [Click(*middle(field.box)), *letters, Press("Enter")]
                 found.append((field.box[1], todo))
         for group in now.groups:
@@ -139,14 +139,18 @@ class Rules:
     def _to_tick(self, group: Group) -> list[Mark]:
         texts = [_plain(mark.text) for mark in group.marks]
         for label in group.labels:
-            if said := self._told.about(_plain(label)):
-                chosen = options_in(said.value, texts) or options_in(said.whole, texts)[:1]
+            if mention := self._text.about(_plain(label)):
+                chosen = options_in(mention.value, texts) or options_in(mention.whole, texts)[:1]
                 if chosen:
                     return [group.marks[place] for place in chosen]
-        own = [self._told.about(text) for text in texts]
-        if any(said and said.plain for said in own) or len(texts) == 1:
-            return [m for m, said in zip(group.marks, own, strict=True) if said and not said.denies]
-        named = options_in(self._told.text, texts)
+        own = [self._text.about(text) for text in texts]
+        if any(mention and mention.plain for mention in own) or len(texts) == 1:
+            return [
+                m
+                for m, mention in zip(group.marks, own, strict=True)
+                if mention and not mention.denies
+            ]
+        named = options_in(self._text.text, texts)
         return [group.marks[named[0]]] if len(named) == 1 else []
 
     def _onward(self, now: Screen, size: tuple[int, int]) -> list[Action]:
@@ -176,9 +180,9 @@ def _is_list(field: Field) -> bool:
     return _CHOOSE.match(field.text) is not None and not _FILE.search(field.text)
 
 
-def _file_of(label: str, said: Said | None, files: Sequence[str]) -> str | None:
+def _file_of(label: str, mention: LabelMention | None, files: Sequence[str]) -> str | None:
     """The file that the text names for a label; else the one named like it; else the only one."""
-    if said and (named := [name for name in files if name in said.value]):
+    if mention and (named := [name for name in files if name in mention.value]):
         return named[0]
     words = set(re.findall(r"[a-z]{3,}", label.lower()))
     like = [name for name in files if words & set(re.findall(r"[a-z]{3,}", name.lower()))]

@@ -1,4 +1,4 @@
-"""Episodes: an agent fills in forms, one after another; what crashes costs its own episode."""
+"""A run: an agent fills in instances of forms; a crash ends its own episode only."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
-from formlab_arena import instances, players, spec
+from formlab_arena import agent_registry, instances, spec
+from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
+from formlab_arena.episode import (
+    UNUSABLE,
+    EpisodeResult,
+    Settings,
+    check_same_settings,
+    open_session,
+    prepare,
+    run_episode,
+    run_steps,
+)
 from formlab_arena.instances import Instance
-from formlab_arena.play import Played, Settings, drive, opened, play, prepare, same_settings
-from formlab_arena.players import AGENTS
 from formlab_arena.process import Server, serving
 from formlab_arena.store import Store
 
-__all__ = ["AGENTS", "Server", "Settings", "drive", "fill", "opened", "serving"]
+__all__ = ["AGENTS", "Server", "Settings", "fill", "open_session", "run_steps", "serving"]
 
 
 def fill(
@@ -55,7 +64,8 @@ def fill(
     list of dict
         For each episode `doc_id`, `form`, `status` (``submitted``, ``unfinished``, ``crashed``),
         `right` and `fields` (how many answers of the submission equal the right ones),
-        `steps`, `seconds` and `error`.
+        `steps`, `seconds`, `error`, and `reason`: what stopped the agent, ``steps`` or
+        ``unusable`` answers, null for all else.
 
     Raises
     ------
@@ -63,61 +73,69 @@ def fill(
         For unknown forms or systems, a folder of other settings, without Chromium, and if a
         model's server refuses every call.
     """
-    said = players.said(settings)
+    shaping = agent_registry.shaping_settings(settings)
     chosen = [spec.form(code) for code in codes or spec.forms()]
     todo = [instances.make(f, n, seed=settings.seed) for f in chosen for n in range(1, count + 1)]
+    resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    same_settings(out / "run.json", settings, said)
+    check_same_settings(out / "run.json", settings, shaping)
     halted: Halted | None = None
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
         serving(out / "submissions.sqlite") as server,
-        players.making(settings, out) as make,
+        agent_registry.making(settings, out) as make,
     ):
         last = {entry["doc_id"]: entry for entry in journal.entries}
-        for one in todo:
-            if one.name in last and not _is_open(last[one.name], settings):
+        for instance in todo:
+            if instance.name in last and not _is_open(last[instance.name], settings):
                 continue
             if halted is None:
-                result, halted = _guarded(out, settings, one, server, make)
+                result, halted = _guarded(out, settings, instance, server, make)
             else:
-                result = _blank(one) | {"error": str(halted), "seconds": 0.0}
+                result = _blank(instance) | {"error": str(halted), "seconds": 0.0}
             journal.append(result)
-            last[one.name] = result
+            last[instance.name] = result
             tell(result)
             if halted and isinstance(halted.__cause__, FormlabError):
                 raise halted.__cause__
-    _write_values(out, [last[one.name] for one in todo])
-    return [last[one.name] for one in todo]
+    _write_values(out, [last[instance.name] for instance in todo])
+    return [last[instance.name] for instance in todo]
 
 
 def _is_open(entry: dict[str, Any], settings: Settings) -> bool:
-    """Whether an episode is to be run again: it crashed, or useless answers are asked anew."""
-    useless = entry["status"] == "unfinished" and "useless" in (entry["error"] or "")
-    return entry["status"] == "crashed" or (useless and settings.options.get("retry") == "bad")
+    """Whether an episode is run again: it crashed, or unusable answers are to be asked for anew."""
+    again = entry.get("reason") == UNUSABLE and settings.options.get("retry") == "bad"
+    return entry["status"] == "crashed" or again
 
 
-def _blank(one: Instance) -> dict[str, Any]:
-    result = {"doc_id": one.name, "form": one.code, "status": "crashed", "steps": 0}
-    return result | {"right": 0, "fields": len(one.values), "answers": None, "error": None}
+def _blank(instance: Instance) -> dict[str, Any]:
+    result = {"doc_id": instance.name, "form": instance.code, "status": "crashed", "steps": 0}
+    return result | {
+        "right": 0,
+        "fields": len(instance.values),
+        "answers": None,
+        "reason": None,
+        "error": None,
+    }
 
 
 def _guarded(
     out: Path,
     settings: Settings,
-    one: Instance,
+    instance: Instance,
     server: Server,
     make: Callable[[Instance], Agent],
 ) -> tuple[dict[str, Any], Halted | None]:
     start = time.monotonic()
-    result, halted = _blank(one), None
-    # A new name each time, so that a run never finds the submission of one that crashed.
-    token = f"{one.name}.{time.time_ns()}"
+    result, halted = _blank(instance), None
+    # A new name each time, so that a run never finds the submission of an episode that crashed.
+    token = f"{instance.name}.{time.time_ns()}"
     try:
-        played = _play(out / one.name, settings, one, server, token, make(one))
+        played = _play(out / instance.name, settings, instance, server, token, make(instance))
         status = "crashed" if played.crashed else "unfinished"
-        result |= {"status": status, "steps": played.looks, "error": played.why or None}
+        result |= {"status": status, "steps": played.looks}
+        result |= {"reason": played.reason, "error": played.why or None}
         halted = played.halted
     # A server that does not start, or a disk that is full, costs this episode and no other.
     except Exception as error:
@@ -125,20 +143,25 @@ def _guarded(
     with contextlib.suppress(FormlabError):
         if found := Store(out / "submissions.sqlite").latest(token):
             answers = found["answers"]
-            right = sum(answers.get(name) == value for name, value in one.values.items())
+            right = sum(answers.get(name) == value for name, value in instance.values.items())
             result |= {"status": "submitted", "answers": answers, "right": right}
     return {**result, "seconds": round(time.monotonic() - start, 2)}, halted
 
 
 def _play(
-    folder: Path, settings: Settings, one: Instance, server: Server, token: str, agent: Agent
-) -> Played:
-    prepare(folder, one.text, one.files)
-    files.write_json(folder / "values.json", one.values)
+    folder: Path, settings: Settings, instance: Instance, server: Server, token: str, agent: Agent
+) -> EpisodeResult:
+    prepare(folder, instance.text, instance.files)
+    files.write_json(folder / "values.json", instance.values)
     store = Store(server.database)
-    address = f"{server.ensure()}/forms/{one.code}?episode={token}"
-    return play(
-        address, folder, one.text, settings, agent, ended=lambda: store.latest(token) is not None
+    address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
+    return run_episode(
+        address,
+        folder,
+        instance.text,
+        settings,
+        agent,
+        ended=lambda: store.latest(token) is not None,
     )
 
 

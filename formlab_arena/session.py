@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formlab import files
-from formlab_arena import ruler, watch
+from formlab_arena import page_observer, ruler
 from formlab_arena.actions import (
     Action,
     Click,
@@ -49,7 +49,7 @@ class Target:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
+class Observation:
     """What an agent is given: a screenshot, the text, the files at hand.
 
     `targets` is empty unless the agent is one that may know where the controls are. `size` is
@@ -76,7 +76,7 @@ class Session:
     folder
         Where ``events.jsonl`` and the screenshots go; its ``files`` are what can be uploaded.
     text
-        What the agent is told.
+        The instructions for the agent.
     scale
         Width of the image the agent sees over the width of the window, above 0, at most 1.
     rulers
@@ -90,8 +90,8 @@ class Session:
         self.scale, self.rulers, self.step = scale, rulers, 0
         self._chooser: FileChooser | None = None
         self._refused: list[str] = []
-        self._watch = watch.Watch(page, folder)
-        self._now = watch.Now((0, 0), None, [])
+        self._watch = page_observer.PageObserver(page, folder)
+        self._now = page_observer.PageState((0, 0), None, [])
         page.on("filechooser", self._opened)
         page.set_default_timeout(15_000)
 
@@ -103,7 +103,7 @@ class Session:
         """The folder of files that can be uploaded."""
         return self.folder / "files"
 
-    def look(self, *, targets: bool = False) -> Seen:
+    def look(self, *, targets: bool = False) -> Observation:
         """A screenshot, logged, with what else the agent may know."""
         self.step += 1
         image = self.folder / f"{self.step:03d}.png"
@@ -123,7 +123,7 @@ class Session:
             sorted(item.name for item in self.uploads.iterdir()) if self.uploads.is_dir() else ()
         )
         refused, self._refused = tuple(self._refused), []
-        return Seen(self.step, image, size, self.text, tuple(names), found, refused)
+        return Observation(self.step, image, size, self.text, tuple(names), found, refused)
 
     def targets(self) -> tuple[Target, ...]:
         """The controls of the page that can be seen when scrolled to."""
@@ -187,7 +187,7 @@ class Session:
                 if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
                     return {"refused": "the point is outside the window"}
                 self._chooser = None
-                handle = self.page.evaluate_handle(watch.AT, [action.x, action.y])
+                handle = self.page.evaluate_handle(page_observer.AT, [action.x, action.y])
                 asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
                 hit = self._state(handle)
                 mouse.click(
@@ -197,7 +197,7 @@ class Session:
                     click_count=2 if isinstance(action, DoubleClick) else 1,
                 )
                 self._settle(dialog=asks and isinstance(action, Click))
-                # Told apart from its state afterwards, which a turned page takes away.
+                # Kept apart from its state afterwards, which a turned page takes away.
                 return {"hit": hit, "target": self._state(handle)}
             case Type() if self._chooser:
                 return self._upload(self._chooser, action.text)
@@ -220,7 +220,7 @@ class Session:
     def _settle(self, *, dialog: bool) -> None:
         self.page.wait_for_timeout(30)
         self.page.wait_for_load_state()
-        # The file dialog is told of by an event, which a busy machine delays.
+        # The file dialog is reported by an event, which a busy machine delays.
         for _ in range(100):
             if not dialog or self._chooser:
                 return
@@ -228,7 +228,7 @@ class Session:
 
     def _state(self, handle: Any) -> Any:
         try:
-            return handle.evaluate(watch.SHOWN)
+            return handle.evaluate(page_observer.SHOWN)
         # A click that turned the page took its element away: there is no state to tell.
         except Exception as error:
             if "context was destroyed" in str(error) or "disposed" in str(error):
@@ -241,7 +241,7 @@ class Session:
             return {"refused": "no such file in the run's own folder"}
         self._chooser = None
         chooser.set_files(path)
-        return {"target": chooser.element.evaluate(watch.SHOWN)}
+        return {"target": chooser.element.evaluate(page_observer.SHOWN)}
 
     def _log(self, event: dict[str, Any]) -> None:
         with (self.folder / "events.jsonl").open("ab") as stream:

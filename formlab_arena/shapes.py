@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
+
+from formlab import resources
+
+cv2 = resources.optional("cv2", extra="arena")
 
 Box = tuple[float, float, float, float]
 # Sizes in pixels of a window at its usual zoom: a box to write in, and a box or ring to tick.

@@ -1,4 +1,4 @@
-"""Submissions in SQLite: on the disk before anyone is told that they were received."""
+"""Submissions in SQLite: on disk before their receipt is confirmed."""
 
 from __future__ import annotations
 

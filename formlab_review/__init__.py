@@ -1,10 +1,25 @@
 """Review by people: values, items and labels, one decision each, saved as it is made."""
 
-from formlab_review.acceptance import Accepted, accepted
-from formlab_review.items import Item, of_corpus, of_proposals, of_records
-from formlab_review.pages import Pages
-from formlab_review.session import Review
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from formlab_review.acceptance import Accepted, accepted
+    from formlab_review.items import Item, of_corpus, of_proposals, of_records
+    from formlab_review.pages import Pages
+    from formlab_review.session import Review
 
 __all__ = [
     "Accepted", "Item", "Pages", "Review", "accepted", "of_corpus", "of_proposals", "of_records",
 ]  # fmt: skip
+
+_HOME = {"Accepted": "acceptance", "accepted": "acceptance", "Pages": "pages", "Review": "session"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: the commands are listed without it.
+    if name not in __all__:
+        raise AttributeError(f"module 'formlab_review' has no attribute {name!r}")
+    return getattr(import_module(f"formlab_review.{_HOME.get(name, 'items')}"), name)

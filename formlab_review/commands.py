@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formlab import benchmarks
-from formlab.benchmarks.formcraft import splits
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
-from formlab.tables import USABLE
-from formlab_review.drafts import FILE, Draft, read
 
+if TYPE_CHECKING:
+    from formlab_review.drafts import Draft
+
+FILE = "drafts.jsonl"
 _path = click.Path(path_type=Path)
 _model = click.option("--model", required=True, help="The model, as the server names it.")
 _out = click.option("--out", type=_path, required=True, help=f"Folder of the drafts ({FILE}).")
@@ -105,6 +106,8 @@ def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: 
     """
     import formlab_review as review
     from formlab import decisions
+    from formlab.benchmarks.formcraft import splits
+    from formlab_review.drafts import read
 
     said, made, rows = decisions.read(reviews), read(drafted), []
     base = root or (drafted if splits(drafted) else None)
@@ -126,6 +129,7 @@ def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _told(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
+    from formlab.tables import USABLE
     from formlab_review.drafting import counts
 
     for draft in [draft for draft in made if draft.status not in USABLE][:5]:

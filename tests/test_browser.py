@@ -33,7 +33,7 @@ def test_no_chromium_names_the_remedy(monkeypatch, tmp_path):
     monkeypatch.delenv("FORMLAB_CHROMIUM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
-    with pytest.raises(NotAvailable, match="make browser"):
+    with pytest.raises(NotAvailable, match="python -m formlab.browser"):
         browser.find()
 
 

@@ -15,10 +15,10 @@ from formlab.scoring import tasks
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "files", "tables", "decisions", "text", "trees", "browser", "benchmarks", "metrics",
-    "systems",
+    "errors", "resources", "files", "tables", "decisions", "text", "trees", "browser",
+    "benchmarks", "metrics", "systems",
     "formats", "scoring", "console", "analysis", "charts", "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_report", "cli",
+    "cli_facts", "cli_compare", "cli_init", "cli_report", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

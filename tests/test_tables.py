@@ -32,12 +32,13 @@ def test_one_error_lists_every_mismatch():
             GOLD | {"system": "m", "status": "fine", "path": "/a"},
             GOLD | {"system": "m", "task": None, "path": "/a"},
         ]
-    ).with_columns(pl.lit(1).alias("value"), pl.lit(1).alias("colour"))
+    ).with_columns(pl.lit(1).alias("value"), pl.lit(1).alias("outcome"))
     with pytest.raises(TableBroken) as caught:
         tables.check("records", frame)
     message = str(caught.value)
     for part in (
-        "missing columns", "unknown columns: colour", "column value is Int32, should be String",
+        "missing columns", "other tables' columns: outcome",
+        "column value is Int32, should be String",
         "column task is null in 1 rows", "column status has 1 unknown values: fine",
         "2 rows share a key", "null exactly where role is gold: 2 rows",
     ):  # fmt: skip

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import formlab_arena as arena
-from formlab import benchmarks, systems
+from formlab import benchmarks, resources, systems
 from formlab.console import plain
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.registry import Registry, cache_folder
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
-from formlab.tables import Corpus, Evaluation
-from formlab_arena import fill, play
-from formlab_arena.evaluation import read_run
+from formlab.tables import Corpus, Evaluation, Predictions
 
+# What opens the sample of a benchmark that a system does not simply read: a function of the
+# corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.
+SAMPLES = Registry("samples", {})
 # What reads each sample without a key, and without knowing the answers.
 BASELINES = (
     ("funsd", "ocr"), ("formcraft", "rules"), ("vrdu", "rules"), ("fincriticaled", "ocr"),
@@ -34,9 +33,10 @@ def open_evaluation(
 ) -> Evaluation:
     """The evaluation saved in `folder`; without one, `system` over the sample of `benchmark`.
 
-    The sample is read once and kept in the user's cache folder, or in FORMLAB_CACHE. Of a
-    benchmark of forms to fill in (task `click`), `system` fills in those of its sample in the
-    arena, one instance of each, which needs a browser.
+    What the baselines read on the samples comes with formlab. What else reads a sample does so
+    once; that is kept in the user's cache folder, or in FORMLAB_CACHE. Of a benchmark of forms to
+    fill in (task `click`), `system` fills in those of its sample in the arena, one instance of
+    each, which needs a browser.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def open_evaluation(
     DataMissing, DataBroken
         If the folder holds no evaluation.
     NotAvailable
-        If forms are to be filled in, and there is no Chromium.
+        If the system needs an extra that is not installed, or a Chromium.
     """
     if str(folder):
         return _loaded(folder)
@@ -122,16 +122,26 @@ def open_compared(
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
 
+    A sample that cannot be opened here, for want of an add-on or a browser, is left out, and
+    stderr says so.
+
     Raises
     ------
     DataMissing, DataBroken
         If a folder holds no evaluation.
-    NotAvailable
-        If forms are to be filled in, and there is no Chromium.
     """
     if folders:
         return [_loaded(folder) for folder in folders]
-    return [_of_sample(benchmark, system, None) for benchmark, system in BASELINES]
+    evaluations = []
+    for benchmark, system in BASELINES:
+        try:
+            evaluations.append(_of_sample(benchmark, system, None))
+        except NotAvailable as error:
+            print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
+    return evaluations
+
+
+_ABSENT = "nothing is installed that fills in forms (the add-on formlab_arena)"
 
 
 def _loaded(folder: str | Path) -> Evaluation:
@@ -147,29 +157,38 @@ def _of_sample(
     benchmark: str, system: str, split: str | None, change: Mapping[str, Any] | None = None
 ) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
-    if "click" in benchmarks.get(benchmark).tasks:
-        return _filled(corpus, play.Settings(system, **(change or {})))
+    if benchmark in SAMPLES:
+        return SAMPLES[benchmark](corpus, system, change or {})
+    if _is_filled(benchmark):
+        raise NotAvailable(f"the sample of {benchmark} cannot be opened: {_ABSENT}")
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
-    out = cache() / "runs" / f"{benchmark}-{corpus.split}-{name}-{_state(reader)}"
+    if (shipped := _shipped(corpus, name, settings)) is not None:
+        return evaluate(corpus, shipped)
+    if reader.extra:
+        resources.need(reader.extra)
+    out = cache_folder() / "runs" / f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
     found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, found)
 
 
-def _filled(corpus: Corpus, settings: play.Settings) -> Evaluation:
-    """Forms are there to be filled in: a run of the arena over the forms that the sample has."""
-    codes = corpus.documents["template"].unique(maintain_order=True).to_list()
-    state = _state(systems.get("ocr"), folders=(arena, systems), more=repr(settings))
-    out = cache() / "runs" / f"{corpus.benchmark}-arena-{settings.system}-{state}"
-    # The browser refuses to start where an event loop runs, as it does under a notebook's cells.
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(fill, out, settings, codes=codes, wait=True).result()
-    return evaluate(*read_run(out))
+def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
+    """What the system read before with these settings, as it comes with the samples."""
+    folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
+    if not folder.is_dir():
+        return None
+    found = Predictions.load(folder)
+    return found if found.settings == found.settings | settings else None
 
 
-def _state(
+def _is_filled(benchmark: str) -> bool:
+    """Whether forms are there to be filled in, which no reader of pages does."""
+    return "click" in benchmarks.get(benchmark).tasks
+
+
+def state_of(
     reader: systems.System, *, folders: Sequence[ModuleType] = (systems,), more: str = ""
 ) -> str:
     """A short name for how the system reads now: its code, its settings, its libraries."""
@@ -182,10 +201,3 @@ def _state(
             if file.is_file() and file.suffix != ".pyc":
                 digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def cache() -> Path:
-    """The folder for what can be made again: FORMLAB_CACHE, else formlab's in the user's cache."""
-    given = os.environ.get("FORMLAB_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(given) if given else Path(base) / "formlab"

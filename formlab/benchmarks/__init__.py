@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from formlab.benchmarks import fincriticaled, formcraft, formfactory, funsd, omniai, sroie, vrdu
+from formlab import resources
+from formlab.benchmarks._own import OWN
 from formlab.benchmarks._spec import Benchmark
-from formlab.errors import DataMissing, UnknownName
-from formlab.tables import Corpus
+from formlab.errors import DataMissing
+from formlab.registry import Registry
 
-BENCHMARKS: dict[str, Benchmark] = {
-    "fincriticaled": fincriticaled.BENCHMARK,
-    "formcraft": formcraft.BENCHMARK,
-    "formfactory": formfactory.BENCHMARK,
-    "funsd": funsd.BENCHMARK,
-    "omniai": omniai.BENCHMARK,
-    "sroie": sroie.BENCHMARK,
-    "vrdu": vrdu.BENCHMARK,
-}
-SAMPLES = Path(__file__).parents[2] / "data" / "sample"
+if TYPE_CHECKING:
+    from formlab.tables import Corpus
+
+BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
+SAMPLES = resources.folder("data/sample")
 
 
 def get(name: str) -> Benchmark:
     """The registered benchmark of that name; `UnknownName` if there is none."""
-    if name not in BENCHMARKS:
-        raise UnknownName.of("benchmark", name, BENCHMARKS)
-    return BENCHMARKS[name]
+    return BENCHMARKS.find(name)
 
 
 def load(name: str, *, root: str | Path | None = None, split: str | None = None) -> Corpus:

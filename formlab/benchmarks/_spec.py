@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formlab.errors import UnknownName
-from formlab.tables import Corpus
+from formlab.registry import when_called
+
+if TYPE_CHECKING:
+    from formlab.tables import Corpus
 
 
 @dataclass(frozen=True)
@@ -17,29 +21,38 @@ class Benchmark:
     `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
     split from a folder in the published layout; `find_splits`, where given, tells the splits that
-    a folder holds and their counts, beside those in `splits`.
+    a folder holds and their counts, beside those in `splits`. Both are functions, or are named as
+    ``module:function`` and imported when used.
     """
 
     name: str
-    title: str
-    licence: str
-    citation: str
-    source: str
-    splits: dict[str, int]
-    tasks: tuple[str, ...]
     read: Callable[[str, Path], Corpus]
+    title: str = ""
+    licence: str = "not stated"
+    citation: str = ""
+    source: str = ""
+    splits: dict[str, int] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ("text",)
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
     find_splits: Callable[[Path], dict[str, int]] | None = None
 
+    def __post_init__(self) -> None:
+        # Named as text, a reader is imported when it is used: lists of benchmarks need none.
+        object.__setattr__(self, "read", when_called(self.read))
+        if self.find_splits:
+            object.__setattr__(self, "find_splits", when_called(self.find_splits))
+
     def splits_in(self, root: Path) -> dict[str, int]:
         """The splits that can be asked for under `root`, and their counts of documents."""
-        return self.splits | (self.find_splits(root) if self.find_splits else {})
+        return self.splits | self._found(root)
 
     def first_split(self, root: Path) -> str:
         """The split that is loaded where none is asked for: the first one found under `root`."""
-        found = self.find_splits(root) if self.find_splits else {}
-        return next(iter(found or self.splits))
+        return next(iter(self._found(root) or self.splits))
+
+    def _found(self, root: Path) -> dict[str, int]:
+        return self.find_splits(root) if self.find_splits else {}
 
     def load(self, split: str, root: Path) -> Corpus:
         """The corpus of one split under `root`.

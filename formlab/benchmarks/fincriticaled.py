@@ -18,7 +18,6 @@ from typing import Any
 
 from formlab import files, tables
 from formlab.benchmarks._facts import FACTS, Fact, tagged
-from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Corpus
 from formlab.text.markup import written_events
@@ -189,17 +188,3 @@ def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:
     flaws["fact tags closed but not opened"] += (closed - opened).total()
     flaws["fact tags without text"] += opened.total() - len(facts)
     flaws["pages without a fact"] += not facts
-
-
-BENCHMARK = Benchmark(
-    name="fincriticaled",
-    title="FinCriticalED: are the financial facts right?",
-    licence="research only, by its paper; the filings themselves are public",
-    citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
-    source="https://huggingface.co/datasets/TheFinAI/FinCriticalED",
-    splits={"test": 859},
-    tasks=("fact",),
-    read=read,
-    slices=("kind", "domain"),
-    modes=("fixed", "official"),
-)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
@@ -134,15 +133,3 @@ def _box(item: Row, flaws: Counter) -> Row:
         return {}
     flaws["boxes without area"] += not (box[2] > box[0] and box[3] > box[1])
     return dict(zip(tables.BOX, map(float, box), strict=True))
-
-
-BENCHMARK = Benchmark(
-    name="funsd",
-    title="FUNSD: form understanding in noisy scanned documents",
-    licence="for non-commercial, research and educational use",
-    citation="Jaume, Ekenel, Thiran. FUNSD. ICDAR-OST 2019.",
-    source="https://guillaumejaume.github.io/FUNSD/",
-    splits={"test": 50, "train": 149},
-    tasks=("text", "layout"),
-    read=read,
-)

@@ -17,7 +17,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
@@ -178,16 +177,3 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-BENCHMARK = Benchmark(
-    name="omniai",
-    title="OmniAI: JSON from open forms and documents",
-    licence="MIT (the tool and its open data)",
-    citation="OmniAI. OCR benchmark. 2025.",
-    source="https://github.com/getomni-ai/benchmark",
-    splits={"test": 1000},
-    tasks=("text", "value"),
-    read=read,
-    modes=("official", "fixed"),
-)

@@ -13,7 +13,6 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
@@ -157,15 +156,3 @@ def _union(lines: list[Row]) -> dict[str, float]:
         "x0": min(line["x0"] for line in lines), "y0": min(line["y0"] for line in lines),
         "x1": max(line["x1"] for line in lines), "y1": max(line["y1"] for line in lines),
     }  # fmt: skip
-
-
-BENCHMARK = Benchmark(
-    name="sroie",
-    title="SROIE: key values of scanned receipts",
-    licence="not stated by the publisher; for research, as given to the competition",
-    citation="Huang et al. ICDAR2019 competition on scanned receipt OCR. ICDAR 2019.",
-    source="https://rrc.cvc.uab.es/?ch=13",
-    splits={"train": 626},
-    tasks=("text",),
-    read=read,
-)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formlab.errors import DataBroken, DataMissing
-from formlab.formats import fincriticaled, formcraft, formfactory, omniai, plain, runs, vrdu
 from formlab.formats._spec import Format
-from formlab.tables import Corpus, Predictions
+from formlab.registry import Registry
 
-FORMATS: dict[str, Format] = {
-    "run": runs.FORMAT,
-    "fincriticaled": fincriticaled.FORMAT,
-    "formcraft": formcraft.FORMAT,
-    "omniai": omniai.FORMAT,
-    "formfactory": formfactory.FORMAT,
-    "vrdu": vrdu.FORMAT,
-    "plain": plain.FORMAT,
-}
+if TYPE_CHECKING:
+    from formlab.tables import Corpus, Predictions
+
+_OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu", "plain")
+FORMATS = Registry(
+    "formats",
+    {"run": "formlab.formats.runs:FORMAT"}
+    | {name: f"formlab.formats.{name}:FORMAT" for name in _OWN},
+)
 
 
 def splits(path: str | Path) -> list[str]:
     """The splits that a file or folder holds predictions for; empty where it does not say."""
     path = Path(path)
-    for form in FORMATS.values():
+    for form in _in_order():
         if form.splits and path.exists() and form.is_one(path):
             return form.splits(path)
     return []
@@ -42,8 +42,13 @@ def read_predictions(path: str | Path, corpus: Corpus) -> Predictions:
     path = Path(path)
     if not path.exists():
         raise DataMissing("no such file or folder", where=path, remedy="check --predictions")
-    for form in FORMATS.values():
+    for form in _in_order():
         if form.is_one(path):
             return form.read(path, corpus)
     known = "; ".join(form.title for form in FORMATS.values())
     raise DataBroken("no known format of predictions", where=path, remedy=f"one of: {known}")
+
+
+def _in_order() -> list[Format]:
+    """The formats as they are tried: the plainest, which takes any table, after plug-ins."""
+    return [FORMATS[name] for name in sorted(FORMATS, key=lambda name: name == "plain")]

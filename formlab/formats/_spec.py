@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from formlab.tables import Corpus, Predictions
+if TYPE_CHECKING:
+    from formlab.tables import Corpus, Predictions
 
 
 @dataclass(frozen=True)

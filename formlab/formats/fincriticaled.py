@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
-from formlab import files, tables
+from formlab import files
 from formlab.errors import DataBroken
+from formlab.formats._collected import Collected
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
@@ -24,29 +24,20 @@ def read(path: Path, corpus: Corpus) -> Predictions:
 
     A file that is not UTF-8 is read as latin-1, as the released code does, and counted.
     """
-    notes: Counter[str] = Counter()
-    rows, sources = [], {}
-    numbered = {int(m[1]): f for f in path.glob("pred_*.txt") if (m := _NAME.fullmatch(f.name))}
-    for number in sorted(numbered):
-        file = numbered[number]
+    collected = Collected(corpus, path.resolve().name)
+    named = ((_NAME.fullmatch(file.name), file) for file in path.glob("pred_*.txt"))
+    numbered = sorted((int(match[1]), file) for match, file in named if match)
+    for number, file in numbered:
         try:
             text = files.read_text(file)
         except DataBroken:
             text = files.read_text(file, encodings=("latin-1",))
-            notes["files in latin-1"] += 1
-        sources[file.name] = files.sha256(file)
-        rows.append({
-            "benchmark": corpus.benchmark, "split": corpus.split, "doc_id": str(number),
-            "role": "prediction", "system": path.resolve().name, "task": "text", "kind": "page",
-            "value": text, "status": "ok", "origin": file.name,
+            collected.notes["files in latin-1"] += 1
+        collected.records.append({
+            "doc_id": str(number), "task": "text", "kind": "page", "value": text, "status": "ok",
+            "origin": file.name,
         })  # fmt: skip
-    return Predictions(
-        records=tables.table("records", rows),
-        responses=tables.table("responses", []),
-        system=path.resolve().name,
-        sources=sources,
-        notes=dict(notes),
-    )
+    return collected.predictions(file for _, file in numbered)
 
 
 FORMAT = Format("fincriticaled", "a folder of pred_<i>.txt as in FinCriticalED", is_one, read)

@@ -17,14 +17,16 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from formlab import files, tables
-from formlab.benchmarks.formcraft import lenient
+from formlab import files
 from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
 from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.tidy import NotAFormError, as_text, tidied
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.errors import DataBroken
+from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import USABLE, Corpus, Predictions
+from formlab.text import llm_json
+from formlab.text.llm_json import as_text
 
 ENDINGS = (".json", ".txt")
 ANSWERS = ".answers"
@@ -32,7 +34,6 @@ TASKS = {"vqa": VQA, "consistency": CONSISTENCY}
 _LOOKED_AT, _START = 20, 65_536
 _KEY = re.compile(rb"""['"]?\b(?:fields|groups|vqa|consistency)['"]?\s*:""")
 _ANSWER_KEYS = ("answer", "value", "prediction", "expected")
-Row = dict[str, Any]
 
 
 def is_one(path: Path) -> bool:
@@ -55,33 +56,22 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     DataBroken
         If the folder has no such file.
     """
-    found = _files(path)
-    if not found:
+    answers = _files(path)
+    if not answers:
         raise DataBroken("no answers", where=path, remedy="one <doc_id>.json or .txt a form")
     reader = _Reader(corpus, path.name or "formcraft")
-    for file in found:
+    for file in answers:
         reader.add(file)
-    return Predictions(
-        records=tables.table("records", reader.records),
-        responses=tables.table("responses", reader.responses),
-        system=reader.system,
-        sources={file.name: files.sha256(file) for file in found},
-        notes={what: count for what, count in sorted(reader.notes.items()) if count},
-    )
+    return reader.predictions(answers)
 
 
 def _files(path: Path) -> list[Path]:
     return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS and f.is_file())
 
 
-class _Reader:
-    """Collects the rows of all files of one folder."""
-
+class _Reader(Collected):
     def __init__(self, corpus: Corpus, system: str) -> None:
-        self.corpus, self.system = corpus, system
-        self.records: list[Row] = []
-        self.responses: list[Row] = []
-        self.notes: Counter[str] = Counter()
+        super().__init__(corpus, system)
         self._taken: dict[str, str] = {}
         items = corpus.records.filter(pl.col("task").is_in(list(TASKS)))
         self._items: dict[str, list[Row]] = {}
@@ -103,7 +93,7 @@ class _Reader:
         self._taken[name] = file.name
         # What a model wrote may be cut inside a character.
         text = files.read_bytes(file).decode("utf-8", "replace")
-        reply = lenient.read(text)
+        reply = llm_json.parse(text)
         value, status, changes = reply.value, reply.status, reply.changes
         answers = {key: value.pop(key, None) for key in TASKS} if value else {}
         rows: list[Row] = []
@@ -116,13 +106,12 @@ class _Reader:
             status = "repaired" if changes and status == "ok" else status
             rows.append({"task": "text", "path": None, "kind": "form", "status": status})
         rows += self._answer_rows(doc_id, answers, apart, status)
-        key = {"benchmark": self.corpus.benchmark, "split": self.corpus.split, "doc_id": doc_id}
-        common = key | {"role": "prediction", "system": self.system, "status": status}
-        self.records += [common | {"origin": _origin(file, row)} | row for row in rows]
+        base = {"doc_id": doc_id, "status": status}
+        self.records += [base | {"origin": _origin(file, row)} | row for row in rows]
         self.responses.append(
-            key | {
-                "system": self.system, "task": "vqa" if apart else "layout", "status": status,
-                "text": text, "attempts": 1, "error": "; ".join(changes) or None,
+            base | {
+                "task": "vqa" if apart else "layout", "text": text, "attempts": 1,
+                "error": "; ".join(changes) or None,
             }
         )  # fmt: skip
         self.notes[f"answers {status}"] += 1
@@ -131,10 +120,10 @@ class _Reader:
         rows = [row for task in TASKS for row in _answers(task, answers.get(task), self.notes)]
         if apart and not rows and status not in USABLE:
             rows = [item | {"status": status} for item in self._items.get(doc_id, [])]
-        given = {row["path"] for row in self.records if row["doc_id"] == doc_id}
+        known = {row["path"] for row in self.records if row["doc_id"] == doc_id}
         fresh: dict[str, Row] = {}
         for row in rows:
-            if row["path"] not in given:
+            if row["path"] not in known:
                 fresh.setdefault(row["path"], row)
         self.notes["answers given twice, the first kept"] += len(rows) - len(fresh)
         return list(fresh.values())
@@ -159,13 +148,13 @@ def _form_rows(
     return rows, mended
 
 
-def _answers(task: str, given: Any, notes: Counter[str]) -> Iterator[Row]:
+def _answers(task: str, answers: Any, notes: Counter[str]) -> Iterator[Row]:
     pairs: list[tuple[Any, Any]] = []
-    if isinstance(given, dict):
-        pairs = list(given.items())
-    elif isinstance(given, list):
-        pairs = [(item.get("id"), item) for item in given if isinstance(item, dict)]
-        notes["answers without an id"] += len(given) - len(pairs)
+    if isinstance(answers, dict):
+        pairs = list(answers.items())
+    elif isinstance(answers, list):
+        pairs = [(item.get("id"), item) for item in answers if isinstance(item, dict)]
+        notes["answers without an id"] += len(answers) - len(pairs)
     for name, answer in pairs:
         if name is None:
             notes["answers without an id"] += 1

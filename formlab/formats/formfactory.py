@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+from formlab import files
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
+from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.metrics._lines import parse_lines
 from formlab.tables import Corpus, Predictions
@@ -25,7 +26,6 @@ from formlab.tables import Corpus, Predictions
 _STAMP = re.compile(r"\d{8}_\d{6}")
 _KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')
 _START = 65_536
-Row = dict[str, Any]
 
 
 def is_one(path: Path) -> bool:
@@ -67,23 +67,16 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     DataBroken
         If a JSON file is of another shape, or an instance has two outputs.
     """
-    found = [file for file in _files(path) if _is_file(file)]
-    notes: Counter[str] = Counter()
-    reader = _Reader(corpus, path.resolve().stem if path.is_file() else path.resolve().name, notes)
-    for file in sorted(found, key=_time):
+    outputs = [file for file in _files(path) if _is_file(file)]
+    whole = path.resolve()
+    reader = _Reader(corpus, whole.stem if path.is_file() else whole.name)
+    for file in sorted(outputs, key=_time):
         if file.suffix == ".txt":
             reader.output(file.stem, files.read_text(file), "ok", file.name)
             continue
-        content = files.read_json(file)
-        for where, entry in _entries(content, file):
+        for where, entry in _entries(files.read_json(file), file):
             reader.entry(entry, where, file)
-    return Predictions(
-        records=tables.table("records", reader.records),
-        responses=tables.table("responses", []),
-        system=reader.system,
-        sources={file.name: files.sha256(file) for file in found},
-        notes={name: count for name, count in sorted(notes.items()) if count},
-    )
+    return reader.predictions(outputs)
 
 
 def _time(file: Path) -> tuple[str, str]:
@@ -104,12 +97,9 @@ def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
         yield f"{file.name}#/{place}", entry
 
 
-class _Reader:
-    """What is gathered over all files."""
-
-    def __init__(self, corpus: Corpus, system: str, notes: Counter[str]) -> None:
-        self.corpus, self.system, self.notes = corpus, system, notes
-        self.records: list[Row] = []
+class _Reader(Collected):
+    def __init__(self, corpus: Corpus, system: str) -> None:
+        super().__init__(corpus, system)
         self._next: Counter[tuple[str, str]] = Counter()
         self._taken: set[tuple[str, str]] = set()
 
@@ -127,11 +117,10 @@ class _Reader:
             return
         answer = entry.get("model_response")
         inner = answer if isinstance(answer, dict) else {"model_response": answer}
-        said, status = inner.get("model_response"), inner.get("status", "success")
-        failed = status != "success" or not isinstance(said, str)
-        self.output(
-            doc, said if isinstance(said, str) else "", "api_error" if failed else "ok", where
-        )
+        text, status = inner.get("model_response"), inner.get("status", "success")
+        answered = status == "success" and isinstance(text, str)
+        text = text if isinstance(text, str) else ""
+        self.output(doc, text, "ok" if answered else "api_error", where)
 
     def _code(self, entry: Row, file: Path) -> str | None:
         names = [entry.get("template_used"), entry.get("form"), entry.get("data_source"), file.stem]
@@ -155,12 +144,12 @@ class _Reader:
             raise DataBroken(f"a second {what} of {doc}", where=where, remedy=remedy)
         self._taken.add((doc, what))
 
-    def output(self, doc: str, said: str, status: str, where: str) -> None:
+    def output(self, doc: str, text: str, status: str, where: str) -> None:
         """What a model wrote for one instance."""
         self._claim(doc, "output", where)
-        base = self._base(doc, where) | {"task": "click", "status": status}
-        self.records.append(base | {"kind": "page", "value": said})
-        lines = parse_lines(said) if status == "ok" else []
+        base = {"doc_id": doc, "task": "click", "status": status, "origin": where}
+        self.records.append(base | {"kind": "page", "value": text})
+        lines = parse_lines(text) if status == "ok" else []
         self.notes["outputs without a line '[x, y] value'"] += status == "ok" and not lines
         for place, line in enumerate(lines):
             self.records.append(base | {
@@ -172,18 +161,11 @@ class _Reader:
 
     def submission(self, doc: str, entry: Row, where: str) -> None:
         """What a form was sent with."""
-        base = self._base(doc, where) | {"task": "value", "status": "ok"}
+        base = {"doc_id": doc, "task": "value", "status": "ok", "origin": where}
         for name, value in entry.items():
-            if name in ("submission_time", "instance", "form"):
-                continue
-            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            self.records.append(base | {"path": pointer(name), "value": said})
-
-    def _base(self, doc: str, where: str) -> Row:
-        return {
-            "benchmark": self.corpus.benchmark, "split": self.corpus.split, "doc_id": doc,
-            "role": "prediction", "system": self.system, "origin": where,
-        }  # fmt: skip
+            if name not in ("submission_time", "instance", "form"):
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                self.records.append(base | {"path": pointer(name), "value": text})
 
 
 FORMAT = Format("formfactory", "FormFactory's output JSON, or lines '[x, y] value'", is_one, read)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from formlab import files, tables
+from formlab import files
 from formlab.benchmarks.omniai import WHOLE
 from formlab.errors import DataBroken
+from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
@@ -19,7 +19,6 @@ NAME = "results.json"
 _START = 262_144
 _KEY = re.compile(rb'"(?:predictedMarkdown|predictedJson)"\s*:')
 _URL = re.compile(rb'"fileUrl"\s*:')
-Row = dict[str, Any]
 
 
 def is_one(path: Path) -> bool:
@@ -44,17 +43,15 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     """
     file = path / NAME if path.is_dir() else path
     entries = files.read_json(file)
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DataBroken("OmniAI's results are a list of objects", where=file)
-    models = {_model(entry) for entry in entries}
+    models = sorted({_model(entry) for entry in entries})
     if len(models) != 1:
-        said = ", ".join(sorted(models)) or "none"
-        raise DataBroken(f"one model a file is read, this holds: {said}", where=file,
-                         remedy="a file with the entries of one model")  # fmt: skip
-    ids, notes = _ids(corpus), Counter[str]()
-    system = models.pop()
-    records: list[Row] = []
-    responses: list[Row] = []
+        raise DataBroken(
+            f"one model a file is read, this holds: {', '.join(models) or 'none'}", where=file,
+            remedy="a file with the entries of one model",
+        )  # fmt: skip
+    ids, collected = _ids(corpus), Collected(corpus, models[0])
     taken: set[str] = set()
     for place, entry in enumerate(entries):
         url = str(entry.get("fileUrl") or "")
@@ -62,20 +59,12 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         if doc_id in taken:
             raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{place}")
         taken.add(doc_id)
-        key = {"benchmark": corpus.benchmark, "split": corpus.split, "doc_id": doc_id,
-               "system": system}  # fmt: skip
         rows, response = _entry(entry)
-        origin = f"{file.name}#/{place}"
-        records += [key | {"role": "prediction", "origin": origin} | row for row in rows]
-        responses.append(key | response)
-        notes[f"entries {response['status']}"] += 1
-    return Predictions(
-        records=tables.table("records", records),
-        responses=tables.table("responses", responses),
-        system=system,
-        sources={file.name: files.sha256(file)},
-        notes=dict(sorted(notes.items())),
-    )
+        base = {"doc_id": doc_id, "origin": f"{file.name}#/{place}"}
+        collected.records += [base | row for row in rows]
+        collected.responses.append({"doc_id": doc_id} | response)
+        collected.notes[f"entries {response['status']}"] += 1
+    return collected.predictions([file])
 
 
 def _model(entry: Row) -> str:
@@ -86,13 +75,13 @@ def _model(entry: Row) -> str:
 
 
 def _ids(corpus: Corpus) -> dict[str, str]:
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for doc_id, meta, image in corpus.documents.select("doc_id", "meta", "image").rows():
         url = str(json.loads(meta or "{}").get("imageUrl") or "")
         for name in (url, _basename(url), _basename(image or "")):
             if name:
-                found.setdefault(name, doc_id)
-    return found
+                ids.setdefault(name, doc_id)
+    return ids
 
 
 def _basename(url: str) -> str:
@@ -135,8 +124,8 @@ def _number(value: Any) -> float | None:
 
 
 def _whole(value: Any) -> int | None:
-    found = _number(value)
-    return None if found is None or found != found else int(found)
+    number = _number(value)
+    return None if number is None or number != number else int(number)
 
 
 FORMAT = Format("omniai", "OmniAI's results.json, of one model", is_one, read)

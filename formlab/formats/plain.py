@@ -19,6 +19,7 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken
+from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
@@ -43,13 +44,12 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         At the first row without `doc_id`, with a value of a wrong type or a status that is not
         known, and where two rows give the same value of the same document.
     """
-    notes: Counter[str] = Counter()
-    tasks = _Tasks(corpus)
-    rows, seen, names = [], {}, set()
-    for origin, given in _rows(path):
-        row = _row(given, origin, corpus, notes)
+    collected, tasks = Collected(corpus, path.stem), _Tasks(corpus)
+    notes, seen, names = collected.notes, {}, set()
+    for origin, source in _rows(path):
+        row = _row(source, origin, corpus, notes)
         row |= tasks.of(row, notes) if row["task"] is None else {}
-        names.add(str(given.get("system") or path.stem))
+        names.add(str(source.get("system") or path.stem))
         key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
         if key in seen:
             what = f"doc_id {row['doc_id']!r}" + (f", path {row['path']!r}" if row["path"] else "")
@@ -59,21 +59,17 @@ def read(path: Path, corpus: Corpus) -> Predictions:
                 remedy="keep one of them",
             )
         seen[key] = origin
-        rows.append(row)
+        collected.records.append(row)
     if len(names) > 1:
-        said = ", ".join(sorted(names))
-        raise DataBroken(f"several systems in one file: {said}", where=path, remedy="a file each")
-    name = names.pop()
-    return Predictions(
-        records=tables.table("records", [row | {"system": name} for row in rows]),
-        responses=tables.table("responses", []),
-        system=name,
-        sources={path.name: files.sha256(path)},
-        notes=dict(sorted(notes.items())),
-    )
+        listed = ", ".join(sorted(names))
+        raise DataBroken(f"several systems in one file: {listed}", where=path, remedy="a file each")
+    (collected.system,) = names
+    for row in collected.records:
+        row["system"] = collected.system
+    return collected.predictions([path])
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path) -> Iterator[tuple[str, Row]]:
     if path.suffix.lower() in JSON_LINES:
         for number, row in files.each_jsonl(path):
             yield f"{path}:{number}", row
@@ -85,21 +81,21 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{path}, row {number}", row
 
 
-def _row(given: dict[str, Any], origin: str, corpus: Corpus, notes: Counter[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _row(source: Row, origin: str, corpus: Corpus, notes: Counter[str]) -> Row:
+    row: Row = {
         "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction",
-        "task": None, "path": None, "kind": "page" if given.get("path") is None else None,
+        "task": None, "path": None, "kind": "page" if source.get("path") is None else None,
     }  # fmt: skip
-    for name, value in given.items():
+    for name, value in source.items():
         if name in tables.RECORDS:
             row[name] = row.get(name) if value is None else _typed(name, value, origin)
         elif name != "text":
             notes[f"column left out: {name}"] += 1
     if row.get("doc_id") is None:
         raise DataBroken("no doc_id", where=origin, remedy=f"a line such as {EXAMPLE}")
-    if "text" in given and given.get("value") is None and given["text"] is not None:
-        row["value"] = _typed("value", given["text"], origin)
-    if not {"value", "text", "status"} & given.keys():
+    if "text" in source and source.get("value") is None and source["text"] is not None:
+        row["value"] = _typed("value", source["text"], origin)
+    if not {"value", "text", "status"} & source.keys():
         raise DataBroken("neither value nor text", where=origin, remedy=f"a line such as {EXAMPLE}")
     row["status"] = row.get("status") or ("ok" if row.get("value") is not None else "missing")
     for name, allowed in (("status", tables.STATUSES), ("task", tables.TASKS)):
@@ -123,7 +119,7 @@ class _Tasks:
         # Questions are asked by number below a step of their own.
         self.items = {f"/{task}/": task for task in ("vqa", "consistency") if task in asked}
 
-    def of(self, row: dict[str, Any], notes: Counter[str]) -> dict[str, Any]:
+    def of(self, row: Row, notes: Counter[str]) -> Row:
         """`task`, and for what tells the structure of a form its `kind`."""
         path = row["path"]
         task, kind = self.known.get((row["doc_id"], path), (None, None))

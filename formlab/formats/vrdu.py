@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+from formlab import files
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.benchmarks.vrdu._dataset import escape, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
+from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
 
 SUFFIX = "-test_predictions.json"
 SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'
-Row = dict[str, Any]
 
 
 def is_one(path: Path) -> bool:
@@ -36,8 +36,8 @@ def splits(path: Path) -> list[str]:
     >>> splits(Path("nowhere"))
     []
     """
-    found = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
-    return [file.name.removesuffix(SUFFIX) for file in found if file.name.endswith(SUFFIX)]
+    listed = [path] if path.is_file() else sorted(path.glob(f"*{SUFFIX}"))
+    return [file.name.removesuffix(SUFFIX) for file in listed if file.name.endswith(SUFFIX)]
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -64,32 +64,21 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         what = f"'results' is {_kind(results)}, not an object of file names"
         raise DataBroken(what, where=file, remedy='{"meta": {}, "results": {"f.pdf": []}}')
     meta = content.get("meta")
-    notes: Counter[str] = Counter()
-    notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     system = meta.get("model") if isinstance(meta, dict) else None
-    system = system if isinstance(system, str) and system else _system(path, file)
-    schema = Schema.of(corpus)
-    records: list[Row] = []
+    if not isinstance(system, str) or not system:
+        system = path.resolve().name if path.is_dir() else file.name.removesuffix(SUFFIX)
+    collected, schema = Collected(corpus, system), Schema.of(corpus)
+    notes = collected.notes
+    notes["no 'meta': the published evaluator stops at such a file"] += "meta" not in content
     for name, entities in results.items():
-        base = {"benchmark": corpus.benchmark, "split": corpus.split, "doc_id": name}
-        base |= {"role": "prediction", "system": system, "task": "entity", "status": "ok"}
         where = f"{file.name}#/results/{name}"
         if not isinstance(entities, list):
             what = f"the entities of a document are {_kind(entities)}, not a list"
             raise DataBroken(what, where=where, remedy=f"a list of {SHAPE}")
+        base = {"doc_id": name, "task": "entity", "status": "ok"}
         rows = list(_rows(entities, schema, where, notes))
-        records += [base | row for row in rows or [{"origin": where}]]
-    return Predictions(
-        records=tables.table("records", records),
-        responses=tables.table("responses", []),
-        system=system,
-        sources={file.name: files.sha256(file)},
-        notes={name: count for name, count in sorted(notes.items()) if count},
-    )
-
-
-def _system(path: Path, file: Path) -> str:
-    return path.resolve().name if path.is_dir() else file.name.removesuffix(SUFFIX)
+        collected.records += [base | row for row in rows or [{"origin": where}]]
+    return collected.predictions([file])
 
 
 def _kind(value: Any) -> str:
@@ -98,19 +87,19 @@ def _kind(value: Any) -> str:
 
 
 def _rows(entities: list[Any], schema: Schema, where: str, notes: Counter[str]) -> Iterator[Row]:
-    groups = {part: group for group in schema.groups for part in schema.names(group)}
+    groups = {member: group for group in schema.groups for member in schema.names(group)}
     seen: Counter[str] = Counter()
     items: Counter[str] = Counter()
-    held: dict[str, set[str]] = {group: set() for group in schema.groups}
-    for place, given in enumerate(entities):
+    members: dict[str, set[str]] = {group: set() for group in schema.groups}
+    for place, entity in enumerate(entities):
         origin = f"{where}/{place}"
-        name, value, box, segments = _entity(given, origin)
+        name, value, box, segments = _entity(entity, origin)
         name = whole(name, notes)
         if group := groups.get(name):
-            if name in held[group]:
-                held[group].clear()
+            if name in members[group]:
+                members[group].clear()
                 items[group] += 1
-            held[group].add(name)
+            members[group].add(name)
             path = f"/{escape(group)}/{items[group]}/{escape(name)}"
         else:
             notes["entities that meta.json does not know"] += name not in schema.matches
@@ -124,13 +113,13 @@ def _rows(entities: list[Any], schema: Schema, where: str, notes: Counter[str]) 
         } | placed(box, [])  # fmt: skip
 
 
-def _entity(given: Any, where: str) -> tuple[str, str, Any, Any]:
-    if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
-        name, entity = given
-        if isinstance(entity, list) and entity and isinstance(entity[0], str):
-            return name, entity[0], *[*entity, None, None][1:3]
+def _entity(entity: Any, where: str) -> tuple[str, str, Any, Any]:
+    if isinstance(entity, list) and len(entity) == 2 and isinstance(entity[0], str):
+        name, parts = entity
+        if isinstance(parts, list) and parts and isinstance(parts[0], str):
+            return name, parts[0], *[*parts, None, None][1:3]
     remedy = f"{SHAPE}, with the parts of line items one after the other"
-    raise DataBroken(f"not a predicted entity: {given!r:.80}", where=where, remedy=remedy)
+    raise DataBroken(f"not a predicted entity: {entity!r:.80}", where=where, remedy=remedy)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A metric turns gold and prediction into tallies; summed tallies give the score of many units.
 
->>> cer("abc", "abd").parts
+>>> METRICS["cer"]("abc", "abd").parts
 (1.0, 3.0)
 >>> METRICS["cer"].tallies(["abc", "x"], ["abd", ""]).tolist()
 [[1.0, 3.0], [1.0, 1.0]]
@@ -10,69 +10,50 @@ A metric turns gold and prediction into tallies; summed tallies give the score o
 
 from __future__ import annotations
 
-from formlab.errors import UnknownName
-from formlab.metrics._spec import Metric, Tally, ratio
-from formlab.metrics.actions import METRICS as ACTION_METRICS
-from formlab.metrics.entities import METRICS as ENTITY_METRICS
-from formlab.metrics.facts import METRICS as FACT_METRICS
-from formlab.metrics.fields import FIELD_METRICS
-from formlab.metrics.following import FOLLOWING_METRICS
-from formlab.metrics.jsonacc import JSON_METRICS
-from formlab.metrics.ladder import (
-    exact_accuracy,
-    fuzzy_accuracy,
-    normalised_accuracy,
-    typed_accuracy,
-)
-from formlab.metrics.marking import MARKING_METRICS
-from formlab.metrics.page import PAGE_METRICS
-from formlab.metrics.relations import RELATION_METRICS
-from formlab.metrics.structure import METRICS as STRUCTURE_METRICS
-from formlab.metrics.text import (
-    bleu,
-    cer,
-    edit_distance,
-    rouge1,
-    rouge1_stem,
-    rougeL,
-    rougeL_stem,
-    spurious_rate,
-    wer,
-)
-from formlab.metrics.tree import (
-    TREE_METRICS,
-    tree_edit_distance,
-    tree_edit_tallies,
-    tree_similarity,
-)
-from formlab.metrics.tree_edits import edit_frame, edit_script
+from importlib import import_module
+from typing import Any
 
-METRICS: dict[str, Metric] = {
-    "cer": cer,
-    "wer": wer,
-    "edit_distance": edit_distance,
-    "bleu": bleu,
-    "rouge1": rouge1,
-    "rougeL": rougeL,
-    "rouge1_stem": rouge1_stem,
-    "rougeL_stem": rougeL_stem,
-    **PAGE_METRICS,
-    "exact_accuracy": exact_accuracy,
-    "normalised_accuracy": normalised_accuracy,
-    "typed_accuracy": typed_accuracy,
-    "fuzzy_accuracy": fuzzy_accuracy,
-    "spurious_rate": spurious_rate,
-    **MARKING_METRICS,
-    **FIELD_METRICS,
-    **TREE_METRICS,
-    **RELATION_METRICS,
-    **JSON_METRICS,
-    **ACTION_METRICS,
-    **ENTITY_METRICS,
-    **FACT_METRICS,
-    **FOLLOWING_METRICS,
-    **STRUCTURE_METRICS,
+from formlab.metrics._spec import Metric, Tally, ratio
+from formlab.registry import Registry
+
+# Each family of metrics with the mapping, or the module, that has its metrics by name.
+_FAMILIES = {
+    "text": "cer wer edit_distance bleu rouge1 rougeL rouge1_stem rougeL_stem spurious_rate",
+    "page:PAGE_METRICS": "words_omitted words_inserted words_substituted words_order",
+    "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",
+    "marking": "mark_precision mark_recall mark_f1 cross_accuracy",
+    "fields:FIELD_METRICS": "field_precision field_recall field_f1",
+    "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
+    "relations": "vqa_accuracy consistency_accuracy",
+    "jsonacc": "json_accuracy",
+    "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
+        value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
+        click_distance episodic_click episodic_value form_completed""",
+    "entities": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
+        macro_recall macro_f1""",
+    "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate
+        fact_misplaced_rate""",
+    "following:FOLLOWING_METRICS": """usable_answers valid_answers repaired_answers
+        bad_json_answers refused_answers truncated_answers failed_calls""",
+    "structure": "structure_score",
 }
+
+
+def _targets() -> dict[str, str]:
+    targets = {}
+    for family, names in _FAMILIES.items():
+        module, _, mapping = family.partition(":")
+        for name in names.split():
+            targets[name] = f"formlab.metrics.{module}:{mapping or name}"
+    return targets
+
+
+METRICS = Registry("metrics", _targets())
+# Functions that are offered here beside the metrics themselves.
+_HOME = {
+    "edit_frame": "tree_edits", "edit_script": "tree_edits", "tree_edit_distance": "tree",
+    "tree_edit_tallies": "tree", "tree_similarity": "tree",
+}  # fmt: skip
 
 __all__ = [
     "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_frame", "edit_script",
@@ -80,6 +61,14 @@ __all__ = [
     "plain", "ratio", "rouge1", "rouge1_stem", "rougeL", "rougeL_stem", "spurious_rate", "title",
     "tree_edit_distance", "tree_edit_tallies", "tree_similarity", "typed_accuracy", "wer",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"formlab.metrics.{_HOME[name]}"), name)
+    if name in __all__:
+        return METRICS[name]
+    raise AttributeError(f"module 'formlab.metrics' has no attribute {name!r}")
 
 
 def get(name: str) -> Metric:
@@ -90,9 +79,7 @@ def get(name: str) -> Metric:
     >>> get("cer").direction
     'down'
     """
-    if name not in METRICS:
-        raise UnknownName.of("metric", name, METRICS)
-    return METRICS[name]
+    return METRICS.find(name)
 
 
 def mean_of(name: str) -> str | None:

@@ -46,11 +46,13 @@ class Tally:
 
     parts: tuple[float, ...]
     score: Callable[[np.ndarray], np.ndarray] = ratio
+    # Of one unit alone, where that is another score than that of a sum: BLEU of one sentence.
+    unit_score: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def value(self) -> float:
         """The score of this tally alone; NaN if undefined."""
-        return float(self.score(np.asarray(self.parts, dtype=float)))
+        return float((self.unit_score or self.score)(np.asarray(self.parts, dtype=float)))
 
     @property
     def hits(self) -> float:
@@ -88,6 +90,7 @@ class Metric:
 
     `tallies` takes n gold and n predicted strings and returns a float64 array of shape (n, k);
     `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
+    `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
     a scorer makes; `units` are the units it is taken of and `need` is what they must have.
@@ -104,6 +107,7 @@ class Metric:
     tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray]
     score: Callable[[np.ndarray], np.ndarray] = ratio
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
+    published_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
     need: Need | None = None
 
@@ -111,10 +115,15 @@ class Metric:
         """What the metric needs of a unit of this kind; None if nothing."""
         return self.need if self.need and unit in self.need.units else None
 
-    def values(self, tallies: np.ndarray) -> np.ndarray:
+    def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
+        """The score as a mode defines it."""
+        published = self.published_score if mode == "official" else None
+        return published or self.score
+
+    def values(self, tallies: np.ndarray, mode: str | None = None) -> np.ndarray:
         """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""
-        return (self.unit_score or self.score)(tallies)
+        return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
         """The tally of one pair."""
-        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score)
+        return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score, self.unit_score)

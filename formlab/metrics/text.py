@@ -14,8 +14,14 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
 from formlab.metrics._spec import SOME_GOLD, Metric
-
-# Numba takes a third of a second to import, so only the metrics that count words load `_words`.
+from formlab.metrics._words import (
+    Numbers,
+    alphanumeric,
+    chunks,
+    ngrams_in_common,
+    split,
+    stemmed,
+)
 
 
 def _paired(golds: Sequence[Any], preds: Sequence[Any]) -> None:
@@ -28,7 +34,7 @@ def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.nda
     return process.cpdist(golds, preds, scorer=scorer, dtype=np.int64, workers=1)
 
 
-def _lengths(texts: Sequence[str]) -> np.ndarray:
+def _lengths(texts: Sequence[Any]) -> np.ndarray:
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
@@ -46,47 +52,30 @@ def _edits_of_longer(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 def _word_edits(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    from formlab.metrics import _words
-
     parts = np.zeros((len(golds), 2))
-    for rows, ours, theirs in _words.chunks(golds, preds):
-        words = _words.split(ours + theirs)
-        texts = _words.sequences(words)
-        edits = _compared(texts[: len(ours)], texts[len(ours) :], Levenshtein.distance)
-        parts[rows] = _pairs(edits, words.counts[: len(ours)])
+    for rows, ours, theirs in chunks(golds, preds, split):
+        parts[rows] = _pairs(_compared(ours, theirs, Levenshtein.distance), _lengths(ours))
     return parts
 
 
-def _rouge(*, stem: bool, common: Callable[[Any], np.ndarray]) -> Callable[..., np.ndarray]:
+def _rouge(words: Any, common: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Tallies of ROUGE's F1: twice the words in `common`, and the words of both texts."""
 
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-        from formlab.metrics import _words
-
         parts = np.zeros((len(golds), 2))
-        for rows, ours, theirs in _words.chunks(golds, preds):
-            words = _words.alphanumeric(ours + theirs)
-            if stem:
-                words = _words.stemmed(words)
-            gold_counts, pred_counts = np.split(words.counts, 2)
-            parts[rows] = _pairs(2 * common(words), gold_counts + pred_counts)
+        for rows, ours, theirs in chunks(golds, preds, words):
+            parts[rows] = _pairs(2 * common(ours, theirs), _lengths(ours) + _lengths(theirs))
         return parts
 
     return tallies
 
 
-def _same_words(words: Any) -> np.ndarray:
-    from formlab.metrics import _ngrams
-
-    return _ngrams.shared(words.numbers, words.offsets, 1)
+def _same_words(ours: Numbers, theirs: Numbers) -> np.ndarray:
+    return ngrams_in_common(ours, theirs)[:, 0]
 
 
-def _same_words_in_order(words: Any) -> np.ndarray:
-    from formlab.metrics import _words
-
-    texts = _words.sequences(words)
-    half = len(texts) // 2
-    return _compared(texts[:half], texts[half:], LCSseq.similarity)
+def _same_words_in_order(ours: Numbers, theirs: Numbers) -> np.ndarray:
+    return _compared(ours, theirs, LCSseq.similarity)
 
 
 def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
@@ -148,7 +137,7 @@ edit_distance = Metric(
     view="text",
     tallies=_edits_of_longer,
 )
-bleu = _bleu.SentenceMetric(
+bleu = Metric(
     name="bleu",
     title="BLEU",
     direction="up",
@@ -179,13 +168,11 @@ def _rouge_metric(name: str, title: str, tallies: Callable[..., np.ndarray]) -> 
     )
 
 
-rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", _rouge(stem=False, common=_same_words))
+rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", _rouge(alphanumeric, _same_words))
 rougeL = _rouge_metric(  # noqa: N816 - the metric's own name
-    "rougeL", "ROUGE-L F1", _rouge(stem=False, common=_same_words_in_order)
+    "rougeL", "ROUGE-L F1", _rouge(alphanumeric, _same_words_in_order)
 )
-rouge1_stem = _rouge_metric(
-    "rouge1_stem", "ROUGE-1 F1 of stems", _rouge(stem=True, common=_same_words)
-)
+rouge1_stem = _rouge_metric("rouge1_stem", "ROUGE-1 F1 of stems", _rouge(stemmed, _same_words))
 rougeL_stem = _rouge_metric(  # noqa: N816 - the metric's own name
-    "rougeL_stem", "ROUGE-L F1 of stems", _rouge(stem=True, common=_same_words_in_order)
+    "rougeL_stem", "ROUGE-L F1 of stems", _rouge(stemmed, _same_words_in_order)
 )

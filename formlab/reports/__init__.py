@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 # jsonschema imports this to check one format of one schema, at 2.5 s for each process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
-from formlab.errors import DataBroken, UnknownName  # noqa: E402
-from formlab.reports import index, plan, pool, record  # noqa: E402
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName  # noqa: E402
+from formlab.reports import build_record, index, plan  # noqa: E402
+from formlab.reports import workers as processes  # noqa: E402
+from formlab.reports.build_record import Result  # noqa: E402
 from formlab.reports.plan import Job, Layout, Request, Settings  # noqa: E402
-from formlab.reports.record import Result  # noqa: E402
 
 __all__ = ["Result", "build", "build_manifest"]
 
@@ -39,7 +41,8 @@ def build(
     A report that stands as it was built, from the same notebook, parameters, data, formlab and
     libraries, is left as it is. A notebook that fails does not stop the others: its result has
     ``ok=False``, its page shows what it finished, and the next build tries it again. After
-    ``kill -9`` every page is whole, and the next build does what was not done.
+    ``kill -9`` every page is whole, and the next build does what was not done. A notebook whose
+    sample cannot be had here, for want of a browser, is skipped; its result has a note.
 
     Parameters
     ----------
@@ -79,14 +82,17 @@ def build(
         If a notebook lacks one of the parameters, or none is made for an evaluation; nothing has
         started then.
     DataMissing, DataBroken
-        If a notebook or an evaluation is absent or broken.
+        If a notebook or an evaluation is absent or broken, or there is nothing to run.
+    NotAvailable
+        If every notebook was skipped.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     build([], out=folder), (Path(folder) / "index.html").is_file()
-    ([], True)
+    >>> build([], out="reports")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataMissing: there is no notebook to run. Try: name one, or formlab init DIR \
+for formlab's own
     """
     folders = tuple(Path(folder) for folder in evaluations)
     choosing = notebooks is None and bool(folders)
@@ -97,9 +103,8 @@ def build(
     requests = [
         Request(path, dict(parameters or {}), folders, choosing=choosing) for path in chosen
     ]
-    settings = Settings(
-        Path(out), layout, pool.cores() if workers is None else workers, timeout, figures, force
-    )
+    count = processes.cores() if workers is None else workers
+    settings = Settings(Path(out), layout, count, timeout, figures, force)
     return _build(requests, settings)
 
 
@@ -120,9 +125,8 @@ def build_manifest(path: str | Path, **changes: Any) -> list[Result]:
     """
     from formlab.reports import manifest
 
-    requests, given = manifest.read(path)
-    settings = {"workers": pool.cores()} | given | changes
-    return _build(requests, Settings(**settings))
+    requests, settings = manifest.read(path)
+    return _build(requests, Settings(**{"workers": processes.cores()} | settings | changes))
 
 
 def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
@@ -130,57 +134,60 @@ def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
         raise UnknownName.of("layout", settings.layout, plan.LAYOUTS)
     jobs = plan.jobs(requests, settings)
     plan.check_used(requests, jobs)
+    if not jobs:
+        remedy = "name one, or formlab init DIR for formlab's own"
+        raise DataMissing("there is no notebook to run", remedy=remedy)
     out = settings.out
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataBroken(f"no folder for reports: {error.strerror}", where=out) from error
-    _sweep(out)
-    found: dict[str, Result] = {}
+    # What a build that was killed left half-written.
+    for part in [*out.glob("*.part.ipynb"), *out.rglob(".*.part")]:
+        part.unlink(missing_ok=True)
+    results: dict[str, Result] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
-        part = [_linked(job) if last else job for job in jobs if job.last is last]
-        for job in part:
-            old = None if settings.force else record.unchanged(out, job.name, job.key)
+        batch = [_linked(job) if last else job for job in jobs if job.last is last]
+        for job in batch:
+            old = None if settings.force else build_record.unchanged(out, job.name, job.key)
             if old is not None:
-                found[job.name] = record.result(old, job.notebook, out)
-        _run([job for job in part if job.name not in found], found, settings, len(jobs))
-    _write_index(found, settings)
-    return [found[job.name] for job in jobs]
+                results[job.name] = build_record.result(old, job.notebook, out)
+        _run([job for job in batch if job.name not in results], results, settings, len(jobs))
+    if all(result.status == "skipped" for result in results.values()):
+        notes = [note for result in results.values() for note in result.notes]
+        raise NotAvailable(f"no report was built: {'; '.join(notes)}")
+    _write_index(results, settings)
+    return [results[job.name] for job in jobs]
 
 
 def _linked(job: Job) -> Job:
-    others = {r.name: r.title for r in record.every(job.settings.out) if r.name != job.name}
-    return dataclasses.replace(job, links=others)
+    records = build_record.every(job.settings.out)
+    return dataclasses.replace(
+        job, links={r.name: r.summary.title for r in records if r.name != job.name}
+    )
 
 
-def _run(jobs: list[Job], found: dict[str, Result], settings: Settings, total: int) -> None:
+def _run(jobs: list[Job], results: dict[str, Result], settings: Settings, total: int) -> None:
+    """Build what has changed, with progress on stderr; adds to `results`."""
     if not jobs:
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_state(found, total), total=total, completed=len(found))
-        for result in pool.results(jobs, settings.workers):
-            found[result.name] = result
-            _write_index(found, settings)
-            progress.update(task, advance=1, description=_state(found, total))
+        task = progress.add_task(_state(results, total), total=total, completed=len(results))
+        for result in processes.results(jobs, settings.workers):
+            results[result.name] = result
+            if result.status != "skipped":
+                _write_index(results, settings)
+            progress.update(task, advance=1, description=_state(results, total))
 
 
-def _state(found: Mapping[str, Result], total: int) -> str:
-    count = {
-        status: sum(result.status == status for result in found.values())
-        for status in ("built", "unchanged", "failed")
-    }
-    said = ", ".join(f"{number} {status}" for status, number in count.items() if number)
-    return f"reports {len(found)}/{total}" + (f" · {said}" if said else "")
+def _state(results: Mapping[str, Result], total: int) -> str:
+    counts = Counter(result.status for result in results.values())
+    listed = ", ".join(f"{number} {status}" for status, number in counts.items())
+    return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
 
 
-def _write_index(found: Mapping[str, Result], settings: Settings) -> None:
-    same = [name for name, result in found.items() if result.status == "unchanged"]
+def _write_index(results: Mapping[str, Result], settings: Settings) -> None:
+    same = [name for name, result in results.items() if result.status == "unchanged"]
     index.write(settings.out, layout=settings.layout, unchanged=same)
-
-
-def _sweep(out: Path) -> None:
-    """Remove what a build that was killed left half-written."""
-    for part in [*out.glob("*.part.ipynb"), *out.rglob(".*.part")]:
-        part.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from formlab.charts._output import clean
 from formlab.charts.theme import MIME
 from formlab.gallery import inline
-from formlab.reports import _inert
+from formlab.reports import sanitize
 
 if TYPE_CHECKING:
     from formlab.reports.figures import Figure
@@ -47,7 +47,7 @@ def output(bundle: Mapping[str, Any]) -> Markup:
     """The markup of one display output: a data block for ``report.js``, else static."""
     for kind, payload in payloads(bundle):
         alt = clean(payload.get("alt") or _joined(bundle.get("text/plain")) or kind, limit=5_000)
-        block = _inert.trusted(inline.data_block(inert(kind, payload)))
+        block = sanitize.trusted(inline.data_block(inert(kind, payload)))
         return Markup(
             '<div class="fl-object" data-kind="{}"><script type="application/json">{}</script>'
             "<noscript><pre>{}</pre></noscript></div>"
@@ -92,7 +92,7 @@ def _plotly(payload: dict[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
     for name in ("figure", "fallback"):
         if isinstance(payload.get(name), dict):
-            shown[name] = _inert.figure(payload[name])
+            shown[name] = sanitize.figure(payload[name])
     return shown
 
 
@@ -100,7 +100,7 @@ def _vega(payload: dict[str, Any]) -> dict[str, Any]:
     spec = payload.get("spec")
     return {
         "alt": clean(payload.get("alt", "chart"), limit=2_000),
-        "spec": _inert.specification(spec) if isinstance(spec, dict) else {},
+        "spec": sanitize.specification(spec) if isinstance(spec, dict) else {},
     }
 
 
@@ -109,29 +109,29 @@ _INERT = {"plotly": _plotly, "vega": _vega}
 
 def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     """The data of an object without anything in it that runs, loads or reaches out."""
-    return _INERT.get(kind, _inert.data)(payload)
+    return _INERT.get(kind, sanitize.data)(payload)
 
 
 def _static(bundle: Mapping[str, str]) -> Markup:
     if page := bundle.get("text/html"):
-        return Markup('<div class="fl-html">{}</div>').format(_inert.safe_html(page))
+        return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
         return Markup('<div class="fl-text">{}</div>').format(markdown(source))
     for mime in _RASTERS:
         image = bundle.get(mime, "").strip()
         if image and _BASE64.match(image):
             return Markup('<img class="fl-image" loading="lazy" alt="{}" src="{}">').format(
-                _inert.plain(bundle.get("text/plain", "image")), f"data:{mime};base64,{image}"
+                sanitize.plain(bundle.get("text/plain", "image")), f"data:{mime};base64,{image}"
             )
-    text = _inert.plain(bundle.get("text/plain", ""))
+    text = sanitize.plain(bundle.get("text/plain", ""))
     return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
 
 
 def markdown(source: str) -> Markup:
     """Markdown as sanitised HTML; the rest of a text past the limit is cut."""
     renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
-    cut = clean(source, limit=_inert.TEXT_LIMIT)
-    return _inert.safe_html(MarkdownWithMath(renderer=renderer).render(cut))
+    cut = clean(source, limit=sanitize.TEXT_LIMIT)
+    return sanitize.safe_html(MarkdownWithMath(renderer=renderer).render(cut))
 
 
 def prose(source: str, contents: Contents) -> Markup:
@@ -153,15 +153,16 @@ def prose(source: str, contents: Contents) -> Markup:
         return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
 
     # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
-    return _inert.trusted(_HEADING.sub(anchored, str(markdown(source))))
+    return sanitize.trusted(_HEADING.sub(anchored, str(markdown(source))))
 
 
 def code(source: str) -> Markup:
     """Highlighted Python."""
-    return _inert.safe_html(Highlight2HTML(pygments_lexer="ipython3")(clean(source, limit=50_000)))
+    highlight = Highlight2HTML(pygments_lexer="ipython3")
+    return sanitize.safe_html(highlight(clean(source, limit=50_000)))
 
 
 def failure(output: Mapping[str, Any]) -> str:
     """The traceback of an error output, as plain text."""
     lines = output.get("traceback") or [f"{output.get('ename')}: {output.get('evalue')}"]
-    return _inert.plain("\n".join(str(line) for line in lines))
+    return sanitize.plain("\n".join(str(line) for line in lines))

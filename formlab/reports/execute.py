@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,12 +19,13 @@ from traitlets.config import Config
 from formlab import files
 from formlab.charts._output import clean
 from formlab.charts.theme import REPORT_VARIABLE
-from formlab.reports import _draw, _inert, figures, inputs, layouts, record
+from formlab.errors import NotAvailable
+from formlab.reports import _draw, build_record, figures, inputs, page_assets, sanitize
+from formlab.reports.build_record import Result, Summary
 from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
 from formlab.reports.plan import INDEX, Job, shown
-from formlab.reports.record import Result
 
-# What the kernel is told of the other reports: a JSON object of name to title.
+# Tells the kernel of the other reports: a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
 _KERNEL_START = "import sys; sys.modules['rfc3987_syntax'] = None"
 
@@ -35,7 +36,7 @@ def run(job: Job) -> Result:
     A notebook that fails raises nothing: see `Result.ok` and `Result.error`. A report counts as
     built only if every code cell with source says that it ran without exception and has an
     execution count. What papermill says of the whole is not trusted: after ``kill -9`` of a
-    kernel it reads like success.
+    kernel it reads like success. A notebook whose sample cannot be had on this machine is skipped.
 
     Raises
     ------
@@ -47,59 +48,63 @@ def run(job: Job) -> Result:
     key = job.key
     out = job.settings.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    with _environment(job):
-        executed, error = _execute(job, out / f"{job.name}.part.ipynb")
+    executed, error = _execute(job, out / f"{job.name}.part.ipynb")
     failure = _failure(executed, error)
     seconds = time.perf_counter() - start
+    if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
+        why = f"{job.name} is left out: {failure.what.partition(': ')[2]}"
+        return Result(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
+    files.write_text(out / f"{job.name}.ipynb", nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    made = _made(job, seconds=seconds, built=built)
-    html = out / f"{job.name}.html"
-    shown_bundles = bundles(executed)
-    frame = layouts.frame(kinds_of(shown_bundles), layout=job.settings.layout, out=out)
-    found = figures.of(shown_bundles)
-    beside = list(frame.beside)
-    folder = f"{figures.FOLDER}/{job.name}"
-    notes: list[str] = []
-    with figures.opened(job.settings.figures) as (visit, missing):
-        notes += missing
-        if job.settings.figures:
-            found, said = figures.save(found, out / folder, visit)
-            notes += said
-            beside += [f"{folder}/{one.stem}.{end}" for one in found if one for end in one.files]
-        linked = job.settings.figures and job.settings.layout == "site"
-        summary = export(
-            executed, out=html, name=job.notebook.stem, made=made, failure=failure,
-            index=f"{INDEX}.html", frame=frame, figures=found, beside=folder if linked else None,
-            parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
-        )  # fmt: skip
-        if visit is not None:
-            picture = f"{record.THUMBNAILS}{job.name}.webp"
-            notes += figures.thumbnail(html, out / picture, visit)
-            beside += [picture] if (out / picture).is_file() else []
-    said = failure.what if failure else None
+    facts = _facts(job, seconds=seconds, built=built)
+    summary, beside, notes = _page(job, out, executed, facts, failure)
     result = Result(
-        job.name, job.notebook, "failed" if failure else "built", html, out / f"{job.name}.ipynb",
-        said, time.perf_counter() - start, summary, built, tuple(notes),
+        job.name, job.notebook, "failed" if failure else "built", out / f"{job.name}.html",
+        out / f"{job.name}.ipynb", failure.what if failure else None,
+        time.perf_counter() - start, summary, built, tuple(notes),
     )  # fmt: skip
-    record.write(result, out, key=key, beside=beside)
+    build_record.write(result, out, key=key, beside=beside)
     return result
 
 
-def _read(notebook: Path) -> nbformat.NotebookNode:
-    return nbformat.reads(files.read_text(notebook), as_version=4)
+def _page(
+    job: Job, out: Path, executed: nbformat.NotebookNode, facts: Facts, failure: Failure | None
+) -> tuple[Summary, list[str], list[str]]:
+    """Write the page and the files beside it; its summary, these files, and notes."""
+    settings, html = job.settings, out / f"{job.name}.html"
+    outputs = bundles(executed)
+    assets = page_assets.of(kinds_of(outputs), layout=settings.layout, out=out)
+    drawn = figures.of(outputs)
+    beside, folder = list(assets.beside), f"{figures.FOLDER}/{job.name}"
+    with figures.opened(settings.figures) as (visit, notes):
+        if settings.figures:
+            drawn, undrawn = figures.save(drawn, out / folder, visit)
+            notes += undrawn
+            beside += [f"{folder}/{f.stem}.{ending}" for f in drawn if f for ending in f.files]
+        linked = settings.figures and settings.layout == "site"
+        summary = export(
+            executed, out=html, name=job.notebook.stem, facts=facts, failure=failure,
+            index=f"{INDEX}.html", assets=assets, figures=drawn, beside=folder if linked else None,
+            parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
+        )  # fmt: skip
+        if visit is not None:
+            picture = f"{build_record.THUMBNAILS}{job.name}.webp"
+            notes += figures.thumbnail(html, out / picture, visit)
+            beside += [picture] if (out / picture).is_file() else []
+    return summary, beside, notes
 
 
 def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | None]:
     """The notebook with the outputs it came to, and what stopped it."""
     error: Exception | None = None
     part.unlink(missing_ok=True)
-    source = _read(job.notebook)
+    source = nbformat.reads(files.read_text(job.notebook), as_version=4)
     # An earlier run's outputs must not pass for this one's.
     for cell in source.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             cell.metadata.pop("papermill", None)
-    with TemporaryDirectory(prefix="formlab-") as sockets:
+    with TemporaryDirectory(prefix="formlab-") as sockets, _environment(job):
         try:
             papermill.execute_notebook(
                 source,
@@ -119,13 +124,13 @@ def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | N
             )
         except Exception as caught:  # whatever stops a notebook, its report says so
             error = caught
-    executed = _read(part) if part.is_file() and part.stat().st_size else source
-    # It holds the whole source once more, and where the maker's folder is.
-    said = executed.metadata.get("papermill", {})
-    said.pop("input_path", None)
-    said.pop("output_path", None)
-    files.write_text(part.with_name(f"{job.name}.ipynb"), nbformat.writes(executed))
+    executed = source
+    if part.is_file() and part.stat().st_size:
+        executed = nbformat.reads(files.read_text(part), as_version=4)
     part.unlink(missing_ok=True)
+    # It holds the whole source once more, and where the maker's folder is.
+    for name in ("input_path", "output_path"):
+        executed.metadata.get("papermill", {}).pop(name, None)
     return executed, error
 
 
@@ -136,31 +141,29 @@ def _kernel_config(folder: str) -> Config:
     return Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
 
 
-@contextmanager
+@contextlib.contextmanager
 def _environment(job: Job) -> Iterator[None]:
-    """What the kernel's process is told, and nothing of it afterwards."""
-    given = {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)}
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
+    """Environment variables for the kernel's process; nothing of them is left afterwards."""
+    before = dict(os.environ)
+    os.environ.update({REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)})
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in (REPORT_VARIABLE, LINKS_VARIABLE):
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
 
 
 def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failure | None:
+    """What stopped a notebook, or which of its cells did not finish."""
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
-                what = _inert.plain(f"{output.ename}: {output.evalue}")
-                return Failure(clean(what, limit=600), _draw.failure(output), FAILED_ANCHOR)
+                what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
+                return Failure(what, _draw.failure(output), FAILED_ANCHOR, kind=output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
-        what = _inert.plain(f"{type(error).__name__}: {error}")
-        return Failure(clean(what, limit=600))
+        return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
     undone = [
         cell
@@ -173,32 +176,24 @@ def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failur
     return None
 
 
-def _made(job: Job, *, seconds: float, built: str) -> Facts:
-    given = {name: repr(value) for name, value in job.parameters.items()}
-    evaluations = [
+def _facts(job: Job, *, seconds: float, built: str) -> Facts:
+    """The block "How this was made"."""
+    changed = {name: repr(value) for name, value in job.parameters.items()}
+    parameters = [
+        (name, changed.get(name, f"{default}  (default)")) for name, default in job.defaults.items()
+    ]
+    notebook = [
+        ("file", job.notebook.name), ("sha256", files.sha256(job.notebook)),
+        ("built", built), ("duration", f"{seconds:.1f} s"),
+    ]  # fmt: skip
+    data = [
         (f"Evaluation {folder.name}", inputs.facts(folder, shown(folder)))
         for folder in job.evaluations
     ]
-    data = [] if evaluations else [("Sample", [("data/sample", f"sha256 {inputs.sample()}")])]
     return [
         ("Command", [("to build it again", job.command)]),
-        (
-            "Notebook",
-            [
-                ("file", job.notebook.name),
-                ("sha256", files.sha256(job.notebook)),
-                ("built", built),
-                ("duration", f"{seconds:.1f} s"),
-            ],
-        ),
-        (
-            "Parameters",
-            [
-                (name, given.get(name, default) + ("" if name in given else "  (default)"))
-                for name, default in job.defaults.items()
-            ],
-        ),
-        *evaluations,
-        *data,
+        ("Notebook", notebook),
+        ("Parameters", parameters),
+        *(data or [("Sample", [("data/sample", f"sha256 {inputs.sample()}"), *inputs.readings()])]),
         ("Versions", [*inputs.versions().items(), ("formlab's code", f"sha256 {inputs.code()}")]),
     ]

@@ -17,9 +17,9 @@ from nbconvert.exporters import TemplateExporter
 from formlab import files
 from formlab.charts._output import clean
 from formlab.charts.theme import MIME
-from formlab.reports import _draw, _inert, layouts
+from formlab.reports import _draw, page_assets, sanitize
+from formlab.reports.build_record import Summary
 from formlab.reports.figures import Figure
-from formlab.reports.record import Summary
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 # A cell with this tag is shown right under the title, wherever it stands in the notebook.
@@ -31,11 +31,12 @@ _SOURCES = MIME.format("sources")
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """Why a report is not complete: one line, and a traceback in plain text if there is one."""
+    """Why a report is not complete: one line, a traceback in plain text, the error's class."""
 
     what: str
     traceback: str = ""
     anchor: str | None = None
+    kind: str = ""
 
 
 class _Exporter(TemplateExporter):
@@ -60,7 +61,7 @@ class _Exporter(TemplateExporter):
         yield "prose", lambda cell: self._prose[cell["metadata"]["formlab"]["at"]]
         yield "draw", lambda output: self._drawn[output["metadata"]["formlab"]]
         yield "code", _draw.code
-        yield "plain", _inert.plain
+        yield "plain", sanitize.plain
         yield "failure", _draw.failure
 
 
@@ -69,10 +70,10 @@ def export(
     *,
     out: str | Path,
     name: str,
-    made: Facts = (),
+    facts: Facts = (),
     failure: Failure | None = None,
     index: str | None = None,
-    frame: layouts.Frame | None = None,
+    assets: page_assets.PageAssets | None = None,
     figures: Sequence[Figure | None] = (),
     beside: str | None = None,
     parts: Sequence[str] = (),
@@ -87,13 +88,13 @@ def export(
         The HTML file to write, whole or not at all.
     name
         The title if the notebook has no heading of its own.
-    made
+    facts
         Groups of facts for the block "How this was made": a heading and its entries.
     failure
         Shown on top of a report that did not finish.
     index
         Address of the page that lists all reports, relative to `out`.
-    frame
+    assets
         Scripts and styles; by default they stand inside the page.
     figures
         For each output of `bundles` its figure, whose table is then offered as CSV.
@@ -123,12 +124,12 @@ def export(
     page = {
         "title": summary.title,
         "version": files.version(),
-        "frame": frame or layouts.frame(kinds_of(shown)),
+        "assets": assets or page_assets.of(kinds_of(shown)),
         "contents": contents,
         "index": index,
         "error": failure,
         "parts": [_draw.markdown(clean(sentence, limit=600)) for sentence in parts],
-        "made": _readable([*made, *sources]),
+        "made": _readable([*facts, *sources]),
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
     drawn = [_draw.output(bundle) for bundle in shown]
@@ -191,14 +192,23 @@ def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> 
     title = clean(name, limit=200)
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (match := _TITLE.search(cell.source)):
-            title = clean(_inert.plain(match[1]), limit=200)
+            title = clean(sanitize.plain(match[1]), limit=200)
             break
     for bundle in bundles:
         for kind, payload in _draw.payloads(bundle):
             if kind == "cards":
-                finding = payload.get("finding")
-                return Summary(title, finding, _inert.data(payload.get("cards", [])))
+                return Summary(title, payload.get("finding"), _cards(payload.get("cards")))
     return Summary(title)
+
+
+def _cards(value: Any) -> list[dict[str, str]]:
+    """The number cards of a payload; other code may emit them in other shapes."""
+    cards = sanitize.data(value) if isinstance(value, list) else []
+    return [
+        {name: str(value) for name, value in card.items()}
+        for card in cards
+        if isinstance(card, dict)
+    ]
 
 
 def _entries(bundle: Any) -> list[tuple[str, str]]:
@@ -208,6 +218,6 @@ def _entries(bundle: Any) -> list[tuple[str, str]]:
 
 def _readable(facts: Facts) -> Facts:
     return [
-        (heading, [(_inert.plain(name), _inert.plain(value)) for name, value in entries])
+        (heading, [(sanitize.plain(name), sanitize.plain(value)) for name, value in entries])
         for heading, entries in facts
     ]

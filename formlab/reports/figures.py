@@ -17,7 +17,7 @@ from PIL import Image
 from formlab import browser, files
 from formlab.charts.theme import CAMERA, FONT, MIME
 from formlab.errors import FormlabError
-from formlab.reports import _behind, _draw, _inert, _scripts
+from formlab.reports import _draw, csv_export, page_assets, sanitize
 from formlab.reports.plan import slug
 
 FOLDER = "figures"
@@ -59,11 +59,11 @@ def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
             if kind == "caption":
                 caption = str(payload.get("text") or "")
                 continue
-            rows = _behind.rows(kind, payload)
+            rows = csv_export.rows(kind, payload)
             if rows or kind in {"vega", "plotly"}:
                 number = 1 + sum(one is not None for one in found)
                 said = caption or str(payload.get("alt") or kind)
-                csv = _behind.text(rows) if rows else ""
+                csv = csv_export.text(rows) if rows else ""
                 stem = f"{number:02d}-{_title(said)}"
                 figure = Figure(stem, kind, _draw.inert(kind, payload), csv)
             caption = ""
@@ -99,7 +99,7 @@ def save(
         try:
             pictures = _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
         except Exception as error:  # a chart of anyone's code: the report does not fall with it
-            said = _inert.plain((str(error).splitlines() or [type(error).__name__])[0])
+            said = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
             notes.append(f"figure {figure.stem} was not drawn to a file: {said[:300]}")
         if figure.csv:
             pictures = {"csv": figure.csv.encode("utf-8", "backslashreplace")} | pictures
@@ -121,7 +121,7 @@ def _vega(figure: Figure) -> dict[str, bytes]:
 
     spec = {**_unlinked(figure.payload["spec"]), "background": "white"}
     # No address is fetched, whatever a specification asks for.
-    svg = _inert.svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
+    svg = sanitize.svg(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
     return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
 
 
@@ -161,7 +161,7 @@ class _Plotly:
             return {}
         if not self.ready:
             self.visit.page.goto("about:blank")
-            self.visit.page.add_script_tag(content=_scripts.plotly())
+            self.visit.page.add_script_tag(content=page_assets.plotly())
             self.ready = True
         width, height = PLOTLY_SIZE
         given = {
@@ -169,7 +169,7 @@ class _Plotly:
             "font": FONT, "camera": CAMERA, "width": width, "height": height, "scale": SCALE,
         }  # fmt: skip
         drawn = self.visit.page.evaluate(_TO_IMAGES, given)
-        svg = _inert.svg(unquote(drawn["svg"].partition(",")[2]))
+        svg = sanitize.svg(unquote(drawn["svg"].partition(",")[2]))
         return {"svg": svg.encode(), "png": base64.b64decode(drawn["png"].partition(",")[2])}
 
 

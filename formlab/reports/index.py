@@ -11,9 +11,9 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import FormlabError
-from formlab.reports import inputs, record
+from formlab.reports import build_record, inputs
+from formlab.reports.build_record import Record, Status, Summary
 from formlab.reports.plan import INDEX, Layout
-from formlab.reports.record import Record
 
 FILE = f"{INDEX}.html"
 # What the page was made from; a build that changes nothing need not make it anew.
@@ -25,16 +25,16 @@ class Entry:
     """One report as the page shows it; `picture` is an address, `state` one word."""
 
     report: Record
-    state: record.Status
+    state: Status
     picture: str | None
 
     @property
     def words(self) -> str:
         """All that the search looks through."""
-        report = self.report
-        cards = [part for card in report.cards for part in card.values()]
-        said = [report.title, report.name, self.state, report.error, report.finding, *cards]
-        return " ".join(text for text in said if text).lower()
+        report, summary = self.report, self.report.summary
+        cards = [text for card in summary.cards for text in card.values()]
+        texts = [summary.title, report.name, self.state, report.error, summary.finding, *cards]
+        return " ".join(text for text in texts if text).lower()
 
 
 def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
@@ -55,7 +55,7 @@ def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[s
     'index.html'
     """
     out = Path(out)
-    listed = list(record.every(out))
+    listed = list(build_record.every(out))
     states = [_state(report, unchanged) for report in listed]
     made_from = inputs.digest(
         [inputs.code(), layout, states, [dataclasses.asdict(report) for report in listed]]
@@ -67,7 +67,7 @@ def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[s
     return out / FILE
 
 
-def _state(report: Record, unchanged: Collection[str]) -> record.Status:
+def _state(report: Record, unchanged: Collection[str]) -> Status:
     if not report.ok:
         return "failed"
     return "unchanged" if report.name in unchanged else "built"
@@ -83,11 +83,11 @@ def _stands(out: Path, made_from: str) -> bool:
         return False
 
 
-def _page(out: Path, layout: Layout, listed: list[Record], states: list[record.Status]) -> str:
-    # The frame comes with the charts, which take a second to import.
+def _page(out: Path, layout: Layout, listed: list[Record], states: list[Status]) -> str:
+    # The assets come with the charts, which take a second to import.
     import jinja2
 
-    from formlab.reports import layouts
+    from formlab.reports import page_assets
 
     entries = [
         Entry(_plain(report), state, _picture(out, report, layout))
@@ -98,7 +98,7 @@ def _page(out: Path, layout: Layout, listed: list[Record], states: list[record.S
     return environment.from_string(template.read_text("utf-8")).render(
         entries=entries,
         counts={state: states.count(state) for state in ("built", "unchanged", "failed")},
-        frame=layouts.frame(set(), layout=layout, out=out),
+        assets=page_assets.of(set(), layout=layout, out=out),
         single=layout == "single",
         version=files.version(),
     )
@@ -106,15 +106,16 @@ def _page(out: Path, layout: Layout, listed: list[Record], states: list[record.S
 
 def _plain(value: Any) -> Any:
     """A record with its texts as a reader may see them."""
-    from formlab.reports import _inert
+    from formlab.reports import sanitize
 
-    if isinstance(value, Record):
-        return Record(**{name: _plain(part) for name, part in dataclasses.asdict(value).items()})
+    if isinstance(value, Record | Summary):
+        names = [field.name for field in dataclasses.fields(value)]
+        return type(value)(**{name: _plain(getattr(value, name)) for name in names})
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return _inert.plain(value) if isinstance(value, str) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return sanitize.plain(value) if isinstance(value, str) else value
 
 
 def _picture(out: Path, report: Record, layout: Layout) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -14,13 +15,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files
+from formlab import benchmarks, files, resources
 from formlab.errors import FormlabError
 from formlab.scoring import part
 
 MANIFEST = "manifest.json"
 _PACKAGE = Path(__file__).parents[1]
 _NAME = re.compile(r"[\w.-]+")
+_DEVELOPING = re.compile("extra == ['\"](dev|llm|samples|all)['\"]")
 # Caches that libraries write beside code, and half-written files.
 _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
 
@@ -71,19 +73,21 @@ def of_path(path: Path) -> str:
 
 @cache
 def code() -> str:
-    """The SHA-256 of all of formlab's files, and of the published figures it ships with."""
-    published = benchmarks.SAMPLES.parent / "published"
-    return digest([of_file(_PACKAGE), of_file(published)])
+    """The SHA-256 of formlab, of its add-ons, and of the published figures it ships with."""
+    packages = sorted(file.parent for file in _PACKAGE.parent.glob("formlab*/__init__.py"))
+    return digest([*map(of_file, packages), of_file(resources.folder("data/published"))])
 
 
 @cache
 def versions() -> dict[str, str]:
-    """Python, formlab and each library that formlab needs, by name."""
+    """Python, formlab and each library installed that formlab needs or can use, by name."""
     found = {"python": platform.python_version()}
-    for needed in ["formlab", *(metadata.requires("formlab") or [])]:
-        name = _NAME.match(needed)
-        if name and "extra ==" not in needed:
-            found[name.group()] = metadata.version(name.group())
+    for requirement in ["formlab", *(metadata.requires("formlab") or [])]:
+        name = _NAME.match(requirement)
+        # Of extras that a report may need; what is for developers shapes no report.
+        if name and not _DEVELOPING.search(requirement):
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                found[name.group()] = metadata.version(name.group())
     return found
 
 
@@ -91,6 +95,14 @@ def versions() -> dict[str, str]:
 def sample() -> str:
     """The SHA-256 of the project's own sample, which a report without an evaluation is made of."""
     return of_file(benchmarks.SAMPLES)
+
+
+def readings() -> list[tuple[str, str]]:
+    """What read the samples before they were shipped: each system with settings and versions."""
+    manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
+    runs = [files.read_json(manifest) for manifest in manifests]
+    systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
+    return list(systems.items())
 
 
 def named(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> dict[str, str]:

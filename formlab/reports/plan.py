@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from formlab import files
+from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.reports import inputs, notebook
 
 Layout = Literal["single", "site"]
 LAYOUTS = ("single", "site")
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = resources.folder("notebooks")
 INDEX = "index"
 
 
@@ -69,6 +69,11 @@ class Job:
             name=self.name, layout=self.settings.layout, figures=self.settings.figures,
             links=self.links,
         )  # fmt: skip
+
+    @property
+    def of_sample(self) -> bool:
+        """Whether the report is of the project's own samples: no evaluation was named."""
+        return not self.evaluations and not set(_TAKES) & set(self.parameters)
 
     @property
     def command(self) -> str:

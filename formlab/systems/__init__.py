@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from formlab.errors import UnknownName
-from formlab.systems import baseline, chat, ocr
-from formlab.systems._limit import SKIPPED
-from formlab.systems._run import run, unfinished
+from importlib import import_module
+from typing import Any
+
+from formlab.registry import Registry
 from formlab.systems._spec import System
 
 __all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "unfinished"]
 
-SYSTEMS: dict[str, System] = {
-    "ocr": ocr.SYSTEM,
-    "rules": baseline.SYSTEM,
-}
+SYSTEMS = Registry(
+    "systems", {"ocr": "formlab.systems.ocr:SYSTEM", "rules": "formlab.systems.baseline:SYSTEM"}
+)
+# A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
+CHAT = "chat:"
+_HOME = {"SKIPPED": "_runs", "run": "_run", "unfinished": "_run"}
 
 
 def get(name: str) -> System:
     """The registered system of that name, or ``chat:MODEL``; else `UnknownName`."""
-    if name.startswith(chat.PREFIX):
+    if name.startswith(CHAT):
+        from formlab.systems import chat
+
         return chat.system(name)
-    if name not in SYSTEMS:
-        raise UnknownName.of("system", name, [*SYSTEMS, f"{chat.PREFIX}MODEL"])
-    return SYSTEMS[name]
+    return SYSTEMS.find(name, f"{CHAT}MODEL")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'formlab.systems' has no attribute {name!r}")
+    return getattr(import_module(f"formlab.systems.{_HOME[name]}"), name)

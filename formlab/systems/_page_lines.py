@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import cv2
 import numpy as np
 
+from formlab import resources
 from formlab.systems._page_spec import Grid, Rect, around
+
+cv2 = resources.optional("cv2", extra="ocr")
 
 # Degrees: more is no skew of a sheet in a scanner, less is not worth the blur of turning it.
 _MOST_SKEW, _LEAST_SKEW = 5.0, 0.15

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
+from formlab import resources
 from formlab.systems._page_lines import (
     dark,
     find_grids,
@@ -17,6 +17,8 @@ from formlab.systems._page_lines import (
     strokes,
 )
 from formlab.systems._page_spec import Marks, Rect, Tick
+
+cv2 = resources.optional("cv2", extra="ocr")
 
 
 def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import cv2
 import numpy as np
 from PIL import ImageFont
 
+from formlab import resources
 from formlab.systems._page_spec import Rect, around
+
+cv2 = resources.optional("cv2", extra="ocr")
 
 # What OCR makes of a box or circle at the start of an option.
 _LEFTOVER = re.compile(r"^[^\w\s$€£¥#(\[+.,:;'\"&/%-]+\s*")

@@ -5,24 +5,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from formlab import files, tables
-from formlab.errors import DataBroken, FormlabError
+from formlab import files, resources, tables
+from formlab.errors import FormlabError
 from formlab.systems._journal import Journal, entries
-from formlab.systems._limit import SKIPPED, first
+from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
 from formlab.systems._spec import Reader, System
 from formlab.tables import Corpus, Predictions
 
-JOURNAL, HEAD = "pages.jsonl", "run.json"
+JOURNAL = "pages.jsonl"
 Page = dict[str, Any]
 
 
@@ -68,33 +65,36 @@ def run(
         If `out` holds a run of another benchmark, split, system or of other settings.
     DataMissing
         If there is a `limit` and no document has an image to read.
+    NotAvailable
+        If the system needs a part of formlab that is not installed.
     """
+    if system.extra:
+        resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
     if own := getattr(system, "run", None):
         return own(corpus, out=out, settings=settings, limit=limit, name=name)
-    out = Path(out)
-    head = _head(corpus, system, system.defaults if settings is None else settings)
-    head["name"] = name or system.run_name(head["settings"])
-    _same_run(out, head)
+    out, settings = Path(out), dict(system.defaults if settings is None else settings)
+    head = {
+        "benchmark": corpus.benchmark, "split": corpus.split, "system": system.name,
+        "settings": settings, "versions": {n: metadata.version(n) for n in system.versions},
+        "name": name or system.run_name(settings),
+    }  # fmt: skip
     chosen, skipped = first(corpus, limit, images=system.images)
     documents = chosen.to_dicts()
-    # Predictions of before would look complete while this run is under way.
-    (out / "manifest.json").unlink(missing_ok=True)
+    begin(out, head)
     with Journal(out / JOURNAL, wait=wait) as journal:
         keys = {page["doc_id"]: _key(page, corpus.root) for page in documents}
         done = {entry["doc_id"] for entry in journal.entries if _is_current(entry, keys)}
         todo = [page for page in documents if page["doc_id"] not in done]
-        with _progress() as progress:
-            bar = progress.add_task(
-                system.name, total=len(documents), completed=len(done), failed=0
-            )
+        with progress("pages, {task.fields[failed]} failed") as bars:
+            bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
-            for page, result in _read(todo, corpus.root, system, head["settings"], workers):
+            for page, result in _read(todo, corpus.root, system, settings, workers):
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
-                progress.update(bar, advance=1, failed=failed)
-        found = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
-    predictions = _predictions(head, found.values())
+                bars.update(bar, advance=1, failed=failed)
+        current = {e["doc_id"]: e for e in journal.entries if _is_current(e, keys)}
+    predictions = _predictions(head, current.values())
     if skipped:
         predictions.notes[SKIPPED] = skipped
     predictions.save(out)
@@ -109,28 +109,6 @@ def unfinished(folder: Path) -> Predictions | None:
     return _predictions(files.read_json(folder / HEAD), latest.values())
 
 
-def _head(corpus: Corpus, system: System, settings: dict[str, Any]) -> dict[str, Any]:
-    versions = {name: metadata.version(name) for name in system.versions}
-    return {
-        "benchmark": corpus.benchmark,
-        "split": corpus.split,
-        "system": system.name,
-        "settings": dict(settings),
-        "versions": versions,
-    }
-
-
-def _same_run(out: Path, head: dict[str, Any]) -> None:
-    file = out / HEAD
-    if file.is_file():
-        before = files.read_json(file)
-        other = [name for name in head if before.get(name) != head[name]]
-        if other:
-            said = ", ".join(f"{n} {before.get(n)!r}, now {head[n]!r}" for n in other)
-            raise DataBroken(f"this folder holds another run: {said}", where=out, remedy="--out")
-    files.write_json(file, head)
-
-
 def _key(page: Page, root: Path | None) -> str | None:
     try:
         return files.sha256(root / page["image"])
@@ -140,16 +118,6 @@ def _key(page: Page, root: Path | None) -> str | None:
 
 def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("pages, {task.fields[failed]} failed"), TimeRemainingColumn(),
-        console=Console(stderr=True),
-        # A report is no place for a bar that moves.
-        disable=os.environ.get("FORMLAB_REPORT") == "1",
-    )  # fmt: skip
 
 
 def _attempt(read: Reader, page: Page, root: Path | None) -> dict[str, Any]:
@@ -235,26 +203,23 @@ def _work(page: Page) -> dict[str, Any]:
     return _worker(page)
 
 
-def _predictions(head: dict[str, Any], found: Any) -> Predictions:
-    name = head["name"]
+def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
     records, responses = [], []
-    for entry in found:
-        base = {key: head[key] for key in ("benchmark", "split")}
-        base |= {"doc_id": entry["doc_id"], "system": name}
-        status = "missing" if entry["error"] else "ok"
+    for page in pages:
+        status = "missing" if page["error"] else "ok"
+        base = {name: head[name] for name in ("benchmark", "split")}
+        base |= {"doc_id": page["doc_id"], "system": head["name"], "status": status}
+        mark = base | {"role": "prediction", "origin": f"{JOURNAL}#{page['doc_id']}"}
+        records += [mark | row for row in page["records"] or [{"task": "text", "kind": "page"}]]
         # Without an image there was nothing to attempt.
-        unread = entry["error"] and entry["key"] is None
-        rows = entry["records"] or [{"task": "text", "kind": "page"}]
-        origin = f"{JOURNAL}#{entry['doc_id']}"
-        mark = base | {"role": "prediction", "status": status, "origin": origin}
-        records += [mark | row for row in rows]
+        unread = page["error"] and page["key"] is None
         responses.append(
-            base | {"task": "text", "status": status, "attempts": int(not unread)}
-            | {"seconds": entry["seconds"], "error": entry["error"]}
+            base | {"task": "text", "attempts": int(not unread)}
+            | {"seconds": page["seconds"], "error": page["error"]}
         )  # fmt: skip
     return Predictions(
         records=tables.table("records", records),
         responses=tables.table("responses", responses),
-        system=name,
+        system=head["name"],
         settings=head["settings"] | head["versions"],
     )

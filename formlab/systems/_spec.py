@@ -20,7 +20,7 @@ class System:
     `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
     called once a process. `defaults` are the settings a user may change, with their types;
     `versions` are the libraries whose version shapes the result; `images` says whether it reads the
-    documents' images.
+    documents' images; `extra` is the optional part of formlab that it needs (`resources.EXTRAS`).
     """
 
     name: str
@@ -29,6 +29,7 @@ class System:
     defaults: dict[str, Any] = field(default_factory=dict)
     versions: tuple[str, ...] = ()
     images: bool = True
+    extra: str = ""
 
     def settings(self, given: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes, each read as the type of its default.

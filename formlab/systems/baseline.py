@@ -33,4 +33,5 @@ SYSTEM = System(
     start=start,
     defaults=rules.SYSTEM.defaults | pdf_rules.SYSTEM.defaults,
     versions=tuple(dict.fromkeys((*rules.SYSTEM.versions, *pdf_rules.SYSTEM.versions))),
+    extra="ocr",
 )

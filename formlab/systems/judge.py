@@ -11,21 +11,51 @@ from typing import Any
 from formlab import files
 from formlab.errors import NotAvailable
 from formlab.metrics.judge import parse, plain_text
-from formlab.systems.chat import Answer, Stopped
+from formlab.systems import chat
+from formlab.systems.chat._ask import closed, listed
+from formlab.systems.chat.answers import content
 from formlab.tables import USABLE
 from formlab.text.markup import visible_text
 
 PROMPT = Path(__file__).parent / "prompts" / "judge.md"
 # A page beyond this is cut for the judge: no endpoint takes 5 MB.
 _LONGEST = 200_000
-_VERDICT = {
-    "number": {"type": "integer"},
-    "found_in_prediction": {"type": "boolean"},
-    "correct": {"type": "boolean"},
-    "matched_text": {"type": "string"},
-}
+_VERDICT = closed(
+    number={"type": "integer"}, found_in_prediction={"type": "boolean"},
+    correct={"type": "boolean"}, matched_text={"type": "string"},
+)  # fmt: skip
 # One call: the messages and the schema of the answer (`form`) in, the answer back.
-Call = Callable[..., Answer]
+Call = Callable[..., chat.Answer]
+
+
+def judge_call(
+    model: str, *, store: str | Path, settings: dict[str, Any] | None = None
+) -> Callable[..., chat.Answer]:
+    """A caller of `model` for `ask` that asks nothing twice. Threads may share it.
+
+    Its answers are kept in `store`; retries, limits of money and calls, and the forms of JSON are
+    those of `ChatSystem`.
+
+    Raises
+    ------
+    NotAvailable, DataBroken, UnknownName
+        If there is no key for OpenAI's own address, `store` is no store, or a setting is wrong.
+    """
+    chosen = chat.SHAPING | chat.RUNNING | (settings or {})
+    asker = chat.Asker(
+        chat.client_of(model, chosen), chat.Store(store), form=chosen["form"], retry=chosen["retry"]
+    )
+
+    def call(messages: list[dict[str, Any]], *, form: dict[str, Any]) -> chat.Answer:
+        return asker.answer(chat.Prompt(messages, lambda: messages, form, _status, task="judge"))
+
+    return call
+
+
+def _status(answer: chat.Answer) -> str:
+    status = content(answer, json=True).status
+    # What the released code takes for an answer is more lenient, and what counts here.
+    return parse(answer.text or "")[1] if status in (*USABLE, "bad_json") else status
 
 
 def schema(count: int) -> dict[str, Any]:
@@ -36,15 +66,7 @@ def schema(count: int) -> dict[str, Any]:
     >>> schema(3)["properties"]["entity_diagnostics"]["minItems"]
     3
     """
-    entry = {
-        "type": "object", "properties": _VERDICT, "required": list(_VERDICT),
-        "additionalProperties": False,
-    }  # fmt: skip
-    listed = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
-    return {
-        "type": "object", "properties": {"entity_diagnostics": listed},
-        "required": ["entity_diagnostics"], "additionalProperties": False,
-    }  # fmt: skip
+    return closed(entity_diagnostics=listed(_VERDICT) | {"minItems": count, "maxItems": count})
 
 
 def messages(
@@ -56,21 +78,21 @@ def messages(
 
     Examples
     --------
-    >>> said = messages([{"type": "Number", "value": "5"}], "<p>5", "5", prompt="Judge.")
-    >>> json.loads(said[1]["content"])["FACTS"]
+    >>> _, user = messages([{"type": "Number", "value": "5"}], "<p>5", "5", prompt="Judge.")
+    >>> json.loads(user["content"])["FACTS"]
     [{'number': 1, 'type': 'Number', 'value': '5', 'context_hint': ''}]
     """
-    listed = [
-        {"number": n, "type": f["type"], "value": f["value"], "context_hint": f.get("hint", "")}
-        for n, f in enumerate(facts, start=1)
-    ]
     body = {
-        "FACTS": listed,
+        "FACTS": [{"number": n} | _named(fact) for n, fact in enumerate(facts, start=1)],
         "TRUE PAGE": visible_text(gold)[:_LONGEST],
         "READ PAGE": plain_text(pred)[:_LONGEST],
     }
     # ASCII only: half surrogate pairs and control characters travel as escapes.
     return [{"role": "system", "content": prompt}, {"role": "user", "content": json.dumps(body)}]
+
+
+def _named(fact: Mapping[str, str]) -> dict[str, str]:
+    return {"type": fact["type"], "value": fact["value"], "context_hint": fact.get("hint", "")}
 
 
 def ask(
@@ -93,7 +115,7 @@ def ask(
     gold, pred
         The tagged page and what was predicted for it.
     call
-        As from `formlab.systems.chat.judge_call`.
+        As from `judge_call`.
     prompt
         Instructions to use instead of our own, such as the paper's.
 
@@ -110,37 +132,27 @@ def ask(
     NotAvailable
         If no call can succeed.
     """
-    said = messages(facts, gold, pred, prompt=files.read_text(prompt))
+    asked = messages(facts, gold, pred, prompt=files.read_text(prompt))
     try:
-        given = call(said, form=schema(len(facts)))
+        answer = call(asked, form=schema(len(facts)))
     except NotAvailable:
         raise
-    except Stopped as stop:
-        return _nothing(page, said, "missing", f"not asked: {stop}")
+    except chat.Stopped as stop:
+        answer = chat.Answer(status="missing", error=f"not asked: {stop}", attempts=0)
     # Whatever the endpoint or its client raises is this page's fate, not the run's.
     except Exception as error:
-        return _nothing(page, said, "api_error", f"{type(error).__name__}: {error}"[:500])
-    answer, status = parse(given.text or "")
-    status = status if given.status in USABLE else given.status
+        answer = chat.Answer(status="api_error", error=f"{type(error).__name__}: {error}"[:500])
+    verdicts, status = parse(answer.text or "")
+    status = status if answer.status in USABLE else answer.status
     names = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")
-    record = {"request": given.key, "status": status} | {n: getattr(given, n) for n in names}
-    answer = answer if status in USABLE and answer else {}
-    entries = answer.get("entity_diagnostics")
-    listed = entries if isinstance(entries, list) else []
-    named = [_named(entry, facts) for entry in listed if isinstance(entry, dict)]
-    return answer | {"id": page, "entity_diagnostics": named}, record
-
-
-def _nothing(page: str, said: list[dict[str, str]], status: str, error: str) -> tuple:
-    request = hashlib.sha256(json.dumps(said).encode()).hexdigest()
-    record = {"request": request, "attempts": int(status != "missing")}
-    return {"id": page, "entity_diagnostics": []}, record | {"status": status, "error": error}
-
-
-def _named(entry: dict[str, Any], facts: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    number = entry.get("number")
-    if not isinstance(number, int) or not 0 < number <= len(facts):
-        return entry
-    fact = facts[number - 1]
-    known = {"type": fact["type"], "value": fact["value"], "context_hint": fact.get("hint", "")}
-    return known | entry
+    key = answer.key or hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+    record = {"request": key, "status": status} | {name: getattr(answer, name) for name in names}
+    verdicts = verdicts if status in USABLE and verdicts else {}
+    entries = verdicts.get("entity_diagnostics")
+    entries = entries if isinstance(entries, list) else []
+    entries = [entry for entry in entries if isinstance(entry, dict)]
+    for place, entry in enumerate(entries):
+        number = entry.get("number")
+        if isinstance(number, int) and 0 < number <= len(facts):
+            entries[place] = _named(facts[number - 1]) | entry
+    return verdicts | {"id": page, "entity_diagnostics": entries}, record

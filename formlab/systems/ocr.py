@@ -81,4 +81,5 @@ SYSTEM = System(
     start=start,
     defaults={"scale": 1.0, "text_score": 0.5},
     versions=("rapidocr", "onnxruntime"),
+    extra="ocr",
 )

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 
-from formlab import files
+from formlab import files, resources
 from formlab.benchmarks.formcraft.records import Paths
 from formlab.benchmarks.formcraft.taxonomy import TASK_OF
 from formlab.errors import DataBroken, DataMissing
@@ -28,6 +27,8 @@ from formlab.systems._page_text import words
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
+
+cv2 = resources.optional("cv2", extra="ocr")
 
 TABLES = ("field", "rows")
 Row = dict[str, Any]

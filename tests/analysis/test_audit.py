@@ -5,7 +5,7 @@ import pytest
 
 from formlab.analysis.audit import RATERS, answers, audit, check, planted
 from formlab.analysis.kappa import agreement
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats.fincriticaled import FORMAT
 
@@ -40,7 +40,7 @@ def said(correct):
 
 
 def audited(root, humans=None):
-    corpus = BENCHMARK.load("test", root)
+    corpus = OWN["fincriticaled"].load("test", root)
     raw = {"0": said((True, True)), "1": said((False, True))}
     return audit(corpus, FORMAT.read(root / "pred", corpus), raw, humans=humans)
 

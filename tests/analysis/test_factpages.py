@@ -4,7 +4,7 @@ import math
 import pytest
 
 from formlab.analysis import evaluate, fact_pages, open_audit, whole_pages, wrong_facts
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats.fincriticaled import FORMAT
 
@@ -19,7 +19,7 @@ def evaluation(tmp_path):
         (tmp_path / f"gold_{number}.txt").write_text(GOLD)
         (tmp_path / "pred" / f"pred_{number}.txt").write_text(text)
     (tmp_path / "gold_3.txt").write_text("<p>No fact</p>")
-    corpus = BENCHMARK.load("test", tmp_path)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
     return evaluate(corpus, FORMAT.read(tmp_path / "pred", corpus))
 
 

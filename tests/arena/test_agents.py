@@ -1,6 +1,6 @@
 from formlab_arena.actions import Click, Press, Scroll, Type
 from formlab_arena.agents import Oracle
-from formlab_arena.session import Seen, Target
+from formlab_arena.session import Observation, Target
 
 
 def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
@@ -8,7 +8,7 @@ def target(field, kind="text", *, value="", checked=None, option=None, options=(
 
 
 def acts(values, *targets, size=(1280, 800)):
-    return Oracle(values).act(Seen(1, None, size, "", (), targets))
+    return Oracle(values).act(Observation(1, None, size, "", (), targets))
 
 
 def test_fields_in_view_are_filled_in_and_right_ones_left_alone():

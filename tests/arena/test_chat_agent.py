@@ -7,7 +7,7 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import chat_agent
 from formlab_arena.actions import Click, Scroll, Type
 from formlab_arena.agents import Halted, Unusable
-from formlab_arena.session import Seen
+from formlab_arena.session import Observation
 from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
@@ -22,7 +22,7 @@ def no_key(monkeypatch):
 def seen(folder, *, step=1, size=(400, 200), colour=(250, 250, 250), **more):
     image = folder / f"{step:03d}.png"
     Image.new("RGB", size, colour).save(image)
-    return Seen(step, image, size, "My name is Ada.", ("cv.pdf",), **more)
+    return Observation(step, image, size, "My name is Ada.", ("cv.pdf",), **more)
 
 
 def answer(*actions):
@@ -94,8 +94,8 @@ def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_p
         with serving(two) as server, asking(server, tmp_path, policy=policy, ruler=ruler) as make:
             asked[policy, ruler] = len(make("a").act(seen(tmp_path)))
             given = {"base_url": server.url}
-            said = chat_agent.said("chat:m", given, policy=policy, ruler=ruler)
-            asked[policy, ruler, "version"] = said["prompt"]
+            shaping = chat_agent.shaping_settings("chat:m", given, policy=policy, ruler=ruler)
+            asked[policy, ruler, "version"] = shaping["prompt"]
             prompt = server.calls[0]["body"]["messages"][0]["content"]
             assert ("ruler" in prompt) == ruler
             assert ("next action only" in prompt) == (policy == "step")
@@ -105,7 +105,7 @@ def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_p
 
 def test_ruler_shows_pixels_and_suits_no_thousandths():
     with pytest.raises(DataBroken, match="boxes=pixels"):
-        chat_agent.said(
+        chat_agent.shaping_settings(
             "chat:m",
             {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"},
             policy="page",

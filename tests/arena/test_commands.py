@@ -54,7 +54,7 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (["--system", "oracel"], "unknown system 'oracel'. Try: 'oracle'"),
+        (["--system", "oracel"], "unknown agent 'oracel'. Try: 'oracle'"),
         (["--forms", "Q1"], "unknown form 'Q1'"),
         (["--system", "rules", "--max-calls", "3"], "rules has no settings"),
         (["--system", "chat:m"], "OPENAI_API_KEY"),

@@ -6,7 +6,7 @@ import pytest
 from formlab import analysis, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import only
-from formlab_arena import fill, players
+from formlab_arena import agent_registry, fill
 from formlab_arena.actions import Click, Press, Type
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import Settings
@@ -187,7 +187,7 @@ def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
         nothing = metric in ("click_distance", "unwanted_clicks")
         assert set(held) == (set() if nothing else {1.0}), metric
     assert analysis.propagation(done).height == analysis.misses(done).height == 0
-    monkeypatch.setitem(players.AGENTS, "clumsy", Clumsy)
+    monkeypatch.setitem(agent_registry.AGENTS.loaded, "clumsy", Clumsy)
     fill(tmp_path / "bad", Settings("clumsy"), codes=["E12"])
     faults = analysis.propagation(scored(tmp_path / "bad"))
     held = faults.select("path", "fault", "first", "root", "chain").rows()

@@ -1,11 +1,11 @@
 import pytest
 
 from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.address import fill_at
-from formlab_arena.play import Settings
+from formlab_arena.episode import Settings
+from formlab_arena.form_url import fill_url
 from formlab_arena.rules_agent import Rules
 from formlab_arena.screen import Field, Group, Line, Mark, Screen
-from formlab_arena.session import Seen
+from formlab_arena.session import Observation
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 
@@ -26,7 +26,7 @@ def acts(screens, text, *, files=(), looks=None):
     shown = iter(screens)
     agent = Rules(lambda _: next(shown))
     return [
-        agent.act(Seen(n, None, (1280, 800), text, tuple(files)))
+        agent.act(Observation(n, None, (1280, 800), text, tuple(files)))
         for n in range(1, (looks or len(screens)) + 1)
     ]
 
@@ -93,7 +93,7 @@ def test_hostile_text_and_labels_cost_no_crash():
 @pytest.mark.usefixtures("chromium")
 def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
     with hosting() as server:
-        result = fill_at(server.url, tmp_path, Settings("rules"), text=TEXT)
+        result = fill_url(server.url, tmp_path, Settings("rules"), text=TEXT)
     assert result["filled"] == RIGHT
     assert result["status"] == "ended"
     assert result["left_at"].endswith("/thanks")

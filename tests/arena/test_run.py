@@ -65,12 +65,12 @@ def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypat
                 raise RuntimeError("lost the browser")
             return super().act(seen)
 
-    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Broken(one.values))
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Broken(one.values))
     results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert [r["status"] for r in results] == ["crashed", "submitted"]
     assert results[0]["error"] == "RuntimeError: lost the browser"
     assert results[0]["right"] == 0
-    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Oracle(one.values))
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Oracle(one.values))
     told = []
     again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=told.append)
     assert [r["doc_id"] for r in told] == ["E12-001"]
@@ -109,7 +109,7 @@ def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
                     os.kill(number, signal.SIGKILL)
             return super().act(seen)
 
-    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Killer(one.values))
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
     first, second = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert (first["status"], first["right"]) == ("crashed", 0)
     assert "closed" in first["error"]
@@ -156,7 +156,7 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
             return super().act(seen)
 
     monkeypatch.setattr(run.Server, "ensure", watched)
-    monkeypatch.setitem(run.AGENTS, "oracle", lambda one: Killer(one.values))
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
     settings = Settings("oracle", steps=5)
     first, second = fill(tmp_path, settings, codes=["E12", "A11"])
     assert first["status"] in ("crashed", "unfinished")
@@ -173,7 +173,7 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
             assert seen.targets == ()
             return [Scroll(50), Click(-5, 10), Click(5000, 10)]
 
-    monkeypatch.setitem(run.AGENTS, "idle", lambda _: Idle())
+    monkeypatch.setitem(run.AGENTS.loaded, "idle", lambda _: Idle())
     [result] = fill(tmp_path, Settings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4

@@ -57,8 +57,8 @@ def test_html_in_a_value_is_stored_as_it_is_and_shown_inert(client, store):
     refused = client.post("/forms/E12", data={**GOOD, "holder": hostile, "born": hostile})
     stored = client.post("/forms/E12", data={**GOOD, "holder": hostile, "_episode": hostile})
     shown = client.get(stored.headers["Location"])
-    opened = client.get("/forms/E12", query_string={"episode": hostile})
-    for page in (refused, shown, opened):
+    open_session = client.get("/forms/E12", query_string={"episode": hostile})
+    for page in (refused, shown, open_session):
         assert "<script>alert" not in page.text
         assert "&lt;script&gt;alert(1)" in page.text
         assert "default-src 'self'" in page.headers["Content-Security-Policy"]

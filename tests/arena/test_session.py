@@ -3,7 +3,7 @@ import json
 import pytest
 
 from formlab_arena.actions import Click, Press, Type
-from formlab_arena.run import Settings, opened, serving
+from formlab_arena.run import Settings, open_session, serving
 from formlab_arena.session import inside
 
 
@@ -35,7 +35,9 @@ def session(tmp_path, upload, chromium):
     assert chromium
     with (
         serving(tmp_path / "s.sqlite") as server,
-        opened(f"{server.ensure()}/forms/A12", tmp_path, "text", Settings("oracle")) as session,
+        open_session(
+            f"{server.ensure()}/forms/A12", tmp_path, "text", Settings("oracle")
+        ) as session,
     ):
         yield session
 

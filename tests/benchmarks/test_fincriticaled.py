@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from formlab.benchmarks._facts import tagged
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.text.markup import written_events
 
@@ -24,7 +24,7 @@ def write(root, pages):
 
 
 def load(root):
-    return BENCHMARK.load("test", root)
+    return OWN["fincriticaled"].load("test", root)
 
 
 def test_both_vocabularies_in_any_case_and_inside_markup():
@@ -126,7 +126,7 @@ def drawn(tmp_path, boxes):
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text(boxes)
-    return BENCHMARK.load("test", tmp_path)
+    return OWN["fincriticaled"].load("test", tmp_path)
 
 
 def test_boxes_beside_the_picture_belong_to_the_facts_in_the_order_of_their_tags(tmp_path):
@@ -142,4 +142,4 @@ def test_a_box_that_is_none_is_counted_and_a_file_that_is_no_list_refused(tmp_pa
     assert corpus.records["x0"].null_count() == corpus.records.height
     (tmp_path / "images" / "0.json").write_text("{}")
     with pytest.raises(DataBroken, match="0.json"):
-        BENCHMARK.load("test", tmp_path)
+        OWN["fincriticaled"].load("test", tmp_path)

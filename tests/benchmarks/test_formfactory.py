@@ -4,6 +4,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
+from formlab import benchmarks
 from formlab.benchmarks import formfactory
 from formlab.benchmarks.formfactory import _boxes, _forms
 from formlab.benchmarks.formfactory._texts import split_texts
@@ -20,7 +21,7 @@ def root(tmp_path):
 
 @pytest.fixture(scope="module")
 def released(shared):
-    return formfactory.BENCHMARK.load("all", shared / "data" / "formfactory")
+    return benchmarks.get("formfactory").load("all", shared / "data" / "formfactory")
 
 
 def gold(corpus, doc_id, path):

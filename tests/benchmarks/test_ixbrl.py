@@ -1,7 +1,7 @@
 import pytest
 
 from formlab import browser
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
 from formlab.errors import DataBroken, NotAvailable
 
@@ -65,7 +65,7 @@ def chromium():
 @pytest.mark.usefixtures("chromium")
 def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", dpi=150)
-    corpus = BENCHMARK.load("test", tmp_path / "out")
+    corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
     assert notes["pages"] == corpus.documents.height == 3
     assert set(corpus.documents["width"]) == {1275}
     assert corpus.documents["n_fields"].to_list() == [1, 1, 1]
@@ -79,7 +79,10 @@ def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
 def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
     assert (notes["pages"], notes["facts"]) == (2, 2)
-    assert BENCHMARK.load("test", tmp_path / "out").documents["doc_id"].to_list() == ["0", "1"]
+    assert OWN["fincriticaled"].load("test", tmp_path / "out").documents["doc_id"].to_list() == [
+        "0",
+        "1",
+    ]
 
 
 def test_real_filings_keep_every_tag_or_count_it(shared):

@@ -8,7 +8,7 @@ from formlab import analysis, browser, charts
 from formlab.charts import theme
 from formlab.errors import NotAvailable
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, _scripts
+from formlab.reports import _draw, page_assets
 from tests.made_forms import made
 
 FORMS = {
@@ -81,7 +81,7 @@ def test_caption_has_both_ends_and_counts_the_empty_cells(table):
     assert "between 0.333 at 8 by 3" in caption.text
     assert "1.000 at 8 by 2 (n = 2 in 1 document)" in caption.text
     assert caption.text.endswith("3 cells hold forms, 1 hold none and stay empty.")
-    assert caption.settings.startswith("b:s|avg=micro")
+    assert caption.settings.startswith("b:s|click_accuracy|level=field|avg=micro")
 
 
 def test_scale_ends_near_the_data_where_all_is_low():
@@ -107,7 +107,7 @@ def test_arrow_keys_turn_the_surface_in_a_report(table, tmp_path):
     figure = json.loads(pio.to_json(charts.surface_3d(table), validate=False))
     mime = theme.MIME.format("plotly")
     shown = _draw.output({mime: {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}})
-    scripts = list(_scripts.needed({"plotly"}).values())
+    scripts = list(page_assets.scripts({"plotly"}).values())
     (tmp_path / "page.html").write_text(
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}"></head><body>'

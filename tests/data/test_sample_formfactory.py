@@ -54,7 +54,3 @@ def test_values_texts_and_fields_are_what_the_generator_makes():
             generator.gold(code)
         )
         assert (SAMPLE / "data2" / f"{name}.txt").read_text("utf-8") == generator.texts(code)
-
-
-def test_the_sample_stays_small_enough_to_commit():
-    assert sum(file.stat().st_size for file in SAMPLE.rglob("*.*")) < 500_000

@@ -1,4 +1,4 @@
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.formats.fincriticaled import FORMAT
 
 
@@ -12,7 +12,7 @@ def folders(tmp_path, preds):
     out.mkdir()
     for number, data in preds.items():
         (out / f"pred_{number}.txt").write_bytes(data)
-    return BENCHMARK.load("test", tmp_path), out
+    return OWN["fincriticaled"].load("test", tmp_path), out
 
 
 def test_pages_are_read_by_number_and_the_folder_names_the_system(tmp_path):

@@ -8,7 +8,7 @@ from formlab import browser, gallery, tables
 from formlab.errors import DataMissing, NotAvailable
 from formlab.gallery.episodes import PIXELS
 from formlab.gallery.inline import policy
-from formlab.reports import _draw, _scripts
+from formlab.reports import _draw, page_assets
 
 EVIL = (
     "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>\x00\u202e"
@@ -216,11 +216,11 @@ def hostile(tmp_path):
 def page_of(made):
     """The viewer as a report holds it: a data block, the page's own script, the policy."""
     bundle = {"application/vnd.formlab.episodes+json": made.payload, "text/plain": str(made)}
-    script = _scripts.own()
+    script = page_assets.own()
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
-        f"<style>{_scripts.styles()}</style></head><body><main>{_draw.output(bundle)}</main>"
+        f"<style>{page_assets.styles()}</style></head><body><main>{_draw.output(bundle)}</main>"
         f"<script>{script}</script></body></html>"
     )
 

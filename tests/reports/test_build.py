@@ -6,7 +6,7 @@ import pytest
 
 from formlab import reports
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.reports import record
+from formlab.reports import build_record
 from formlab.reports.export import export
 from formlab.reports.notebook import parameters_of
 
@@ -127,7 +127,7 @@ def test_run_restores_the_environment(tmp_path, monkeypatch):
 
 
 def test_index_lists_every_report_with_its_state(out, results):
-    listed = {report.name: report.ok for report in record.every(out)}
+    listed = {report.name: report.ok for report in build_record.every(out)}
     assert listed == {result.name: result.ok for result in results.values()}
     page = (out / "index.html").read_text()
     assert page.count('class="fl-state failed"') == 3
@@ -138,7 +138,7 @@ def test_index_leaves_out_broken_and_orphaned_records(tmp_path):
     (tmp_path / "a.report.json").write_text("[]")
     (tmp_path / "a.html").write_text("")
     (tmp_path / "b.report.json").write_text(json.dumps({"title": "gone"}))
-    assert list(record.every(tmp_path)) == []
+    assert list(build_record.every(tmp_path)) == []
 
 
 def test_summary_cell_comes_right_after_the_title(tmp_path):

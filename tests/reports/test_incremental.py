@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from formlab import reports
-from formlab.reports import index, inputs, record
+from formlab.reports import build_record, index, inputs
 from formlab.scoring import part
 
 READS = """
@@ -76,7 +76,7 @@ def test_only_what_changed_is_built_anew(work):
     page = work / "out" / "reads--a.html"
     page.write_text(page.read_text().replace("read?", "red?"))
     assert build(work) == ["built", "unchanged"]
-    record.file(work / "out", "reads--b").unlink()
+    build_record.file(work / "out", "reads--b").unlink()
     assert build(work) == ["unchanged", "built"]
     assert runs(work) == ["a", "b", "b", "a", "b"]
 
@@ -106,7 +106,7 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     (work / "hold").touch()
     (work / "killed.py").write_text(KILLED)
     build_ = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
-    first = record.file(work / "out", "reads--a")
+    first = build_record.file(work / "out", "reads--a")
     try:
         for _ in range(1200):
             if first.is_file() and len(runs(work)) == 2:
@@ -125,7 +125,7 @@ def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     assert build(work) == ["unchanged", "built"]
     assert first.read_bytes() == whole
     assert not [p for p in (work / "out").rglob("*") if ".part" in p.name]
-    assert [report.name for report in record.every(work / "out")] == ["reads--a", "reads--b"]
+    assert [report.name for report in build_record.every(work / "out")] == ["reads--a", "reads--b"]
 
 
 @pytest.fixture

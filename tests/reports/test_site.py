@@ -10,7 +10,7 @@ from PIL import Image
 
 from formlab import browser
 from formlab.errors import NotAvailable
-from formlab.reports import figures, index, record
+from formlab.reports import build_record, figures, index
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
@@ -103,7 +103,7 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(site):
     for file in folder.glob("*.svg"):
         assert etree.QName(etree.parse(file).getroot()).localname == "svg"
     assert len(read(folder / "03-a-surface.csv")) == 12 * 12
-    found = record.read(site.html.parent, "sound")
+    found = build_record.read(site.html.parent, "sound")
     assert found is not None
     assert found.thumbnail == "thumbs/sound.webp"
     assert all((site.html.parent / name).is_file() for name in found.beside)
@@ -152,11 +152,11 @@ def test_index_is_searched_by_words_and_state(out, results, width, scheme):
 
 def test_index_without_thumbnails_shows_the_state_instead(tmp_path):
     values = {
-        "title": "T", "ok": False, "error": "no", "seconds": 1, "built": "now", "finding": None,
-        "cards": [], "key": "", "sha256": "", "beside": [], "notes": ["no thumbnail: <b>"],
+        "name": "a", "summary": {"title": "T"}, "ok": False, "error": "no", "seconds": 1,
+        "built": "now", "key": "", "sha256": "", "beside": [], "notes": ["no thumbnail: <b>"],
     }  # fmt: skip
     (tmp_path / "a.html").write_text("")
-    record.files.write_json(record.file(tmp_path, "a"), values)
+    build_record.files.write_json(build_record.file(tmp_path, "a"), values)
     page = Path(index.write(tmp_path)).read_text()
     assert '<span class="fl-blank failed">failed</span>' in page
     assert "no thumbnail: &lt;b&gt;" in page

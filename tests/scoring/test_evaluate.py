@@ -21,7 +21,7 @@ def value(evaluation, metric, **where):
 
 def test_document_without_a_line_stays_as_missing_and_loses_every_character(evaluate):
     result = evaluate(PAGE)
-    lost = only(result.scores, doc_id="b", metric="cer", unit="page").row(0, named=True)
+    lost = only(result.scores, doc_id="b", metric="cer", level="page").row(0, named=True)
     # "total 9.00" has 10 characters.
     assert (lost["hits"], lost["total"], lost["status"]) == (10, 10, "missing")
     # The page and its only field.
@@ -155,13 +155,13 @@ def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
     result = evaluate(*FIELDS)
     pages = result.cases.filter(pl.col("path").is_null())
     assert pages.select("outcome", "cause").rows() == [("unscored", None)] * 2
-    assert only(result.scores, unit="page").filter(metric="cer").height == 0
+    assert only(result.scores, level="page").filter(metric="cer").height == 0
     assert result.notes["pages not scored: the predictions give no text of a page"] == 2
     assert not [one for one in analysis.findings([result]) if one.metric == "cer"]
     # One page of text, empty or not, and all pages count.
     assert (
-        only(evaluate(*FIELDS, PAGE | {"text": ""}).scores, metric="cer", unit="page").height == 2
+        only(evaluate(*FIELDS, PAGE | {"text": ""}).scores, metric="cer", level="page").height == 2
     )
     # A system whose every answer is unusable was asked, and read nothing.
     failed = evaluate({"doc_id": "a", "path": "/entities/0", "status": "refused"})
-    assert only(failed.scores, metric="cer", unit="page").height == 2
+    assert only(failed.scores, metric="cer", level="page").height == 2

@@ -15,7 +15,7 @@ import pytest
 from formlab import analysis, benchmarks, tables
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.systems import chat
-from formlab.systems.judge import ask
+from formlab.systems.judge import ask, judge_call
 from tests.systems.scripted_server import HOSTILE, HUGE, serving
 
 SAMPLES = benchmarks.SAMPLES
@@ -23,7 +23,7 @@ SERVER = Path(__file__).with_name("scripted_server.py")
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 FORM = '{"fields": [{"label": "Name", "value": "Ada", "page": 1, "box": [0, 0, 500, 1000]}]}'
 # Quick waits: what is tested is that they are kept, not how long they are.
-QUICK = {"attempts": 3, "patience": 5.0, "timeout": 2.0, "tasks": "extraction"}
+QUICK = {"attempts": 3, "timeout": 2.0, "tasks": "extraction"}
 
 
 @pytest.fixture(autouse=True)
@@ -261,15 +261,15 @@ def test_concurrency_grows_while_the_server_answers_and_never_beyond_the_most(tm
         assert 4 < server.most <= 6
 
 
-def test_the_gate_halves_once_for_calls_that_failed_together():
-    gate = chat.Gate(16)
+def test_calls_that_failed_together_halve_the_limit_once():
+    limits = chat.Limits(16)
     for _ in range(12):
-        with gate.passing() as since:
-            gate.succeeded()
-    assert gate.limit == 16
-    gate.overrun(since, pause=0)
-    gate.overrun(since, pause=0)
-    assert gate.limit == 8
+        with limits.call() as since:
+            limits.answered()
+    assert limits.at_once == 16
+    limits.overrun(since)
+    limits.overrun(since)
+    assert limits.at_once == 8
 
 
 STAND_ALONE = """
@@ -321,17 +321,31 @@ def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
     assert one.responses.equals(two.responses)
 
 
-def test_a_claim_of_a_dead_process_holds_nothing(tmp_path):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    with chat.Store(tmp_path / "s.sqlite") as store, chat.Store(tmp_path / "s.sqlite") as other:
-        assert store.claim(["k"], seconds=60, seen=None)
-        assert not other.claim(["k"], seconds=60, seen=None)
-        base = sqlite3.connect(tmp_path / "s.sqlite")
-        base.execute("UPDATE claims SET pid = ?", (dead.pid,))
-        base.commit()
-        base.close()
-        assert other.claim(["k"], seconds=60, seen=None)
+CLAIMING = """
+import sys, time
+from formlab.systems import chat
+with chat.Store(sys.argv[1]).claim("k", stopped=lambda: None):
+    print("claimed", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
+    file = tmp_path / "s.sqlite"
+    with (
+        chat.Store(file) as store,
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIMING, str(file)], stdout=subprocess.PIPE
+        ) as other,
+    ):
+        other.stdout.readline()
+        with pytest.raises(chat.Stopped), store.claim("k", stopped=lambda: "the run ended"):
+            pass
+        other.kill()
+        other.wait()
+        with store.claim("k", stopped=lambda: None):
+            pass
+    assert [path.name for path in tmp_path.glob("*.lock")] == []
 
 
 def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
@@ -469,7 +483,7 @@ def test_a_judge_is_asked_once_for_one_page(tmp_path):
     verdict = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "5"}
     with serving(then=json.dumps({"entity_diagnostics": [verdict]})) as server:
         for _ in range(2):
-            call = chat.judge_call(
+            call = judge_call(
                 "m", store=tmp_path / "judge.sqlite", settings={"base_url": server.url}
             )
             answer, record = ask("3", facts, "<p>5", "5", call=call)

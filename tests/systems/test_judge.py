@@ -3,9 +3,8 @@ import json
 import pytest
 
 from formlab.errors import NotAvailable
-from formlab.systems import chat
 from formlab.systems.chat import Answer
-from formlab.systems.judge import PROMPT, ask, messages, schema
+from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
 from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]
@@ -102,8 +101,8 @@ def call(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
     def made(server, **settings):
-        settings |= {"base_url": server.url, "attempts": 2, "patience": 5.0}
-        return chat.judge_call("some-model", store=tmp_path / "judge.sqlite", settings=settings)
+        settings |= {"base_url": server.url, "attempts": 2}
+        return judge_call("some-model", store=tmp_path / "judge.sqlite", settings=settings)
 
     return made
 

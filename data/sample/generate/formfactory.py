@@ -1,29 +1,29 @@
-"""Writes the sample of FormFactory: forms of the arena in the layout of the released files.
+"""Write the sample of FormFactory: forms of the arena in the layout of the released files.
 
+Run from the project's root: ``python -m data.sample.generate.formfactory --out DIR``.
 Needs a browser for the screenshots. Their pixels depend on its version and on the fonts at hand;
 values and texts do not.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+from data.sample.generate.command import run
 from formlab import browser, files
 from formlab.benchmarks.formfactory import forms
 from formlab_arena import form, make
-from formlab_arena.instances import Instance
 from formlab_arena.process import serving
 from formlab_arena.session import VIEWPORT
-from formlab_arena.spec import Field, Form
+from formlab_arena.spec import Field
 
-TARGET = Path(__file__).parents[1] / "formfactory"
 CODES = ("A12", "A13", "C12", "E12", "G11", "H11")
 INSTANCES = 3
 KINDS = {"multiple": "choice"}
@@ -36,18 +36,18 @@ _BOXES = """() => [...document.querySelectorAll('input, select, textarea')]
 
 def gold(code: str) -> list[dict[str, Any]]:
     """The values of the instances of a form, by label; what is left empty is left out."""
-    return [_values(form(code), make(form(code), number)) for number in range(1, INSTANCES + 1)]
-
-
-def _values(asked: Form, one: Instance) -> dict[str, Any]:
-    held = {field.label: one.values[field.name] for field in asked.fields}
-    return {label: value for label, value in held.items() if value is not None}
+    rows = []
+    for number in range(1, INSTANCES + 1):
+        values = make(form(code), number).values
+        labelled = {field.label: values[field.name] for field in form(code).fields}
+        rows.append({label: value for label, value in labelled.items() if value is not None})
+    return rows
 
 
 def texts(code: str) -> str:
     """The texts of the instances of a form, numbered."""
-    made = [make(form(code), number).text for number in range(1, INSTANCES + 1)]
-    return "\n\n".join(f"{number}. {text}" for number, text in enumerate(made, start=1)) + "\n"
+    texts = [make(form(code), number).text for number in range(1, INSTANCES + 1)]
+    return "\n\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1)) + "\n"
 
 
 def fields() -> str:
@@ -94,7 +94,7 @@ def _screen(page: Any, target: Path, code: str, stem: str) -> None:
 
 
 def write(target: Path) -> None:
-    """All files of the sample."""
+    """Write all files of the sample below `target`."""
     files.write_text(target / "fields.csv", fields())
     for code in CODES:
         name = forms()[code].file
@@ -104,6 +104,4 @@ def write(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=TARGET)
-    write(parser.parse_args().out)
+    sys.exit(run(write, __doc__))

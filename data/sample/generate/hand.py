@@ -1,4 +1,4 @@
-"""What a hand adds to a page beside words: rings, crosses, strikes, signatures."""
+"""What a hand adds to a page beside words: rings, crosses, ticks, strikes, signatures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def cross(paper: Paper, x: float, y: float, size: float) -> Word:
     def jitter() -> float:
         return size * paper.random.uniform(0.38, 0.62)
 
-    one = paper.stroke([(x - jitter(), y - jitter()), (x, y), (x + jitter(), y + jitter())])
-    two = paper.stroke([(x + jitter(), y - jitter()), (x, y), (x - jitter(), y + jitter())])
-    return Word("x", around([one, two]))
+    down = paper.stroke([(x - jitter(), y - jitter()), (x, y), (x + jitter(), y + jitter())])
+    up = paper.stroke([(x + jitter(), y - jitter()), (x, y), (x - jitter(), y + jitter())])
+    return Word("x", around([down, up]))
 
 
 def strike(paper: Paper, box: Box) -> None:
@@ -35,8 +35,8 @@ def strike(paper: Paper, box: Box) -> None:
     x0, y0, x1, y1 = box
     for share in (0.42, 0.62):
         y = y0 + (y1 - y0) * share + paper.random.gauss(0, 0.8)
-        steps = [x0 - 3 + (x1 - x0 + 6) * part / 4 for part in range(5)]
-        paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in steps])
+        xs = [x0 - 3 + (x1 - x0 + 6) * step / 4 for step in range(5)]
+        paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in xs])
 
 
 def signature(paper: Paper, x: float, y: float, width: float, height: float) -> Box:
@@ -58,3 +58,29 @@ def signature(paper: Paper, x: float, y: float, width: float, height: float) -> 
     low, back = height * paper.random.uniform(0.2, 0.5), paper.random.uniform(0.05, 0.6)
     under = [(x + width, y), (x + width * 0.6, y + low), (x + width * back, y + low * 1.1)]
     return around([name, paper.stroke(under, width=1.1)])
+
+
+def button(paper: Paper, x: float, y: float, radius: float) -> Box:
+    """The printed ring of a radio button, centred on (x, y)."""
+    turns = [step * math.tau / 16 for step in range(17)]
+    points = [(x + radius * math.cos(turn), y + radius * math.sin(turn)) for turn in turns]
+    return paper.stroke(points, width=0.9, shade=30)
+
+
+def dot(paper: Paper, x: float, y: float, radius: float) -> Box:
+    """A button filled in by hand."""
+    jitter = paper.random.gauss(0, radius * 0.3)
+    turns = [step * 0.8 for step in range(10)]
+    points = [
+        (x + jitter + radius * 0.7 * math.cos(turn), y + radius * 0.7 * math.sin(turn))
+        for turn in turns
+    ]
+    return paper.stroke(points, width=radius * 1.1)
+
+
+def tick(paper: Paper, x: float, y: float, size: float) -> Box:
+    """A tick by hand, its long leg leaving the box."""
+    tall = size * paper.random.uniform(0.7, 1.0)
+    return paper.stroke(
+        [(x - size * 0.45, y), (x - size * 0.1, y + size * 0.4), (x + size * 0.6, y - tall)]
+    )

@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
+from typing import Literal
 
+import pydantic
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
+from data.sample.generate.content import STRICT
 from formlab.errors import NotAvailable
 
 Box = tuple[float, float, float, float]
@@ -33,7 +36,7 @@ FACES = {
 RIM = 80
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
 class Pen:
     """How text is put on paper.
 
@@ -41,7 +44,7 @@ class Pen:
     each glyph strays in place, angle and ink: 0 is print, about 0.2 a typewriter, 1 a hand.
     """
 
-    face: str
+    face: Literal[*FACES]
     size: float
     weight: int = 400
     shade: int = 20
@@ -120,9 +123,9 @@ class Paper:
     def wrap(self, text: str, pen: Pen, width: float | None = None) -> list[str]:
         """The lines of `text`: broken at its newlines, and where a line would pass `width`."""
         lines = []
-        for part in text.split("\n"):
+        for paragraph in text.split("\n"):
             line = ""
-            for word in part.split():
+            for word in paragraph.split():
                 longer = f"{line} {word}".strip()
                 if line and width is not None and self.length(longer, pen) > width:
                     lines.append(line)
@@ -234,12 +237,12 @@ class Paper:
         for glyph in word:
             drift = 0.7 * drift + self.random.gauss(0, 0.022 * pad * pen.wobble)
             ink = 255 - min(110, round(abs(self.random.gauss(0, 45 * pen.wobble))))
-            one = Image.new("L", (3 * pad, 3 * pad), 0)
-            ImageDraw.Draw(one).text((pad, 2 * pad), glyph, font=font, fill=ink, anchor="ls")
+            letter = Image.new("L", (3 * pad, 3 * pad), 0)
+            ImageDraw.Draw(letter).text((pad, 2 * pad), glyph, font=font, fill=ink, anchor="ls")
             turn = self.random.gauss(0, 3.2 * pen.wobble)
-            one = one.rotate(turn, Image.Resampling.BICUBIC, center=(pad, 2 * pad))
+            letter = letter.rotate(turn, Image.Resampling.BICUBIC, center=(pad, 2 * pad))
             place = (round(at) - pad, round(drift))
-            tile.paste(ImageChops.lighter(one, _crop(tile, place, one.size)), place)
+            tile.paste(ImageChops.lighter(letter, _crop(tile, place, letter.size)), place)
             at += font.getlength(glyph) * (1 + self.random.gauss(0.06, 0.035) * pen.wobble)
         return tile, left, top, x + (at - pad) / self.scale
 

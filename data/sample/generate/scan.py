@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+import pydantic
 from PIL import Image, ImageFilter
 
+from data.sample.generate.content import STRICT
 from data.sample.generate.paper import Box, Paper
 
 # Fewer grey levels than a scanner gives: noise in all 256 would not compress.
 LEVELS = 16
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config=STRICT)
 class Scan:
     """One way to scan a page; the defaults change nothing but the size.
 
@@ -39,12 +40,12 @@ class Scan:
     crisp: float = 0.0
 
 
-def moved(box: Box, scan: Scan, paper: Paper) -> tuple[int, int, int, int]:
+def scan_box(box: Box, scan: Scan, paper: Paper) -> tuple[int, int, int, int]:
     """Where a box of the page lies in its scan: the whole pixels that cover its turned corners.
 
     Examples
     --------
-    >>> moved((10.5, 20, 30, 40.2), Scan(), Paper(100, 100, seed=""))
+    >>> scan_box((10.5, 20, 30, 40.2), Scan(), Paper(100, 100, seed=""))
     (10, 20, 30, 41)
     """
     cos, sin = math.cos(math.radians(scan.skew)), math.sin(math.radians(scan.skew))
@@ -64,7 +65,7 @@ def moved(box: Box, scan: Scan, paper: Paper) -> tuple[int, int, int, int]:
     )
 
 
-def scanned(paper: Paper, scan: Scan) -> Image.Image:
+def scan_page(paper: Paper, scan: Scan) -> Image.Image:
     """The scan of `paper`, a grey image of its size; the noise follows the paper's seed."""
     rng = np.random.default_rng(paper.random.getrandbits(64))
     turned = paper.image.rotate(scan.skew, Image.Resampling.BICUBIC, fillcolor=255)

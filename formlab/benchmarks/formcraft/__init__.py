@@ -29,7 +29,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.benchmarks.formcraft.records import field_rows, item_rows
 from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
@@ -149,18 +148,3 @@ def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
             break
         found.append(page)
     return found
-
-
-BENCHMARK = Benchmark(
-    name="formcraft",
-    title="FORMCRAFT: content, layout and relations of forms",
-    licence="not released; the project's own sample is Apache-2.0",
-    citation="FORMCRAFT: beyond documents, benchmarking form intelligence. Under review, 2025.",
-    source="not released yet; the paper gives no address",
-    splits={"test": 366},
-    # Textual fields go with the other modalities: fields are matched once, over all of them.
-    tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
-    read=read,
-    slices=("modality", "subtype"),
-    find_splits=splits,
-)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from formlab.benchmarks.formcraft.tidy import as_text, as_texts
+from formlab.text.llm_json import as_text, as_texts
 
 
 def _box(value: Any) -> Any:

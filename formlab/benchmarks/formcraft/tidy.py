@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -16,32 +15,6 @@ Object = dict[str, Any]
 
 class NotAFormError(ValueError):
     """The JSON has nothing of a form in it; the message says why."""
-
-
-def as_text(value: Any) -> str:
-    """A JSON value as text: null is empty, a list or an object is its JSON.
-
-    Examples
-    --------
-    >>> as_text(None), as_text(True), as_text(["Tea", "Milk"])
-    ('', 'true', '["Tea", "Milk"]')
-    """
-    if isinstance(value, str):
-        # Half of a surrogate pair is kept as its escape, as in the tables.
-        return value.encode("utf-8", "backslashreplace").decode()
-    if value is None:
-        return ""
-    try:
-        return as_text(json.dumps(value, ensure_ascii=False, default=str))
-    except (ValueError, RecursionError):
-        return ""
-
-
-def as_texts(value: Any) -> list[str]:
-    """A JSON value as a list of texts; one value is a list of one."""
-    if value is None:
-        return []
-    return [as_text(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def tidied(value: Object) -> tuple[Object, tuple[str, ...]]:

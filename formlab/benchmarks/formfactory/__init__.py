@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
 from formlab.benchmarks.formfactory._forms import Field, Form, forms
 from formlab.benchmarks.formfactory._gold import gold_items, gold_row, pointer, written
@@ -142,17 +141,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "checkbox"
     return "number" if isinstance(value, int | float) else "string"
-
-
-BENCHMARK = Benchmark(
-    name="formfactory",
-    title="FormFactory: filling in web forms from a text, by clicks and typing",
-    licence="MIT",
-    citation="Li et al. FormFactory. arXiv:2506.01520, 2025.",
-    source="https://formfactory-ai.github.io",
-    splits={"all": 1240},
-    tasks=("click",),
-    read=read,
-    slices=("kind", "domain", "template"),
-    modes=("official", "fixed"),
-)

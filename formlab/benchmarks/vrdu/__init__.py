@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.benchmarks._spec import Benchmark
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
@@ -130,19 +129,3 @@ def _page(sizes: list[tuple[float, float] | None] | None) -> Row:
 
 def _counts(rows: list[Row]) -> Row:
     return {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
-
-
-BENCHMARK = Benchmark(
-    name="vrdu",
-    title="VRDU: visually-rich document understanding, ad-buy and registration forms",
-    licence="CC BY 4.0",
-    citation="Wang, Zhou, Wei, Lee, Tata. VRDU: a benchmark for visually-rich document "
-    "understanding. KDD 2023.",
-    source="https://github.com/google-research-datasets/vrdu",
-    splits={},
-    tasks=("entity",),
-    read=read,
-    slices=("kind", "subtype"),
-    modes=("official", "fixed"),
-    find_splits=splits,
-)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
 from formlab.benchmarks.formcraft.schema import FormCraft
 from formlab.benchmarks.formcraft.taxonomy import MODALITIES
-from formlab.benchmarks.formcraft.tidy import NotAFormError, as_text, tidied
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.systems.chat._ask import (
     BOX,
     NUMBER,
@@ -26,6 +26,7 @@ from formlab.systems.chat._ask import (
     items_of,
     listed,
 )
+from formlab.text.llm_json import as_text
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
 _FIELD = closed(

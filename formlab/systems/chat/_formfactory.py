@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from formlab.benchmarks.formcraft.tidy import as_text
 from formlab.metrics._lines import parse_lines
 from formlab.systems.chat._ask import (
     NUMBER,
@@ -19,6 +18,7 @@ from formlab.systems.chat._ask import (
     items_of,
     listed,
 )
+from formlab.text.llm_json import as_text
 
 ACTIONS = closed(actions=listed(closed(page=PAGE, x=NUMBER, y=NUMBER, value=TEXT)))
 _BLANK = {"task": "click", "path": None, "kind": "page"}

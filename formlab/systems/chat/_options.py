@@ -8,9 +8,9 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.chat._gate import Gate
 from formlab.systems.chat.client import Client
-from formlab.systems.chat.prices import PRICES, Budget, price_of
+from formlab.systems.chat.limits import Limits
+from formlab.systems.chat.prices import PRICES, price_of
 
 # What shapes an answer, and therefore stands in a run's settings.
 SHAPING: dict[str, Any] = {
@@ -20,12 +20,11 @@ SHAPING: dict[str, Any] = {
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
     "base_url": "", "prompts": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
-    "concurrency": 16, "timeout": 120.0, "attempts": 6, "patience": 300.0, "store": "",
-    "prices": str(PRICES),
+    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": str(PRICES),
 }  # fmt: skip
 
 
-def client_of(model: str, given: dict[str, Any]) -> Client:
+def client_of(model: str, settings: dict[str, Any]) -> Client:
     """A client of `model` with these settings.
 
     Raises
@@ -33,19 +32,20 @@ def client_of(model: str, given: dict[str, Any]) -> Client:
     NotAvailable, DataBroken
         If `max_cost` is given and the model has no price, or `extra` is no JSON object.
     """
-    price = price_of(model, prices=given["prices"])
-    if math.isfinite(given["max_cost"]) and price is None:
+    price = price_of(model, prices=settings["prices"])
+    if math.isfinite(settings["max_cost"]) and price is None:
         raise NotAvailable(
-            f"max_cost needs a price, and {model!r} has none", where=given["prices"],
+            f"max_cost needs a price, and {model!r} has none", where=settings["prices"],
             remedy="a line for it in a file of your own, prices=FILE",
         )  # fmt: skip
-    extra = files.parse_json(given["extra"], where="extra")
+    extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
-    options = {name: given[name] for name in ("temperature", "max_tokens")} | extra
+    limits = Limits(
+        settings["concurrency"], max_cost=settings["max_cost"], max_calls=settings["max_calls"]
+    )
     return Client(
-        model, base_url=given["base_url"] or None, options=options,
-        attempts=given["attempts"], patience=given["patience"], timeout=given["timeout"],
-        gate=Gate(given["concurrency"]), price=price,
-        budget=Budget(max_cost=given["max_cost"], max_calls=given["max_calls"]),
+        model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
+        options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
+        timeout=settings["timeout"], limits=limits, price=price,
     )  # fmt: skip

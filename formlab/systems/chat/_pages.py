@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from formlab.benchmarks.formcraft.tidy import as_text
 from formlab.systems.chat._ask import (
     BOX,
     TEXT,
@@ -18,6 +17,7 @@ from formlab.systems.chat._ask import (
     listed,
     or_null,
 )
+from formlab.text.llm_json import as_text
 
 _LABELS = ("header", "question", "answer", "other")
 FUNSD = closed(

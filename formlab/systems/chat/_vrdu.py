@@ -6,7 +6,6 @@ import json
 from functools import partial
 from typing import Any
 
-from formlab.benchmarks.formcraft.tidy import as_text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.benchmarks.vrdu._dataset import escape
 from formlab.benchmarks.vrdu._schema import REPEATED
@@ -22,6 +21,7 @@ from formlab.systems.chat._ask import (
     listed,
     or_null,
 )
+from formlab.text.llm_json import as_text
 
 _VALUE = closed(text=TEXT, page=PAGE, box=BOX)
 

@@ -1,13 +1,12 @@
-"""What became of an answer: its status, and the JSON or text in it."""
+"""What came back for a question, and what became of it: its status, the JSON or text in it."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
-from formlab.benchmarks.formcraft import lenient
-from formlab.systems.chat.store import Answer
-from formlab.tables import USABLE
+from formlab.text import llm_json
+from formlab.text.llm_json import Parsed
 
 # Statuses that asking again may mend.
 BAD = ("bad_json", "refused", "truncated")
@@ -24,38 +23,54 @@ _LONGEST_REFUSAL = 600
 _FENCE = re.compile(r"\s*```[ \t]*[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 
 
-class Content(NamedTuple):
-    """What an answer holds, its status, and what had to be changed or why there is nothing."""
+@dataclass(frozen=True)
+class Answer:
+    """What came back for one question; `key` is the hash of everything that shaped it.
 
-    value: Any
-    status: str
-    changes: tuple[str, ...] = ()
+    `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
+    stopped, as the server says (``bad_request`` if the server took the question for one);
+    `seconds` are those of the answered call alone; `images` is the JSON of the pages that were
+    sent: their files, sizes and sizes as sent.
+    """
+
+    key: str = ""
+    model: str = ""
+    task: str = ""
+    doc_id: str = ""
+    text: str | None = None
+    status: str = "ok"
+    finish: str | None = None
+    error: str | None = None
+    attempts: int = 1
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    images: str | None = None
 
 
-def content(answer: Answer, *, json: bool) -> Content:
+def content(answer: Answer, *, json: bool) -> Parsed:
     """The JSON object in an answer, or with ``json=False`` its text without a fence around it.
 
     Examples
     --------
     >>> content(Answer("k", text='{"a": 1}'), json=True)
-    Content(value={'a': '1'}, status='ok', changes=())
+    Parsed(value={'a': '1'}, status='ok', changes=())
     >>> content(Answer("k", text="I'm sorry, I can't help with that."), json=True).status
     'refused'
     >>> content(Answer("k", text="<p>Hel", finish="length"), json=False).status
     'truncated'
     """
     if answer.text is None:
-        return Content(None, "api_error", (answer.error or "no answer",))
+        return Parsed(None, "api_error", (answer.error or "no answer",))
     if answer.finish in _FILTERED or answer.status == "refused":
-        return Content(None, "refused", (answer.error or "refused by the server",))
+        return Parsed(None, "refused", (answer.error or "refused by the server",))
     if answer.finish in _CUT:
-        return Content(None, "truncated", ("the model stopped at its limit of tokens",))
-    if not json:
-        return _plain(answer.text)
-    reply = lenient.read(answer.text)
-    if reply.value is None and declines(answer.text):
-        return Content(None, "refused", ("declined in words",))
-    return Content(reply.value, reply.status, reply.changes)
+        return Parsed(None, "truncated", ("the model stopped at its limit of tokens",))
+    parsed = llm_json.parse(answer.text) if json else _plain(answer.text)
+    if declines(answer.text) and (parsed.value is None or not json):
+        return Parsed(None, "refused", ("declined in words",))
+    return parsed
 
 
 def declines(text: str) -> bool:
@@ -69,22 +84,9 @@ def declines(text: str) -> bool:
     return len(text) <= _LONGEST_REFUSAL and _DECLINES.match(text) is not None
 
 
-def usable(answer: Answer | None) -> bool:
-    """Whether an answer counts.
-
-    Examples
-    --------
-    >>> usable(Answer("k", status="repaired")), usable(None)
-    (True, False)
-    """
-    return answer is not None and answer.status in USABLE
-
-
-def _plain(text: str) -> Content:
+def _plain(text: str) -> Parsed:
     if not text.strip():
-        return Content(None, "missing", ("an empty answer",))
-    if declines(text):
-        return Content(None, "refused", ("declined in words",))
+        return Parsed(None, "missing", ("an empty answer",))
     if fenced := _FENCE.fullmatch(text):
-        return Content(fenced[1], "repaired", ("code fence left out",))
-    return Content(text, "ok")
+        return Parsed(fenced[1], "repaired", ("code fence left out",))
+    return Parsed(text, "ok")

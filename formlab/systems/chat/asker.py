@@ -7,13 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from formlab.errors import UnknownName
-from formlab.systems.chat._gate import Stopped
-from formlab.systems.chat.answers import BAD
-from formlab.systems.chat.client import FORMS, Client, Messages, Reply
-from formlab.systems.chat.store import Answer, Store, key_of
-
-RETRIES = ("", "bad")
-_POLL = 0.2
+from formlab.systems.chat.answers import BAD, Answer
+from formlab.systems.chat.client import FORMS, Client, Messages
+from formlab.systems.chat.limits import Stopped
+from formlab.systems.chat.store import Store, key_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +62,11 @@ class Asker:
     ) -> None:
         if form not in ("auto", *FORMS):
             raise UnknownName.of("way to ask for JSON", form, ("auto", *FORMS))
-        if retry not in RETRIES:
+        if retry not in ("", "bad"):
             raise UnknownName.of("retry", retry, ("bad",))
-        self.client, self.store, self.retry, self.may_ask = client, store, retry, may_ask
-        self.forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
+        self.client, self.store, self.may_ask = client, store, may_ask
+        self._again = ("api_error", *(BAD if retry else ()))
+        self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         # The first way to ask that was ever answered.
         self._first: int | None = None
 
@@ -83,66 +81,46 @@ class Asker:
             If there is no answer and no further call may be made.
         """
         keys = self._keys(prompt)
-        seen = self.store.get(keys)
-        if seen is not None and not (self.may_ask and self._again(seen)):
-            return seen
+        stored = self.store.get(keys)
+        if stored is not None and not (self.may_ask and stored.status in self._again):
+            return stored
         if not self.may_ask:
             raise Stopped("no answer yet")
-        while not self._claimed(keys, seen):
+        with self.store.claim(keys[0], stopped=lambda: self.client.limits.stopped):
             newer = self.store.get(keys)
-            if newer is not None and newer != seen:
+            if newer is not None and newer != stored:
+                # Another thread or process has asked meanwhile.
                 return newer
-            self.client.gate.sleep(_POLL)
-            if self.client.gate.stopped:
-                raise Stopped(self.client.gate.stopped)
-        try:
             answer = self._ask(prompt, keys)
-            self.store.put(answer, claimed=keys[0])
-        except BaseException as error:
-            self.store.release(keys[0])
-            if isinstance(error, Stopped):
-                self.client.gate.stop(str(error))
-            raise
+            self.store.put(answer)
         return answer
-
-    def _claimed(self, keys: list[str], seen: Answer | None) -> bool:
-        return self.store.claim(keys, seconds=60 + 2 * self.client.timeout, seen=seen)
-
-    def _again(self, answer: Answer) -> bool:
-        return answer.status == "api_error" or (self.retry == "bad" and answer.status in BAD)
 
     def _keys(self, prompt: Prompt) -> list[str]:
         shape = {
             "address": self.client.address, "model": self.client.model,
             "options": self.client.options, "messages": prompt.shape, "schema": prompt.schema,
         }  # fmt: skip
-        forms = self.forms if prompt.schema is not None else ("text",)
+        forms = self._forms if prompt.schema is not None else ("text",)
         return [key_of(shape | {"form": form}) for form in forms]
 
     def _ask(self, prompt: Prompt, keys: list[str]) -> Answer:
-        messages = prompt.messages()
+        messages, attempts, way = prompt.messages(), 0, 0
         if prompt.schema is None:
-            return self._kept(prompt, keys[0], self.client.ask(messages))
-        reply, attempts, place = Reply(), 0, 0
-        for place in range(self._first or 0, len(self.forms)):
-            form = self.forms[place]
-            held = None if form == "prompt" else prompt.schema
-            reply = self.client.ask(messages, schema=held, form=form)
-            attempts += reply.attempts
-            if reply.finish != "bad_request":
-                break
-        if reply.text is not None:
-            # One page that a schema does not suit says nothing of the server.
-            self._first = place if self._first is None else min(self._first, place)
-        return self._kept(prompt, keys[place], dataclasses.replace(reply, attempts=attempts))
-
-    def _kept(self, prompt: Prompt, key: str, reply: Reply) -> Answer:
-        same = ("finish", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")
-        answer = Answer(
-            key, self.client.model, prompt.task, prompt.doc_id, images=prompt.images,
-            text=reply.text or reply.refusal if reply.refusal else reply.text,
-            **{name: getattr(reply, name) for name in same},
+            answer = self.client.ask(messages)
+            attempts = answer.attempts
+        else:
+            for way in range(self._first or 0, len(self._forms)):
+                form = self._forms[way]
+                schema = None if form == "prompt" else prompt.schema
+                answer = self.client.ask(messages, schema=schema, form=form)
+                attempts += answer.attempts
+                if answer.finish != "bad_request":
+                    break
+            if answer.text is not None:
+                # One page that a schema does not suit says nothing of the server.
+                self._first = way if self._first is None else min(self._first, way)
+        answer = dataclasses.replace(
+            answer, key=keys[way], task=prompt.task, doc_id=prompt.doc_id, images=prompt.images,
+            attempts=attempts,
         )  # fmt: skip
-        if reply.refusal:
-            answer = dataclasses.replace(answer, status="refused", error="refused by the model")
         return dataclasses.replace(answer, status=prompt.status(answer))

@@ -1,65 +1,36 @@
-"""Calls to a model at any endpoint that speaks OpenAI's protocol, until one is answered."""
+"""Calls to a model at any endpoint that speaks OpenAI's protocol."""
 
 from __future__ import annotations
 
-import dataclasses
-import email.utils
 import os
-import random
-import time
 from typing import Any
 from urllib.parse import urlsplit
 
+from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.chat._gate import Gate
-from formlab.systems.chat.prices import Budget, Price
+from formlab.systems.chat.answers import Answer
+from formlab.systems.chat.limits import Limits, Stopped
+from formlab.systems.chat.prices import Price
+
+openai = resources.optional("openai", extra="chat")
 
 # Ways to ask for JSON: the server holds the model to a schema as OpenAI's takes it, or as servers
 # over llama.cpp do, or the prompt alone asks for it.
 FORMS = ("schema", "object", "prompt")
-# What is worth asking again, beside 5xx; of these, the ones that say the server has too much to do.
-_AGAIN, _OVERRUN = (408, 409, 425, 429), (429, 503, 529)
 # No further call can succeed: a wrong key, a model or an address that is not there.
 _HOPELESS = (401, 403, 404)
-_NO_QUOTA = "insufficient_quota"
-_SHORTEST_KEY = 8
-_LONGEST_ERROR = 500
 # The server does not take the question as it is put.
 _UNSUITED = (400, 422)
+_SHORTEST_KEY = 8
+_LONGEST_ERROR = 500
 Messages = list[dict[str, Any]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Reply:
-    """What a call gave. `text` is null if none was answered, and then `error` says why.
-
-    `finish` is why the model stopped (``bad_request`` if the server took the question for one),
-    `refusal` what it said instead of an answer, `seconds` those of the answered call alone.
-    """
-
-    text: str | None = None
-    finish: str | None = None
-    refusal: str | None = None
-    attempts: int = 0
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost: float | None = None
-    seconds: float | None = None
-    error: str | None = None
-
-
-class Unanswered(Exception):
-    """A call that failed; whether it may be asked again, and the wait the server asks for."""
-
-    def __init__(
-        self, why: str, *, code: int | None = None, again: bool = True, after: float | None = None
-    ) -> None:
-        super().__init__(why)
-        self.code, self.again, self.after = code, again, after
 
 
 class Client:
     """One model at one address. Threads may share it.
+
+    Retries are the openai library's own: connections, timeouts, 408, 409, 429 and 5xx, after the
+    Retry-After of up to two minutes that a server asks for, else after 0.5 to 8 seconds.
 
     Parameters
     ----------
@@ -71,10 +42,10 @@ class Client:
         Further members of the request's body, such as `temperature`; null ones are left out.
     attempts
         How often a call is made at most before it counts as an error of the API.
-    patience
-        The longest wait, in seconds, that a server may ask for; it also bounds the back-off.
     timeout
         Seconds to wait for the server to say something.
+    limits, price
+        What the calls may spend, and what their tokens cost.
 
     Raises
     ------
@@ -90,14 +61,11 @@ class Client:
         base_url: str | None = None,
         options: dict[str, Any] | None = None,
         attempts: int = 6,
-        patience: float = 300.0,
         timeout: float = 120.0,
-        first_wait: float = 0.5,
-        gate: Gate | None = None,
-        budget: Budget | None = None,
+        limits: Limits | None = None,
         price: Price | None = None,
     ) -> None:
-        import openai
+        from formlab.systems.chat._http import Http
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         key = os.environ.get("OPENAI_API_KEY")
@@ -109,25 +77,25 @@ class Client:
         _check_address(base_url or "")
         # A server of one's own asks for no key; the library asks for some text.
         self._key = key or "none"
+        self.limits, self.price = limits or Limits(), price
+        self._http = Http(self.limits)
         self._client = openai.OpenAI(
-            api_key=self._key, base_url=base_url, timeout=timeout, max_retries=0
-        )
+            api_key=self._key, base_url=base_url, timeout=timeout,
+            max_retries=max(1, attempts) - 1, http_client=self._http,
+        )  # fmt: skip
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
-        self.attempts, self.patience, self.timeout = max(1, attempts), patience, timeout
-        self.first_wait = first_wait
-        self.gate, self.budget = gate or Gate(16), budget or Budget()
-        self.price = price
 
     def __repr__(self) -> str:
         return f"Client({self.model!r}, {self.address!r})"
 
     def ask(
         self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
-    ) -> Reply:
+    ) -> Answer:
         """The answer to `messages`; with `schema`, the server holds the model to it.
 
-        `form` is the way to say so, ``schema`` or ``object``.
+        `form` is the way to say so, ``schema`` or ``object``. A call that failed is an answer
+        without a text; its `finish` is ``bad_request`` if it may be put in another way.
 
         Raises
         ------
@@ -136,89 +104,63 @@ class Client:
         Stopped
             If a limit of money or calls is reached, or the run was stopped.
         """
-        last = Unanswered("not asked")
-        for attempt in range(1, self.attempts + 1):
-            try:
-                with self.gate.passing() as since, self.budget.call():
-                    reply = self._once(self._body(messages, schema, form), since)
-                return dataclasses.replace(reply, attempts=attempt)
-            except Unanswered as failed:
-                last = failed
-            if not last.again or attempt == self.attempts:
-                break
-            self.gate.sleep(self._wait(attempt) if last.after is None else last.after)
-        error = f"{last} (after {attempt} attempts)" if attempt > 1 else str(last)
-        if last.code in _UNSUITED:
-            # The caller may ask in another way.
-            return Reply(attempts=attempt, error=error, finish="bad_request")
-        return Reply(attempts=attempt, error=error)
-
-    def _wait(self, attempt: int) -> float:
-        """Seconds before the next attempt: twice as long each time, by chance up to half less."""
-        longest = min(self.patience, self.first_wait * 2 ** (attempt - 1))
-        return longest * (0.5 + random.random() / 2)
-
-    def _once(self, body: dict[str, Any], since: float) -> Reply:
-        start = time.perf_counter()
-        try:
-            # The plain method: the typed one walks through every message, pages included.
-            done: Any = self._client.post("/chat/completions", cast_to=object, body=body)
-            choice = done["choices"][0]
-            text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
-        except Exception as error:  # Whatever a server does, it ends as this call's fate.
-            raise self._failed(error, since) from None
-        self.gate.succeeded()
-        usage = done.get("usage") or {}
-        given, made = (_count(usage, f"{part}_tokens") for part in ("prompt", "completion"))
-        cost = self.price.of(given, made) if self.price else None
-        self.budget.paid(cost)
-        return Reply(
-            text=self.clean(text) if isinstance(text, str) else "",
-            finish=_word(choice.get("finish_reason")),
-            refusal=self.clean(refusal) if isinstance(refusal, str) else None,
-            tokens_in=given, tokens_out=made, cost=cost, seconds=time.perf_counter() - start,
-        )  # fmt: skip
-
-    def _body(self, messages: Messages, schema: dict[str, Any] | None, form: str) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
         if schema is not None and form == "object":
             body["response_format"] = {"type": "json_object", "schema": schema}
         elif schema is not None:
             named = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        return body
+        try:
+            # The plain method: the typed one walks through every message, pages included.
+            reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
+            return self._answer(reply)
+        except Stopped:
+            raise
+        except Exception as error:  # Whatever a server does, it ends as this call's fate.
+            return self._failed(error)
 
-    def _failed(self, error: Exception, since: float) -> Unanswered:
-        import openai
+    def _answer(self, reply: Any) -> Answer:
+        choice, usage = reply["choices"][0], reply.get("usage")
+        text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
+        text = text if isinstance(text, str) else ""
+        refusal = refusal if isinstance(refusal, str) else ""
+        finish = choice.get("finish_reason")
+        tokens_in, tokens_out = (
+            _count(usage, f"{side}_tokens") for side in ("prompt", "completion")
+        )
+        cost = self.price.of(tokens_in, tokens_out) if self.price else None
+        self.limits.answered(cost=cost)
+        return Answer(
+            model=self.model, text=self.clean(text or refusal), cost=cost,
+            finish=finish[:40] if isinstance(finish, str) else None,
+            status="refused" if refusal else "ok",
+            error="refused by the model" if refusal else None,
+            attempts=self._http.last.attempts, seconds=self._http.last.seconds,
+            tokens_in=tokens_in, tokens_out=tokens_out,
+        )  # fmt: skip
 
-        why = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
-        code = error.status_code if isinstance(error, openai.APIStatusError) else None
-        if code is not None and code >= 500 and "response_format" in why:
-            # Servers over llama.cpp call it an error of their own that they know no schema.
-            code = _UNSUITED[0]
-        if code in _HOPELESS or getattr(error, "code", None) == _NO_QUOTA:
-            self.gate.stop(why)
+    def _failed(self, error: Exception) -> Answer:
+        reason = self.clean(f"{type(error).__name__}: {error}")[:_LONGEST_ERROR]
+        code = getattr(error, "status_code", None)
+        if code in _HOPELESS:
+            self.limits.stop(reason)
             raise NotAvailable(
-                f"the server refuses every call: {why}", where=f"{self.model} at {self.address}",
+                f"the server refuses every call: {reason}", where=f"{self.model} at {self.address}",
                 remedy="OPENAI_API_KEY, the name of the model, and --base-url",
             ) from None  # fmt: skip
-        after = retry_after(error.response.headers) if code else None  # type: ignore[attr-defined]
-        if code in _OVERRUN or isinstance(error, openai.APIConnectionError):
-            pause = after or 0.0
-            self.gate.overrun(since, pause=pause if pause <= self.patience else 0.0)
-        again = code is None or code in _AGAIN or code >= 500
-        if after is not None and after > self.patience:
-            why, again = f"{why} (asks to wait {after:.0f} s)", False
-        return Unanswered(why, code=code, again=again, after=after)
+        attempts = self._http.last.attempts
+        return Answer(
+            model=self.model, status="api_error", attempts=attempts,
+            error=f"{reason} (after {attempts} attempts)" if attempts > 1 else reason,
+            finish="bad_request" if code in _UNSUITED else None,
+        )  # fmt: skip
 
     def clean(self, text: str) -> str:
         """`text` without the key: a server may say it back.
 
         A short stand-in for a key, as servers of one's own take, is no secret and stays.
         """
-        if len(self._key) < _SHORTEST_KEY:
-            return text
-        return text.replace(self._key, "[key]")
+        return text.replace(self._key, "[key]") if len(self._key) >= _SHORTEST_KEY else text
 
 
 def address(url: str) -> str:
@@ -242,34 +184,6 @@ def _check_address(url: str) -> None:
             "the address of the server holds a password or a query, and addresses are logged",
             where=address(url), remedy="the key in OPENAI_API_KEY and the bare address",
         )  # fmt: skip
-
-
-def retry_after(headers: Any) -> float | None:
-    """The seconds to wait that a server asks for, as a number or a date; None if it does not.
-
-    Examples
-    --------
-    >>> retry_after({"retry-after": "7"}), retry_after({"retry-after-ms": "250"}), retry_after({})
-    (7.0, 0.25, None)
-    """
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        given = headers.get(name)
-        if given is None:
-            continue
-        try:
-            seconds = float(given) / unit
-        except ValueError:
-            try:
-                seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
-            except (TypeError, ValueError, OverflowError):
-                continue
-        # A date that has passed, and nonsense such as NaN, asks for nothing.
-        return seconds if seconds > 0 else 0.0
-    return None
-
-
-def _word(value: Any) -> str | None:
-    return value[:40] if isinstance(value, str) else None
 
 
 def _count(usage: Any, name: str) -> int | None:

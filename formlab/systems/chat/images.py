@@ -20,17 +20,22 @@ _AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _QUALITY = 92
 # pdfium may be used by one thread at a time.
 _PDFIUM = threading.Lock()
+Size = tuple[float, float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-    """One page of a document: where it is, its size in the document's units, its size as sent."""
+    """One page of a document: where it is, its size in the document's units, its size as sent.
+
+    `zoom` is how much larger than its own size a page of a PDF is drawn; 0 for an image.
+    """
 
     path: Path
     number: int
-    size: tuple[float, float]
+    size: Size
     sent: tuple[int, int]
     sha256: str
+    zoom: float = 0.0
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -67,16 +72,17 @@ class Page:
 
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
-        if files.read_bytes_start(self.path, 5) == b"%PDF-":
-            return _render(self.path, self.number, self.sent)
-        return files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
+        if not self.zoom:
+            return files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
+        with _PDFIUM:
+            image = files.read_image(self.path, page=self.number, zoom=self.zoom)
+        return image.resize(self.sent) if image.size != self.sent else image
 
     def url(self) -> str:
         """The page as a data URL, in the size it is sent in."""
-        own = (int(self.size[0]), int(self.size[1]))
-        if files.read_bytes_start(self.path, 5) != b"%PDF-" and self.sent == own:
-            with Image.open(self.path) as given:
-                kind = _AS_IS.get(given.format or "")
+        if not self.zoom and self.sent == self.size:
+            with Image.open(self.path) as image:
+                kind = _AS_IS.get(image.format or "")
             if kind:
                 return _data_url(files.read_bytes(self.path), kind)
         stream = io.BytesIO()
@@ -106,50 +112,38 @@ def pages(paths: list[Path], *, limit: int, most: int, width: float | None = Non
     if not paths:
         raise DataMissing("this document has no image")
     if files.read_bytes_start(paths[0], 5) == b"%PDF-":
-        return _pdf_pages(paths[0], limit, most, width)
-    found = []
-    for number, path in enumerate(paths[:most], start=1):
-        size = files.image_size(path)
-        scale = min(1.0, limit / max(size))
-        found.append(_page(path, number, size, size, scale))
-    return found
+        sizes = _pdf_sizes(paths[0], most)
+        unit = width / sizes[0][0] if width else 1.0
+        return [
+            _page(paths[0], number, own, limit / max(own), unit)
+            for number, own in enumerate(sizes, start=1)
+        ]
+    shown = [(path, files.image_size(path)) for path in paths[:most]]
+    return [
+        _page(path, number, own, min(1.0, limit / max(own)))
+        for number, (path, own) in enumerate(shown, start=1)
+    ]
 
 
-def _page(
-    path: Path, number: int, size: tuple[float, float], own: tuple[float, float], scale: float
-) -> Page:
+def _page(path: Path, number: int, own: Size, scale: float, unit: float | None = None) -> Page:
+    """`unit` is the document's units to a point of a PDF; None for an image."""
     sent = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
-    return Page(path, number, (float(size[0]), float(size[1])), sent, files.sha256(path))
+    size = (own[0] * (unit or 1.0), own[1] * (unit or 1.0))
+    return Page(path, number, size, sent, files.sha256(path), scale if unit else 0.0)
 
 
-def _pdf_pages(path: Path, limit: int, most: int, width: float | None) -> list[Page]:
+def _pdf_sizes(path: Path, most: int) -> list[Size]:
     import pypdfium2
 
     with _PDFIUM:
         try:
-            document = pypdfium2.PdfDocument(path)
-            sizes = [document.get_page_size(n) for n in range(min(len(document), most))]
-            document.close()
+            with pypdfium2.PdfDocument(path) as document:
+                sizes = [document.get_page_size(n) for n in range(min(len(document), most))]
         except pypdfium2.PdfiumError as error:
             raise DataBroken(f"not a readable PDF: {error}", where=path) from error
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
-    factor = width / sizes[0][0] if width else 1.0
-    return [
-        _page(path, n, (own[0] * factor, own[1] * factor), own, limit / max(own))
-        for n, own in enumerate(sizes, start=1)
-    ]
-
-
-def _render(path: Path, number: int, sent: tuple[int, int]) -> Image.Image:
-    import pypdfium2
-
-    with _PDFIUM:
-        document = pypdfium2.PdfDocument(path)
-        page = document[number - 1]
-        image = page.render(scale=max(sent) / max(page.get_size())).to_pil().convert("RGB")
-        document.close()
-    return image.resize(sent) if image.size != sent else image
+    return sizes
 
 
 def _data_url(data: bytes, kind: str) -> str:

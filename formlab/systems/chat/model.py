@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -10,21 +9,19 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
-from formlab.systems._limit import SKIPPED, first
+from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat._options import RUNNING, SHAPING, client_of
 from formlab.systems.chat.asker import Asker
 from formlab.systems.chat.client import Client
-from formlab.systems.chat.readings import Readings
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.run import Looks, predictions, questions, results
 from formlab.systems.chat.store import Store
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
 from formlab.tables import Corpus, Predictions
 
 PREFIX = "chat:"
-STORE, HEAD, READINGS = "answers.sqlite", "run.json", "pages"
-# What the head of a run remembers so that it can be read unfinished; another run may change it.
-_REMEMBERED = ("store", "prompts", "limit")
+STORE, OCR_CACHE = "answers.sqlite", "pages"
 
 
 @dataclass(frozen=True)
@@ -65,23 +62,17 @@ class ChatSystem(System):
         DataBroken
             If `out` holds a run of another benchmark, split, model or of other settings.
         """
-        given = self.defaults | (settings or {})
+        chosen = self.defaults | (settings or {})
         out = Path(out)
-        plan = _Plan.of(self.model, given, corpus)
+        plan = _Plan.of(self.model, chosen, corpus)
         head = {
             "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
-            "settings": plan.said, "name": name or self.run_name(given),
+            "settings": plan.settings, "name": name or self.run_name(chosen),
         }  # fmt: skip
-        _check_same(out, head)
-        remembered = {
-            "store": str(Path(given["store"]).resolve()) if given["store"] else "",
-            "prompts": str(Path(given["prompts"]).resolve()) if given["prompts"] else "",
-            "limit": limit,
-        }
-        files.write_json(out / HEAD, head | remembered)
-        # Predictions of before would look complete while this run is under way.
-        (out / "manifest.json").unlink(missing_ok=True)
-        made = plan.made(corpus, given, out=out, name=head["name"], limit=limit)
+        # What the run needs to be read unfinished; another run may change it.
+        paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in ("store", "prompts")}
+        begin(out, head, **paths, limit=limit)
+        made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
         made.save(out)
         return made
 
@@ -101,18 +92,18 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
     if not isinstance(head, dict) or not str(head.get("system")).startswith(PREFIX):
         return None
     try:
-        said = head["settings"]
-        given = SHAPING | RUNNING | {name: said[name] for name in SHAPING}
-        given |= {"base_url": said["address"]} | {n: head[n] or "" for n in _REMEMBERED[:2]}
-        limit, name, model = head["limit"], head["name"], said["model"]
+        kept = head["settings"]
+        chosen = SHAPING | RUNNING | {name: kept[name] for name in SHAPING}
+        chosen |= {"base_url": kept["address"]} | {n: head[n] for n in ("store", "prompts")}
+        limit, name, model = head["limit"], head["name"], kept["model"]
     except (KeyError, TypeError) as error:
         raise DataBroken(f"the head of this run lacks {error}", where=file) from error
-    if not Path(given["store"] or folder / STORE).is_file():
+    if not Path(chosen["store"] or folder / STORE).is_file():
         return None
-    _check_same(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
-    plan = _Plan.of(model, given, corpus)
-    _check_same(folder, {"settings": plan.said})
-    return plan.made(corpus, given, out=folder, name=name, limit=limit, ask=False)
+    check_head(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
+    plan = _Plan.of(model, chosen, corpus)
+    check_head(folder, {"settings": plan.settings})
+    return plan.made(corpus, chosen, out=folder, name=name, limit=limit, ask=False)
 
 
 def system(name: str) -> ChatSystem:
@@ -133,34 +124,36 @@ def system(name: str) -> ChatSystem:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     return ChatSystem(
         name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
-        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), model=model,
+        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), extra="chat",
+        model=model,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a run asks and with what; `said` are the settings that shape its answers."""
+    """What a run asks and with what; `settings` are those that shape its answers."""
 
     client: Client
     prompts: dict[str, tuple[Task, str]]
-    said: dict[str, Any]
+    settings: dict[str, Any]
 
     @classmethod
-    def of(cls, model: str, given: dict[str, Any], corpus: Corpus) -> _Plan:
-        chosen = tasks_of(corpus.benchmark, given["tasks"])
-        if given["prompts"]:
-            check_prompts(given["prompts"], corpus.benchmark)
-        shown = {key: given[key] for key in ("prompts", "boxes", "pages")}
-        prompts = {task.name: (task, prompt_of(task, **shown)) for task in chosen}
-        client = client_of(model, given)
-        said = {k: given[k] for k in SHAPING} | {"model": model, "address": client.address}
-        said |= {f"prompt {n}": version_of(prompt) for n, (_, prompt) in prompts.items()}
-        return cls(client, prompts, said)
+    def of(cls, model: str, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
+        tasks = tasks_of(corpus.benchmark, chosen["tasks"])
+        if chosen["prompts"]:
+            check_prompts(chosen["prompts"], corpus.benchmark)
+        shown = {key: chosen[key] for key in ("prompts", "boxes", "pages")}
+        prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
+        client = client_of(model, chosen)
+        settings = {name: chosen[name] for name in SHAPING}
+        settings |= {"model": model, "address": client.address}
+        settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
+        return cls(client, prompts, settings)
 
     def made(
         self,
         corpus: Corpus,
-        given: dict[str, Any],
+        chosen: dict[str, Any],
         *,
         out: Path,
         name: str,
@@ -168,36 +161,25 @@ class _Plan:
         ask: bool = True,
     ) -> Predictions:
         """The predictions from the answers that are there and, if it may `ask`, from new ones."""
-        readings = None
-        if given["pages"] == "text":
-            readings = Readings(out / READINGS, unit=given["boxes"])
-        looks = Looks(given["image_limit"], given["max_pages"], given["boxes"], readings)
+        versions = {"openai": metadata.version("openai"), "formlab": files.version()}
+        ocr = None
+        if chosen["pages"] == "text":
+            ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            versions["rapidocr"] = metadata.version("rapidocr")
+        looks = Looks(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
         documents, skipped = first(corpus, limit, images=looks.limit > 0)
         todo = list(questions(corpus, self.prompts, documents=documents))
-        with Store(given["store"] or out / STORE) as store:
-            asker = Asker(self.client, store, form=given["form"], retry=given["retry"], may_ask=ask)
-            found = results(
-                todo, asker, root=corpus.root, looks=looks, workers=given["concurrency"]
+        with Store(chosen["store"] or out / STORE) as store:
+            asker = Asker(
+                self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
             )
-        versions = {"openai": metadata.version("openai"), "formlab": files.version()}
-        if readings:
-            versions["rapidocr"] = metadata.version("rapidocr")
-        made = predictions(
-            corpus, found, name=name, settings=self.said | versions, store=store.path.name
-        )
+            workers = chosen["concurrency"]
+            outcomes = results(todo, asker, root=corpus.root, looks=looks, workers=workers)
+        settings = self.settings | versions
+        made = predictions(corpus, outcomes, name=name, settings=settings, store=store.path.name)
         if skipped:
             made.notes[SKIPPED] = skipped
         return made
-
-
-def _check_same(out: Path, head: dict[str, Any]) -> None:
-    file = out / HEAD
-    if file.is_file():
-        before = files.read_json(file)
-        other = [key for key in head if before.get(key) != json.loads(json.dumps(head[key]))]
-        if other:
-            said = ", ".join(f"{k} {before.get(k)!r}, now {head[k]!r}" for k in other)
-            raise DataBroken(f"this folder holds another run: {said}", where=out, remedy="--out")
 
 
 def _no_pages(settings: dict[str, Any], threads: int) -> Reader:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -12,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
+from formlab.systems._runs import progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
-from formlab.systems.chat._gate import Stopped
-from formlab.systems.chat.answers import content
+from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.images import Page, pages
-from formlab.systems.chat.readings import Readings
-from formlab.systems.chat.store import Answer
+from formlab.systems.chat.limits import Stopped
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE, Corpus, Predictions
 
@@ -53,13 +50,13 @@ class Result:
 class Looks:
     """How pages are shown: longest side in pixels, pages at most, and the unit of boxes.
 
-    With ``limit=0`` no page is shown; with `readings`, what an OCR engine reads stands for it.
+    With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
     """
 
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
-    readings: Readings | None = None
+    ocr: OcrCache | None = None
 
     def in_key(self, page: Page) -> Row:
         """What stands for a page in the key of an answer."""
@@ -70,7 +67,7 @@ class Looks:
         return self._text(page) or _image(page.url())
 
     def _text(self, page: Page) -> Row | None:
-        return {"type": "text", "text": self.readings.text(page)} if self.readings else None
+        return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
 
 
 def _image(url: Any) -> Row:
@@ -85,9 +82,8 @@ def questions(
 ) -> Iterator[Question]:
     """Every question about `documents` (all of the corpus if left out), document by document."""
     gold: dict[str, list[Row]] = {}
-    for row in corpus.records.select("doc_id", "task", "path", "kind", "meta").iter_rows(
-        named=True
-    ):
+    columns = corpus.records.select("doc_id", "task", "path", "kind", "meta")
+    for row in columns.iter_rows(named=True):
         gold.setdefault(row["doc_id"], []).append(row)
     shown = corpus.documents if documents is None else documents
     for document in shown.iter_rows(named=True):
@@ -107,73 +103,55 @@ def results(
     NotAvailable
         If no call can succeed; what was answered before is in the store.
     """
-    found: dict[int, Result] = {}
+    done: dict[int, Result] = {}
+    limits, bad = asker.client.limits, 0
     pool = ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="chat")
+    text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
     try:
-        with _progress(shown=asker.may_ask) as progress:
-            bar = progress.add_task(asker.client.model, total=len(todo), cost="", bad=0)
+        with progress(text, shown=asker.may_ask) as bars:
+            bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
             running: dict[Future[Result], int] = {
                 pool.submit(_result, question, asker, root, looks): place
                 for place, question in enumerate(todo)
             }
-            bad = 0
             for future in as_completed(running):
                 place = running[future]
                 try:
-                    found[place] = future.result()
+                    done[place] = future.result()
                 except Stopped as stop:
-                    found[place] = _failed(todo[place], "missing", f"not asked: {stop}")
-                bad += found[place].status not in USABLE
-                progress.update(bar, advance=1, cost=_spent(asker), bad=bad)
+                    done[place] = _failed(todo[place], "missing", f"not asked: {stop}")
+                bad += done[place].status not in USABLE
+                cost = f", ${limits.cost:.4f}" if asker.client.price else ""
+                bars.update(bar, advance=1, cost=cost, bad=bad)
     finally:
         # After an error or Ctrl-C: calls in flight are let go, none is begun.
-        asker.client.gate.stop("the run ended")
+        limits.stop("the run ended")
         pool.shutdown(cancel_futures=True)
-    return [found[place] for place in range(len(todo))]
-
-
-def _progress(*, shown: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TextColumn("answers, {task.fields[bad]} unusable{task.fields[cost]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        # A report is no place for a bar that moves.
-        disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
-    )  # fmt: skip
-
-
-def _spent(asker: Asker) -> str:
-    return f", ${asker.client.budget.cost:.4f}" if asker.client.price else ""
+    return [done[place] for place in range(len(todo))]
 
 
 def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -> Result:
-    if question.ask.lacking:
-        return _failed(question, "missing", question.ask.lacking)
-
-    def said(show: Callable[[Page], Row]) -> list:
-        both = messages(question.prompt, question.ask.asked, shown, show=show)
-        return with_schema(both, question.ask.schema) if question.ask.schema else both
-
-    def status(answer: Answer) -> str:
-        return _read(question, answer, shown, looks).status
-
+    ask = question.ask
+    if ask.lacking:
+        return _failed(question, "missing", ask.lacking)
     try:
         shown = _pages(question.document, root, looks)
+
+        def asked(show: Callable[[Page], Row]) -> list:
+            both = messages(question.prompt, ask.asked, shown, show=show)
+            return with_schema(both, ask.schema) if ask.schema else both
+
+        files = [page.path.relative_to(root) if root else page.path.name for page in shown]
+        images = [{"image": str(f)} | page.shape for f, page in zip(files, shown, strict=True)]
         prompt = Prompt(
-            said(looks.in_key), lambda: said(looks.in_call), question.ask.schema, status,
-            question.task.name,
-            question.document["doc_id"], json.dumps([_kept(page, root) for page in shown]),
+            asked(looks.in_key), lambda: asked(looks.in_call), ask.schema,
+            lambda answer: _read(question, answer, shown, looks).status,
+            question.task.name, question.document["doc_id"], json.dumps(images),
         )  # fmt: skip
         return _read(question, asker.answer(prompt), shown, looks)
     except (DataMissing, DataBroken) as error:
         # A page whose header is sound and whose picture is not.
         return _failed(question, "missing", str(error))
-
-
-def _kept(page: Page, root: Path | None) -> Row:
-    name = page.path.relative_to(root) if root else page.path.name
-    return {"image": str(name)} | page.shape
 
 
 def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
@@ -189,9 +167,9 @@ def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
 
 def _read(question: Question, answer: Answer, shown: list[Page], looks: Looks) -> Result:
     """The rows of an answer, or those that stand for it where it is of no use."""
-    found = content(answer, json=question.ask.schema is not None)
-    if found.status not in USABLE:
-        return _failed(question, found.status, *found.changes, answer=answer)
+    parsed = content(answer, json=question.ask.schema is not None)
+    if parsed.status not in USABLE:
+        return _failed(question, parsed.status, *parsed.changes, answer=answer)
 
     def place(number: Any, box: Any) -> Row:
         try:
@@ -204,50 +182,44 @@ def _read(question: Question, answer: Answer, shown: list[Page], looks: Looks) -
         return {"page": page} | here.place(box, unit=looks.boxes)
 
     try:
-        rows = question.ask.read(found.value, place)
+        rows = question.ask.read(parsed.value, place)
     except WrongShape as error:
         return _failed(question, "bad_json", str(error), answer=answer)
-    return Result(question, found.status, rows, found.changes, answer)
+    return Result(question, parsed.status, rows, parsed.changes, answer)
 
 
-def _failed(
-    question: Question, status: str, *why: str, answer: Answer | None = None
-) -> Result:  # fmt: skip
+def _failed(question: Question, status: str, *why: str, answer: Answer | None = None) -> Result:
     return Result(question, status, [dict(row) for row in question.ask.blank], why, answer)
 
 
-def _reason(why: str, question: Question) -> str:
-    told = why.startswith("not asked") or why == question.ask.lacking
-    return why if told else "documents without a page to show"
-
-
 def predictions(
-    corpus: Corpus, found: list[Result], *, name: str, settings: Row, store: str
+    corpus: Corpus, outcomes: list[Result], *, name: str, settings: Row, store: str
 ) -> Predictions:
     """The tables of a run: records of every answer, and a response per question."""
     records, responses = [], []
     notes: Counter[str] = Counter()
-    for result in found:
-        answer = result.answer
+    for result in outcomes:
+        answer, question = result.answer, result.question
         base = {
             "benchmark": corpus.benchmark, "split": corpus.split, "system": name,
-            "doc_id": result.question.document["doc_id"], "status": result.status,
+            "doc_id": question.document["doc_id"], "status": result.status,
         }  # fmt: skip
         origin = f"{store}#{answer.key[:16]}" if answer else None
         mark = base | {"role": "prediction", "origin": origin}
         records += [mark | row for row in result.rows]
-        row = base | {"task": result.question.task.kind, "error": "; ".join(result.changes) or None}
+        row = base | {"task": question.task.kind, "error": "; ".join(result.changes) or None}
         if answer:
             names = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds")
             row |= {"request": answer.key} | {n: getattr(answer, n) for n in names}
         responses.append(row)
         notes[f"answers {result.status}"] += 1
         for why in result.changes if answer is None else ():
-            notes[_reason(why, result.question)] += 1
+            known = why.startswith("not asked") or why == question.ask.lacking
+            notes[why if known else "documents without a page to show"] += 1
     return Predictions(
         records=tables.table("records", records),
         responses=tables.table("responses", responses),
         system=name,
         settings=settings,
-        notes={what: count for what, count in sorted(notes.items()) if count},
+        notes=dict(sorted(notes.items())),
     )

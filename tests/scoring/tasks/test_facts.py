@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from formlab import tables
-from formlab.benchmarks.fincriticaled import BENCHMARK
+from formlab.benchmarks._own import OWN
 from formlab.formats.fincriticaled import FORMAT
 from formlab.scoring.tasks.facts import ranks, score
 from formlab.tables import Predictions
@@ -22,7 +22,7 @@ GOLD = (
 def corpus(tmp_path):
     for number in range(2):
         (tmp_path / f"gold_{number}.txt").write_text(GOLD)
-    return BENCHMARK.load("test", tmp_path)
+    return OWN["fincriticaled"].load("test", tmp_path)
 
 
 def predicted(corpus, texts):
@@ -59,7 +59,7 @@ def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
     assert pooled(scored, "fact_missing_rate") == (5, 8)
     assert pooled(scored, "fact_accuracy", "number") == (2, 6)
     assert pooled(scored, "fact_accuracy", "temporal") == (0, 2)
-    said = dict(scored.scores.select("metric", "settings").unique().iter_rows())
+    said = dict(tables.readable(scored.scores).select("metric", "settings").unique().iter_rows())
     assert "per=gold" in said["fact_accuracy"]
     assert "per=found" in said["fact_accuracy_of_found"]
 
@@ -106,7 +106,7 @@ def test_hostile_pages_are_scored(corpus, text):
 
 def test_page_metrics_equal_the_released_code(shared):
     root = shared / "golden" / "fincriticaled"
-    corpus = BENCHMARK.load("test", root)
+    corpus = OWN["fincriticaled"].load("test", root)
     scored = score(corpus, FORMAT.read(root / "pred", corpus), mode="official", threshold=0.8)
     names = {"rouge1_stem": "rouge1", "rougeL_stem": "rougeL", "edit_distance": "edit_distance"}
     known = json.loads((root / "text_metrics.json").read_text())
@@ -126,11 +126,11 @@ def test_ranks_of_the_published_table_come_from_its_figures():
         "macro_rouge1_stem": "rouge1", "macro_rougeL_stem": "rougeL",
         "macro_edit_distance": "edit_distance", "fact_accuracy": "fact_accuracy",
     }  # fmt: skip
-    base = {"benchmark": "fincriticaled", "split": "test", "settings": ""}
+    base = {"benchmark": "fincriticaled", "split": "test", "settings": {}}
     rows = [
         base
         | {"system": row["system"], "metric": metric, "value": row[column]}
-        | {"slice": "fields" if metric == "fact_accuracy" else "all"}
+        | {"level": "fact" if metric == "fact_accuracy" else "page"}
         for row in table.iter_rows(named=True)
         for metric, column in columns.items()
     ]
@@ -142,7 +142,7 @@ def test_ranks_of_the_published_table_come_from_its_figures():
 
 def causes(tmp_path, gold, pred):
     (tmp_path / "gold_0.txt").write_text(gold)
-    corpus = BENCHMARK.load("test", tmp_path)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
     scored = score(corpus, predicted(corpus, {"0": pred}), mode="fixed", threshold=0.8)
     return scored.cases.drop_nulls("path")["cause"].to_list()
 
@@ -177,7 +177,7 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     (tmp_path / "images").mkdir()
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
-    corpus = BENCHMARK.load("test", tmp_path)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
     given = predicted(corpus, {"0": "Net sales 4,310"})
     word = {
         "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction", "system": "m",

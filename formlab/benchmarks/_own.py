@@ -1,0 +1,91 @@
+"""formlab's own benchmarks: what is said of each, without importing what reads its files."""
+
+from __future__ import annotations
+
+from formlab.benchmarks._spec import Benchmark
+
+_OWN = (
+    Benchmark(
+        name="fincriticaled",
+        title="FinCriticalED: are the financial facts right?",
+        licence="research only, by its paper; the filings themselves are public",
+        citation="He, Peng, Cao, Wang et al. FinCriticalED. arXiv:2511.14998, 2025.",
+        source="https://huggingface.co/datasets/TheFinAI/FinCriticalED",
+        splits={"test": 859},
+        tasks=("fact",),
+        read="formlab.benchmarks.fincriticaled:read",
+        slices=("kind", "domain"),
+        modes=("fixed", "official"),
+    ),
+    Benchmark(
+        name="formcraft",
+        title="FORMCRAFT: content, layout and relations of forms",
+        licence="not released; the project's own sample is Apache-2.0",
+        citation="FORMCRAFT: beyond documents, benchmarking form intelligence. Under review, 2025.",
+        source="not released yet; the paper gives no address",
+        splits={"test": 366},
+        # Textual fields go with the other modalities: fields are matched once, over all of them.
+        tasks=("marking", "visual", "cross", "vqa", "consistency", "layout"),
+        read="formlab.benchmarks.formcraft:read",
+        slices=("modality", "subtype"),
+        find_splits="formlab.benchmarks.formcraft:splits",
+    ),
+    Benchmark(
+        name="formfactory",
+        title="FormFactory: filling in web forms from a text, by clicks and typing",
+        licence="MIT",
+        citation="Li et al. FormFactory. arXiv:2506.01520, 2025.",
+        source="https://formfactory-ai.github.io",
+        splits={"all": 1240},
+        tasks=("click",),
+        read="formlab.benchmarks.formfactory:read",
+        slices=("kind", "domain", "template"),
+        modes=("official", "fixed"),
+    ),
+    Benchmark(
+        name="funsd",
+        title="FUNSD: form understanding in noisy scanned documents",
+        licence="for non-commercial, research and educational use",
+        citation="Jaume, Ekenel, Thiran. FUNSD. ICDAR-OST 2019.",
+        source="https://guillaumejaume.github.io/FUNSD/",
+        splits={"test": 50, "train": 149},
+        tasks=("text", "layout"),
+        read="formlab.benchmarks.funsd:read",
+    ),
+    Benchmark(
+        name="omniai",
+        title="OmniAI: JSON from open forms and documents",
+        licence="MIT (the tool and its open data)",
+        citation="OmniAI. OCR benchmark. 2025.",
+        source="https://github.com/getomni-ai/benchmark",
+        splits={"test": 1000},
+        tasks=("text", "value"),
+        read="formlab.benchmarks.omniai:read",
+        modes=("official", "fixed"),
+    ),
+    Benchmark(
+        name="sroie",
+        title="SROIE: key values of scanned receipts",
+        licence="not stated by the publisher; for research, as given to the competition",
+        citation="Huang et al. ICDAR2019 competition on scanned receipt OCR. ICDAR 2019.",
+        source="https://rrc.cvc.uab.es/?ch=13",
+        splits={"train": 626},
+        tasks=("text",),
+        read="formlab.benchmarks.sroie:read",
+    ),
+    Benchmark(
+        name="vrdu",
+        title="VRDU: visually-rich document understanding, ad-buy and registration forms",
+        licence="CC BY 4.0",
+        citation="Wang, Zhou, Wei, Lee, Tata. VRDU: a benchmark for visually-rich document "
+        "understanding. KDD 2023.",
+        source="https://github.com/google-research-datasets/vrdu",
+        splits={},
+        tasks=("entity",),
+        read="formlab.benchmarks.vrdu:read",
+        slices=("kind", "subtype"),
+        modes=("official", "fixed"),
+        find_splits="formlab.benchmarks.vrdu:splits",
+    ),
+)
+OWN = {benchmark.name: benchmark for benchmark in _OWN}

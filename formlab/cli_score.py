@@ -1,0 +1,189 @@
+"""The commands that run a system over a benchmark and score what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab import benchmarks, formats, systems
+from formlab.console import as_json, asked, asking, plain, root, say, show, split
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from formlab.tables import Corpus, Predictions
+
+
+@click.command()
+@click.argument("benchmark")
+@click.option("--system", required=True, help="What reads the forms: ocr, rules, chat:MODEL.")
+@root
+@split
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="Only the first so many documents that can be read."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of the run [runs/BENCH-SPLIT-SYSTEM]."
+)
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--name", help="What the run is called in tables and charts.")
+@asking
+@as_json
+def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
+    """Let a system read the forms of BENCHMARK. The same command goes on after a crash."""
+    import polars as pl
+
+    from formlab.tables import USABLE
+
+    reader = systems.get(system)
+    settings = reader.settings(asked(options))
+    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    name = options["name"] or reader.run_name(settings)
+    out = options["out"] or Path("runs") / f"{benchmark}-{corpus.split}-{name}".replace("/", "-")
+    predictions = systems.run(
+        corpus, reader, out=out, settings=settings, name=name,
+        limit=options["limit"], workers=options["workers"],
+    )  # fmt: skip
+    responses = predictions.responses
+    say(predictions.notes, only=(systems.SKIPPED,))
+    failed = responses.filter(~pl.col("status").is_in(USABLE))
+    for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
+        click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)
+    row = {
+        "system": predictions.system, "documents": responses.height, "failed": failed.height,
+        "records": predictions.records.height, "out": str(out),
+    }  # fmt: skip
+    show([row], as_json=as_json)
+
+
+_SCORING = (
+    click.option(
+        "--documents",
+        default="all",
+        show_default=True,
+        metavar="all|answered|FILE",
+        help="Which documents to score; FILE has one doc_id a line.",
+    ),
+    click.option(
+        "--limit", type=click.IntRange(min=1), help="Only the first so many of these documents."
+    ),
+    click.option("--mode", help="How to score: official (as published) or fixed."),
+    click.option(
+        "--out", type=click.Path(path_type=Path), help="Folder to save the evaluation in."
+    ),
+    click.option("--by", multiple=True, help="Column to slice by [the benchmark's own]."),
+    click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True),
+    click.option("--seed", type=int, default=0, show_default=True),
+)
+
+
+def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what every command takes that scores."""
+    for option in reversed(_SCORING):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("benchmark")
+@click.option("--predictions", required=True, type=click.Path(path_type=Path))
+@root
+@split
+@scoring
+@click.option(
+    "--reader",
+    help="How fields are read from the words of a page: centre, overlap or cut [centre].",
+)
+@as_json
+def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
+    """Score predictions against the gold of BENCHMARK, on each split that they are for."""
+    import polars as pl
+
+    wanted = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    load = partial(benchmarks.load, benchmark, root=options["root"])
+    documents = documents_of(options["documents"], (load(split=name) for name in wanted))
+    summaries = []
+    for name in wanted:
+        corpus = load(split=name)
+        chosen = _in_split(documents, corpus, alone=len(wanted) == 1)
+        if not chosen:
+            click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
+            continue
+        found = formats.read_predictions(predictions, corpus)
+        several = bool(options["out"]) and len(wanted) > 1
+        out = options["out"] / corpus.split if several else options["out"]
+        summaries.append(scored(corpus, found, options | {"documents": chosen, "out": out}))
+    show_summary(pl.concat(summaries), as_json=as_json)
+
+
+def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
+    """What `--documents` names: a word, or the documents of a list, all of which are there."""
+    from formlab.scoring import part
+
+    if chosen in (part.ALL, part.ANSWERED):
+        return chosen
+    wanted = part.listed(chosen)
+    known = [name for corpus in corpora for name in corpus.documents["doc_id"]]
+    part.check_listed(wanted, known, file=chosen)
+    return list(wanted)
+
+
+def _in_split(documents: str | list[str], corpus: Corpus, *, alone: bool) -> str | list[str]:
+    """Of a list for several splits those that this one has; a list for one is taken whole."""
+    if alone or isinstance(documents, str):
+        return documents
+    return sorted(set(documents) & set(corpus.documents["doc_id"]))
+
+
+def scored(corpus: Corpus, found: Predictions, options: dict[str, Any]) -> pl.DataFrame:
+    """The summary of an evaluation, which is saved in the option `out`.
+
+    On stderr stands what is to be known of it: the part of the corpus first.
+    """
+    from formlab import analysis
+    from formlab.scoring import part
+    from formlab.scoring.fields import READER
+
+    evaluation = analysis.evaluate(
+        corpus, found, mode=options["mode"], documents=options["documents"],
+        limit=options["limit"], reader=options.get("reader") or READER,
+    )  # fmt: skip
+    if sentence := part.part_run(evaluation):
+        where = f"{evaluation.benchmark}:{evaluation.split}"
+        click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
+    say({note: n for note, n in evaluation.notes.items() if note not in part.NOTES})
+    if options["out"]:
+        evaluation.save(options["out"])
+    by = options["by"] or benchmarks.get(evaluation.benchmark).slices
+    return analysis.summarise(
+        evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
+    )
+
+
+def show_summary(summary: pl.DataFrame, *, as_json: bool) -> None:
+    """Print a summary: as JSON every column, else what a reader of the table wants first."""
+    show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+
+
+def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
+    """A row per slice and metric, the mean over documents beside the pooled value."""
+    import polars as pl
+
+    from formlab import metrics
+    from formlab.tables import readable
+
+    summary = readable(summary)
+    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
+    macro = pl.col("metric").is_in(list(means))
+    mean = summary.filter(macro).select(
+        "split", pl.col("metric").replace(means), "slice", macro="value"
+    )
+    rows = summary.filter(~macro).join(mean, on=["split", "metric", "slice"], how="left")
+    counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
+    several = ("split",) if rows["split"].n_unique() > 1 else ()
+    columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
+    return rows.select(columns).rename(counts).to_dicts()

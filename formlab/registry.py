@@ -1,0 +1,540 @@
+"""How formlab finds what has a name: benchmarks, metrics, systems, formats, agents and the rest.
+
+A `Registry` holds formlab's own entries as ``module:attribute``, imported when first used, and
+the plug-ins of other people. A plug-in is an entry point of an installed package (group
+``formlab.metrics`` and so on), or it is registered by a file that the user names (``--plugin`` or
+the environment variable FORMLAB_PLUGINS) or by a cell of a notebook, with a decorator such as
+``@formlab.metric("name")``.
+
+Only files that the user names are run. An evaluation records the plug-ins it needs, and `restore`
+loads a recorded file again only if this user has named it before and it has not changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, NamedTuple
+
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+
+VARIABLE = "FORMLAB_PLUGINS"
+# What is registered, and what a decorated function becomes: a class and the field it goes into.
+KINDS: dict[str, tuple[str, str] | None] = {
+    "benchmarks": ("formlab.benchmarks._spec:Benchmark", "read"),
+    "metrics": ("formlab.metrics._spec:Metric", "tallies"),
+    "systems": ("formlab.systems._spec:System", "start"),
+    "formats": ("formlab.formats._spec:Format", "read"),
+    "agents": None,
+    "charts": None,
+    "notebooks": None,
+    "commands": None,
+    "samples": None,
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an entry comes from: formlab, an installed package, a file, or a notebook.
+
+    `version` is the version of a package or the SHA-256 of a file.
+    """
+
+    kind: Literal["formlab", "package", "file", "notebook"]
+    name: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "package":
+            return f"package {self.name} {self.version}".rstrip()
+        if self.kind == "notebook":
+            return "this notebook" if self.name == "__main__" else f"module {self.name}"
+        return self.name
+
+
+class Entry(NamedTuple):
+    """A name, where it comes from, and what imports its value."""
+
+    name: str
+    source: Source
+    load: Callable[[], Any]
+
+
+class Problem(NamedTuple):
+    """A plug-in that cannot be used, and why; `kind` is empty for a whole file."""
+
+    kind: str
+    name: str
+    source: str
+    reason: str
+
+
+OWN = Source("formlab", "formlab")
+
+
+@dataclass
+class _Plugins:
+    """The plug-ins of this process."""
+
+    registered: dict[str, dict[tuple[Source, str], Entry]] = field(default_factory=dict)
+    registries: dict[str, Registry] = field(default_factory=dict)
+    files: dict[Path, Problem | None] = field(default_factory=dict)
+    named: str = ""
+    loading: Source | None = None
+
+
+_STATE = _Plugins()
+
+
+class Registry(Mapping[str, Any]):
+    """The entries of one kind by name; a value is imported when it is asked for.
+
+    Iterating gives formlab's own entries in their order and then every plug-in that can be
+    imported. `loaded` holds the values so far.
+
+    Parameters
+    ----------
+    kind
+        A key of `KINDS`; the entry points are those of the group ``formlab.<kind>``.
+    builtin
+        For each of formlab's own names ``module:attribute``; the attribute is the value, or a
+        mapping that has the value under that name.
+
+    Examples
+    --------
+    >>> numbers = Registry("numbers", {"pi": "math:pi"})
+    >>> numbers["pi"], "tau" in numbers
+    (3.141592653589793, False)
+    """
+
+    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+        self.kind = kind
+        self.builtin = dict(builtin)
+        self.loaded: dict[str, Any] = {}
+        _STATE.registries[kind] = self
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.loaded:
+            self.loaded[name] = self._one(name).load()
+        return self.loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        names = dict.fromkeys([*self.builtin, *self.loaded, *sorted(self._plugins())])
+        return (name for name in names if name in self.builtin or not self.reason(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.builtin or name in self.loaded or name in self._plugins()
+
+    def find(self, name: str, *more: str) -> Any:
+        """The entry called `name`.
+
+        Raises
+        ------
+        UnknownName
+            If there is none; `more` are names to suggest beside those that are registered.
+        DataBroken
+            If two plug-ins have the name.
+        NotAvailable
+            If its plug-in cannot be imported.
+        """
+        if name not in self:
+            error = UnknownName.of(self.noun, name, [*self, *more])
+            broken = [f"{p.source}: {p.reason}" for p in problems(self.kind)]
+            if broken:
+                remedy = f"{error.remedy}; plug-ins that cannot be loaded: {'; '.join(broken)}"
+                raise UnknownName(error.what, remedy=remedy)
+            raise error
+        return self[name]
+
+    @property
+    def noun(self) -> str:
+        """What one entry is called."""
+        return self.kind.removesuffix("s")
+
+    def source(self, name: str) -> Source:
+        """Where the entry called `name` comes from."""
+        return self._one(name).source
+
+    def reason(self, name: str) -> str:
+        """Why the entry called `name` cannot be used; empty if it can."""
+        if name in self.loaded:
+            return ""
+        try:
+            entries = self._entries(name)
+            if len(entries) == 1:
+                self.loaded[name] = entries[0].load()
+        except NotAvailable as error:
+            return str(error)
+        return ""
+
+    def problems(self) -> list[Problem]:
+        """The plug-ins of this kind that cannot be used, and why."""
+        found = []
+        for name in self._plugins():
+            try:
+                entry = self._one(name)
+            except DataBroken as error:
+                found.append(Problem(self.kind, name, "", str(error)))
+                continue
+            if reason := self.reason(name):
+                found.append(Problem(self.kind, name, str(entry.source), reason))
+        return found
+
+    def register(self, name: str, value: Any = None, **fields: Any) -> Any:
+        """Register a value, or decorate a function: see `register`."""
+        return register(self.kind, name, value, **fields)
+
+    def _plugins(self) -> dict[str, list[Entry]]:
+        """The plug-ins by name: entry points, then what files and notebooks register."""
+        load_named()
+        found: dict[str, list[Entry]] = {}
+        for entry in (
+            *_packages().get(self.kind, ()),
+            *_STATE.registered.get(self.kind, {}).values(),
+        ):
+            found.setdefault(entry.name, []).append(entry)
+        return found
+
+    def _entries(self, name: str) -> list[Entry]:
+        entries = list(self._plugins().get(name, ()))
+        if name in self.builtin:
+            entries.insert(0, Entry(name, OWN, lambda: _imported(self.builtin[name], name)))
+        if len(entries) < 2:
+            return entries
+        # A package whose entry point names what its own decorator registers is one plug-in, and
+        # one that cannot be imported is in nobody's way.
+        several: list[tuple[Entry, Any]] = []
+        for entry in entries:
+            with suppress(NotAvailable):
+                value = entry.load()
+                if all(value is not other for _, other in several):
+                    several.append((entry, value))
+        return [entry for entry, _ in several] or entries[:1]
+
+    def _one(self, name: str) -> Entry:
+        entries = self._entries(name)
+        if not entries:
+            raise KeyError(name)
+        if len(entries) > 1:
+            sources = " and ".join(str(entry.source) for entry in entries)
+            remedy = "rename one, or leave out its plug-in"
+            raise DataBroken(f"two {self.kind} are called {name!r}: {sources}", remedy=remedy)
+        return entries[0]
+
+
+def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
+    """Register `value` under `name`, or, without a value, what the decorator stands above.
+
+    Parameters
+    ----------
+    kind
+        A key of `KINDS`.
+    name
+        What users type. Two of one name are an error that names both when it is used; a cell or
+        a file that is run again replaces what it registered.
+    value
+        The entry. For benchmarks, metrics, systems and formats a function will do: it becomes
+        `Benchmark.read`, `Metric.tallies`, `System.start` or `Format.read`.
+    fields
+        The other fields of that entry.
+
+    Returns
+    -------
+    object
+        The entry, or the decorator.
+
+    Examples
+    --------
+    >>> @register("charts", "empty chart")
+    ... def empty(frame):
+    ...     return None
+    >>> empty.__name__
+    'empty'
+    """
+    if kind not in KINDS:
+        raise UnknownName.of("kind of plug-in", kind, KINDS)
+    if value is None:
+        return lambda function: register(kind, name, function, **fields)
+    if declared := KINDS[kind]:
+        target, main = declared
+        entry_class = _imported(target)
+        if not isinstance(value, entry_class):
+            value = entry_class(name=name, **{main: value}, **fields)
+    source = _STATE.loading or Source("notebook", _caller())
+    _STATE.registered.setdefault(kind, {})[source, name] = Entry(name, source, lambda: value)
+    _forget(kind, name)
+    return value
+
+
+def load(path: str | Path) -> ModuleType:
+    """Run the plug-in file at `path`, which registers its entries; worker processes do so too.
+
+    A file that has changed is run again and replaces what it registered.
+
+    Raises
+    ------
+    DataMissing
+        If there is no such file.
+    NotAvailable
+        If it cannot be run; the reason is named.
+    """
+    path = Path(path).resolve()
+    if not path.is_file():
+        problem = DataMissing("no such plug-in", where=path, remedy="check --plugin")
+        _STATE.files[path] = Problem("", path.stem, str(path), str(problem))
+        raise problem
+    code = path.read_bytes()
+    source = Source("file", str(path), hashlib.sha256(code).hexdigest())
+    name = f"formlab_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules and getattr(sys.modules[name], "__sha256__", None) == source.version:
+        return sys.modules[name]
+    _unload(path)
+    module = ModuleType(name)
+    module.__file__, module.__sha256__ = str(path), source.version  # type: ignore[attr-defined]
+    sys.modules[name] = module
+    try:
+        with _loading(source):
+            ready = compile(code, str(path), "exec", dont_inherit=True)
+            exec(ready, module.__dict__)  # noqa: S102 - the user named this file
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        _unload(path)
+        _STATE.files[path] = Problem("", path.stem, str(path), _why(error))
+        raise NotAvailable(
+            f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
+        ) from error
+    _STATE.files[path] = None
+    _remember(source)
+    # Processes that start from this one find it there, whatever folder they work in.
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
+    return module
+
+
+def load_named() -> None:
+    """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
+    if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
+        return
+    files = _named()
+    os.environ[VARIABLE] = _STATE.named = os.pathsep.join(files)
+    for file in files:
+        with suppress(DataMissing, NotAvailable):
+            load(file)
+
+
+def problems(*kinds: str) -> list[Problem]:
+    """Every plug-in that cannot be used: files, then entries of `kinds`; of all without any."""
+    load_named()
+    found = [problem for problem in _STATE.files.values() if problem]
+    return found + [p for kind in kinds or KINDS for p in _view(kind).problems()]
+
+
+def plugins() -> list[dict[str, str]]:
+    """A row for each plug-in: kind, name, source, and the reason if it cannot be used."""
+    broken = {(p.kind, p.name): p for p in problems()}
+    rows = [
+        {"kind": kind, "name": name, "source": " and ".join(str(e.source) for e in entries)}
+        for kind in KINDS
+        for name, entries in sorted(_view(kind)._plugins().items())
+    ]
+    for row in rows:
+        problem = broken.pop((row["kind"], row["name"]), None)
+        row["problem"] = problem.reason if problem else ""
+    files = [
+        {"kind": "file", "name": p.name, "source": p.source, "problem": p.reason}
+        for p in broken.values()
+    ]
+    return rows + files
+
+
+def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
+    """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
+    records = []
+    for kind, wanted in names.items():
+        view = _view(kind)
+        for name in dict.fromkeys(wanted):
+            if name not in view.builtin and name in view:
+                records.append({"plugin": kind, "entry": name, **asdict(view.source(name))})
+    return records
+
+
+def restore(records: Iterable[Mapping[str, str]], *, where: object) -> None:
+    """Make sure that every plug-in of `records`, as `needed` made them, is there.
+
+    A file is run only if the user named it in this session, or named it before and it has not
+    changed since: opening what somebody sends runs nothing of theirs.
+
+    Raises
+    ------
+    NotAvailable
+        If a plug-in is not there, is not known to the user, or has changed.
+    """
+    for record in records:
+        kind, name = record.get("plugin", ""), record.get("entry", "")
+        if kind not in KINDS or name in _view(kind):
+            continue
+        noun, origin = kind.removesuffix("s"), str(record.get("name"))
+        if record.get("kind") == "file":
+            if _remembered().get(origin) == record.get("version") == _sha256(origin):
+                load(origin)
+                continue
+            state = "is not there any more"
+            if sha := _sha256(origin):
+                same = sha == record.get("version")
+                state = "has not been used here" if same else "has changed"
+            remedy = f"look at the file; if you trust it: --plugin {origin} (or {VARIABLE})"
+            what = f"{noun} {name!r} is needed, and its plug-in {origin} {state}"
+        elif record.get("kind") == "package":
+            what = f"{noun} {name!r} of package {origin} {record.get('version')} is needed"
+            remedy = f"pip install {origin}"
+        else:
+            what = f"{noun} {name!r} is needed, which {origin} registered"
+            remedy = "register it again before, or keep it in a file and name that with --plugin"
+        raise NotAvailable(what, where=where, remedy=remedy)
+
+
+def cache_folder() -> Path:
+    """The folder for what can be made again: FORMLAB_CACHE, else formlab's in the user's cache."""
+    chosen = os.environ.get("FORMLAB_CACHE")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(chosen) if chosen else Path(base) / "formlab"
+
+
+def when_called(function: Callable[..., Any] | str) -> Callable[..., Any]:
+    """`function` itself; one that is named ``module:function`` is imported when it is called.
+
+    Examples
+    --------
+    >>> when_called("math:sqrt")(4)
+    2.0
+    """
+    if not isinstance(function, str):
+        return function
+    return lambda *values: _imported(function)(*values)
+
+
+def _imported(target: str, name: str = "") -> Any:
+    module, _, attribute = target.partition(":")
+    value = getattr(import_module(module), attribute)
+    return value[name] if isinstance(value, Mapping) and name else value
+
+
+@cache
+def _packages() -> dict[str, tuple[Entry, ...]]:
+    """The entry points of installed packages by kind; their metadata is read once."""
+    points = metadata.entry_points()
+    return {
+        kind: tuple(_entry(point) for point in points.select(group=f"formlab.{kind}"))
+        for kind in KINDS
+    }
+
+
+def _entry(point: metadata.EntryPoint) -> Entry:
+    package = point.dist
+    source = Source("package", package.name, package.version) if package else OWN
+    return Entry(point.name, source, _loader(point, source))
+
+
+def _loader(point: metadata.EntryPoint, source: Source) -> Callable[[], Any]:
+    @cache
+    def outcome() -> tuple[Any, str]:
+        try:
+            with _loading(source):
+                return point.load(), ""
+        except (Exception, SystemExit) as error:  # Whatever other people's code meets.
+            return None, _why(error)
+
+    def value() -> Any:
+        value, reason = outcome()
+        if reason:
+            what = f"{point.group.removeprefix('formlab.').removesuffix('s')} {point.name!r}"
+            raise NotAvailable(f"{what} of {source} cannot be loaded: {reason}")
+        return value
+
+    return value
+
+
+@contextmanager
+def _loading(source: Source) -> Iterator[None]:
+    before, _STATE.loading = _STATE.loading, source
+    try:
+        yield
+    finally:
+        _STATE.loading = before
+
+
+def _view(kind: str) -> Registry:
+    """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
+    if kind not in _STATE.registries and kind in ("benchmarks", "metrics", "systems", "formats"):
+        import_module(f"formlab.{kind}")
+    return _STATE.registries.get(kind) or Registry(kind, {})
+
+
+def _forget(kind: str, name: str) -> None:
+    if registry := _STATE.registries.get(kind):
+        registry.loaded.pop(name, None)
+
+
+def _named() -> list[str]:
+    files = os.environ.get(VARIABLE, "").split(os.pathsep)
+    return list(dict.fromkeys(str(Path(file).resolve()) for file in files if file))
+
+
+def _unload(path: Path) -> None:
+    for kind, entries in _STATE.registered.items():
+        for key in [key for key in entries if key[0].name == str(path)]:
+            del entries[key]
+            _forget(kind, key[1])
+
+
+def _caller() -> str:
+    """The module whose code registers: the first frame outside of formlab's own rooms."""
+    frame = sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__", "")).split(".")[0] == "formlab":
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "__main__"))
+
+
+def _why(error: BaseException) -> str:
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _sha256(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _remembered() -> dict[str, str]:
+    """The plug-in files that this user has named so far, with the SHA-256 of each."""
+    try:
+        known = json.loads((cache_folder() / "plugins.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _remember(source: Source) -> None:
+    known = _remembered()
+    if known.get(source.name) == source.version:
+        return
+    file = cache_folder() / "plugins.json"
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    # Without a folder to write to, a later session has to name the file again.
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(known | {source.name: source.version}, indent=1))
+        part.replace(file)

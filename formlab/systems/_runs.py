@@ -1,0 +1,80 @@
+"""What every run does: takes its first documents, knows its folder again, shows a bar."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing
+from formlab.tables import Corpus
+
+SKIPPED = "documents without an image, passed over by --limit"
+HEAD = "run.json"
+
+
+def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl.DataFrame, int]:
+    """The first `limit` documents, and how many before the last of them have no image.
+
+    Parameters
+    ----------
+    limit
+        How many; all documents if None, with an image or without.
+    images
+        Whether the system reads images: then only documents whose image is there count.
+
+    Raises
+    ------
+    DataMissing
+        If none of the documents has an image to read.
+    """
+    if limit is None:
+        return corpus.documents, 0
+    if not images:
+        return corpus.documents.head(limit), 0
+    places: list[int] = []
+    for place, image in enumerate(corpus.documents["image"]):
+        if len(places) == limit:
+            break
+        if image is not None and corpus.root is not None and (corpus.root / image).is_file():
+            places.append(place)
+    if not places:
+        what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
+        raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
+    return corpus.documents[places], places[-1] + 1 - len(places)
+
+
+def check_head(folder: Path, head: dict[str, Any]) -> None:
+    """`DataBroken` if `folder` holds a run whose head says otherwise than `head`."""
+    file = folder / HEAD
+    if not file.is_file():
+        return
+    before = files.read_json(file)
+    changed = [name for name in head if before.get(name) != json.loads(json.dumps(head[name]))]
+    if changed:
+        listed = ", ".join(f"{n} {before.get(n)!r}, now {head[n]!r}" for n in changed)
+        raise DataBroken(f"this folder holds another run: {listed}", where=folder, remedy="--out")
+
+
+def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
+    """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
+    check_head(folder, head)
+    files.write_json(folder / HEAD, head | more)
+    # Predictions of before would look complete while this run is under way.
+    (folder / "manifest.json").unlink(missing_ok=True)
+
+
+def progress(text: str, *, shown: bool = True) -> Progress:
+    """A bar on stderr: how much is done, then `text`."""
+    return Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
+        # A report is no place for a bar that moves.
+        disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
+    )  # fmt: skip

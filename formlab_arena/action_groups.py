@@ -1,0 +1,258 @@
+"""What an episode's log says: the screens, what was entered where, and what the form came to hold.
+
+A line is one group of actions at one place: a click and what was then typed or chosen there, as
+in a model's line ``[x, y] value``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+
+TICKS = ("radio", "checkbox")
+BUTTONS = ("button", "submit", "reset", "image")
+# What a line says that takes a tick away.
+CLEARED = "unchecked"
+_SELECT_ALL = ("Control+A", "Meta+A", "Control+a", "Meta+a")
+Event = dict[str, Any]
+
+
+@dataclasses.dataclass
+class ActionGroup:
+    """What was done at one place.
+
+    `field`, `option` and `kind` are those of the control that was hit, None for none; `x` and `y`
+    are pixels of the whole page, None where the keyboard alone moved to no known control; `page`
+    is the number of the screen. `changed` are the fields' contents before and after.
+    """
+
+    step: int
+    page: int
+    x: float | None
+    y: float | None
+    field: str | None = None
+    option: str | None = None
+    kind: str | None = None
+    text: str = ""
+    typed: bool = False
+    selected: bool = False
+    cleared: bool = False
+    by: str = "mouse"
+    changed: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
+
+    @property
+    def value(self) -> str:
+        """What it enters: as typed; of a list or a calendar what it is then set to."""
+        own = [after for field, _, after in self.changed if field == self.field]
+        if self.typed and not (self.kind == "select" and own):
+            return self.text
+        if self.kind in TICKS:
+            return CLEARED if self.cleared else ""
+        return own[-1] if own else ""
+
+
+@dataclasses.dataclass
+class Episode:
+    """The screens by number (events of the log), the lines, and each field's content at last.
+
+    `unusable` are the statuses of answers that no action could be read from.
+    """
+
+    screens: dict[int, Event]
+    lines: list[ActionGroup]
+    content: dict[str, str]
+    unusable: list[str] = dataclasses.field(default_factory=list)
+
+
+def read(file: Path) -> Episode:
+    """The episode logged in a file; an empty one where nothing was logged.
+
+    Raises
+    ------
+    DataBroken
+        If a line of the log is no JSON object; a last line cut short by a crash is left out.
+    """
+    return Reader().read(_events(file))
+
+
+def _events(file: Path) -> Iterator[Event]:
+    if not file.is_file():
+        return
+    data = files.read_bytes(file)
+    whole = data[: data.rfind(b"\n") + 1].decode("utf-8")
+    for number, line in enumerate(whole.split("\n")[:-1], start=1):
+        yield files.parse_json(line, where=str(file), first_line=number)
+
+
+class Reader:
+    """Goes through the events of one episode in order."""
+
+    def __init__(self) -> None:
+        self.screens: dict[int, Event] = {}
+        self.lines: list[ActionGroup] = []
+        self._open: ActionGroup | None = None
+        self._focus: tuple[Any, ...] | None = None
+        # Of each field what its controls hold, by option: a tick as true or false.
+        self._held: dict[str, dict[str | None, Any]] = {}
+
+    def read(self, events: Iterator[Event]) -> Episode:
+        """All of them."""
+        unusable = []
+        for event in events:
+            if "unusable" in event:
+                unusable.append(event["unusable"])
+            if "controls" in event:
+                self._see(event["controls"])
+            if "screen" in event:
+                self.screens[event["screen"]] = event
+            elif "asked" in event and event.get("on"):
+                self._act(event)
+        self._close()
+        content = {field: content_of(held) for field, held in self._held.items()}
+        return Episode(self.screens, self.lines, content, unusable)
+
+    def _see(self, controls: list[dict[str, Any]]) -> None:
+        for one in controls:
+            if is_field(one):
+                held = one["checked"] if one["kind"] in TICKS else one["value"]
+                self._held.setdefault(one["field"], {})[one["option"]] = held
+
+    def _act(self, event: Event) -> None:
+        action = event.get("done") or event["asked"]
+        target = event.get("target")
+        match action["do"]:
+            case "Click" | "DoubleClick" | "RightClick":
+                self._click(event)
+                target = event.get("hit")
+            case "Type":
+                self._line(event)
+                self._type(action["text"])
+            case "Press":
+                self._press(event, action["key"])
+        self._focus = _key(target)
+        self._change(event)
+
+    def _click(self, event: Event) -> None:
+        hit = event.get("hit")
+        before = self._open
+        if (
+            before
+            and hit
+            and before.field == hit["field"] != ""
+            and not (before.typed or before.changed or before.kind in TICKS)
+        ):
+            # A second click on the same field, as in its calendar, goes on with the first.
+            before.kind = before.kind if hit["kind"] in BUTTONS else hit["kind"]
+            return
+        self._close()
+        if hit and not is_field(hit) and hit["kind"] in BUTTONS and not self._owns(hit["field"]):
+            return
+        x, y = event["at"]
+        owned = hit and self._owns(hit["field"])
+        self._open = ActionGroup(event["step"], event["on"], x, y)
+        if owned:
+            self._open.field, self._open.option = hit["field"], hit["option"]
+            self._open.kind = hit["kind"]
+
+    def _owns(self, field: str) -> bool:
+        return field in self._held
+
+    def _line(self, event: Event) -> ActionGroup:
+        """The line that goes on; else a new one at what has the focus."""
+        if self._open is None:
+            self._begin(event)
+        return self._open
+
+    def _begin(self, event: Event) -> None:
+        self._close()
+        target = event.get("target") or {}
+        x = y = None
+        for one in self.screens.get(event["on"], {}).get("controls", []):
+            if target and _key(one) == _key(target):
+                x, y = (one["box"][0] + one["box"][2]) / 2, (one["box"][1] + one["box"][3]) / 2
+        self._open = ActionGroup(event["step"], event["on"], x, y, by="keyboard")
+        if self._owns(target.get("field", "")):
+            self._open.field, self._open.option = target["field"], target["option"]
+            self._open.kind = target["kind"]
+
+    def _type(self, text: str) -> None:
+        line = self._open
+        line.text = text if line.selected else line.text + text
+        line.typed, line.selected = True, False
+
+    def _press(self, event: Event, key: str) -> None:
+        target = event.get("target")
+        moved = target and self._focus is not None and _key(target) != self._focus
+        if moved and self._owns(target["field"]):
+            self._begin(event)
+            return
+        line = self._line(event)
+        if key in _SELECT_ALL:
+            line.selected = True
+        elif key in ("Backspace", "Delete"):
+            line.text = "" if line.selected else line.text[:-1] if key == "Backspace" else line.text
+            line.selected = False
+
+    def _change(self, event: Event) -> None:
+        before = {}
+        for field, option, _, after in event.get("changed") or ():
+            before.setdefault(field, content_of(self._held.get(field, {})))
+            self._held.setdefault(field, {})[option] = after
+            if self._open and after is False and (field, option) == (
+                self._open.field, self._open.option,
+            ):  # fmt: skip
+                self._open.cleared = True
+        for field, was in before.items():
+            now = content_of(self._held[field])
+            if self._open and now != was:
+                self._open.changed.append((field, was, now))
+
+    def _close(self) -> None:
+        line, self._open = self._open, None
+        # The keyboard passes over fields on its way; it has done something where it entered one.
+        if line and (line.by == "mouse" or line.typed or line.changed):
+            self.lines.append(line)
+
+
+def _key(control: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
+    return None if control is None else (control["field"], control["option"], control["kind"])
+
+
+def is_field(control: Mapping[str, Any]) -> bool:
+    """Whether a control holds an answer, and is none of the buttons."""
+    return bool(control["field"]) and control["kind"] not in BUTTONS
+
+
+def content_of(held: Mapping[str | None, Any]) -> str:
+    """What the controls of one field hold together.
+
+    Examples
+    --------
+    >>> content_of({"Tea": True, "Jam": True, "Salt": False}), content_of({None: True})
+    ('Tea, Jam', 'true')
+    """
+    ticks = {option: value for option, value in held.items() if isinstance(value, bool)}
+    if list(ticks) == [None]:
+        return str(ticks[None]).lower()
+    if ticks:
+        return ", ".join(str(option) for option, ticked in ticks.items() if ticked)
+    return next((str(value) for value in held.values() if value), "")
+
+
+def as_json(line: ActionGroup, paths: Mapping[str, str]) -> dict[str, Any]:
+    """A line for the meta of a document, with paths in place of the names of fields."""
+    return {
+        "step": line.step, "page": line.page, "x": line.x, "y": line.y, "value": line.value,
+        "by": line.by, "path": paths.get(line.field or ""), "option": line.option,
+        "changed": [[paths.get(f, "/" + f), before, after] for f, before, after in line.changed],
+    }  # fmt: skip
+
+
+def dumps(value: Any) -> str:
+    """JSON for a table."""
+    return json.dumps(value, ensure_ascii=False)

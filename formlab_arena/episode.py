@@ -1,0 +1,187 @@
+"""An agent looks at a page and acts on it, until it stops or the form is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import urllib.parse
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from formlab import browser, files
+from formlab.errors import DataBroken
+from formlab_arena.agents import Agent, Halted, Unusable
+from formlab_arena.session import VIEWPORT, Session
+
+Policy = Literal["page", "step"]
+# So many answers of no use after one another, and an episode is given up.
+PATIENCE = 3
+# Why an agent was stopped.
+LIMIT, UNUSABLE = "steps", "unusable"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a run does; a folder holds runs of one setting only.
+
+    `policy`: ``page`` carries out all actions of an answer before the next look, ``step`` the
+    first one only. `steps` is the most looks of an episode. `options` are settings of the system;
+    ``chat:MODEL`` has those of `formlab.systems.chat`.
+    """
+
+    system: str
+    seed: int = 0
+    policy: Policy = "page"
+    scale: float = 1.0
+    ruler: bool = False
+    steps: int = 200
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class StepsEnd(NamedTuple):
+    """Number of observations and why the agent was stopped; empty if it finished.
+
+    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, or None.
+    """
+
+    looks: int
+    why: str = ""
+    reason: str | None = None
+
+
+@contextlib.contextmanager
+def open_session(
+    address: str, folder: Path, text: str, settings: Settings, *, allow: Sequence[str] = ()
+) -> Iterator[Session]:
+    """A `Session` at an address, from which the page can reach its own server only.
+
+    `allow` are further addresses, or how they start, that the page may reach. At the end the log
+    says what the fields held, and which requests to other servers were stopped.
+    """
+    parts = urllib.parse.urlsplit(address)
+    own = (f"{parts.scheme}://{parts.netloc}/", "data:", "blob:", "about:")
+    with browser.page(size=VIEWPORT, allow=(*own, *allow)) as visit:
+        session = Session(visit.page, folder, text, scale=settings.scale, rulers=settings.ruler)
+        visit.page.goto(address, wait_until="load")
+        try:
+            yield session
+        finally:
+            session.note(final=session.held, blocked=[url[:300] for url in visit.requests[:20]])
+
+
+def run_steps(
+    session: Session, agent: Agent, settings: Settings, *, ended: Callable[[], bool] = lambda: False
+) -> StepsEnd:
+    """Let an agent look and act until it stops, the form is sent, or the steps run out.
+
+    An answer without a usable action costs a look; so many of them in a row end the episode.
+    """
+    unusable: list[str] = []
+    while not ended():
+        if session.step >= settings.steps:
+            return StepsEnd(session.step, f"not done after {settings.steps} looks", LIMIT)
+        observation = session.look(targets=agent.knows_targets)
+        try:
+            actions = agent.act(observation)
+            unusable = []
+        except Unusable as problem:
+            session.note(unusable=problem.status, why=str(problem)[:500])
+            unusable.append(str(problem)[:300])
+            if len(unusable) == PATIENCE:
+                why = f"{PATIENCE} unusable answers in a row: {unusable[-1]}"
+                return StepsEnd(session.step, why, UNUSABLE)
+            continue
+        finally:
+            if note := getattr(agent, "note", None):
+                session.note(answer=note)
+        if not actions:
+            break
+        for action in actions if settings.policy == "page" else actions[:1]:
+            session.do(action)
+    return StepsEnd(session.step)
+
+
+@dataclasses.dataclass(frozen=True)
+class EpisodeResult:
+    """What became of an episode.
+
+    `why` is what stopped it: a limit, unusable answers, or what `crashed`; empty if the agent was
+    done. `reason` is that of `StepsEnd`. `held` is what the fields held when last seen,
+    `left_at` the address of the last page, None if none was opened. `halted` is set where the
+    system can answer no more.
+    """
+
+    looks: int
+    why: str = ""
+    reason: str | None = None
+    crashed: bool = False
+    held: dict[str, Any] = dataclasses.field(default_factory=dict)
+    left_at: str | None = None
+    halted: Halted | None = None
+
+
+def run_episode(
+    address: str, folder: Path, text: str, settings: Settings, agent: Agent, *,
+    allow: Sequence[str] = (), ended: Callable[[], bool] = lambda: False,
+) -> EpisodeResult:  # fmt: skip
+    """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
+    session, left_at = None, None
+    try:
+        with open_session(address, folder, text, settings, allow=allow) as session:
+            left_at = address
+            looks, why, reason = run_steps(session, agent, settings, ended=ended)
+            return EpisodeResult(
+                looks, why, reason=reason, held=session.held, left_at=session.page.url
+            )
+    except Halted as stop:
+        why, halted = str(stop), stop
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        why, halted = f"{type(error).__name__}: {lines[0][:300]}", None
+    looks, held = (session.step, session.held) if session else (0, {})
+    return EpisodeResult(looks, why, crashed=True, held=held, left_at=left_at, halted=halted)
+
+
+def check_same_settings(
+    path: Path, settings: Settings, shaping: Mapping[str, Any] | None = None, **more: Any
+) -> None:
+    """Write down what a folder's run does, or refuse a folder in which another one was begun.
+
+    Parameters
+    ----------
+    path
+        The run's ``run.json``.
+    settings
+        What is done now.
+    shaping
+        What of the system's own settings shapes its answers; this stands for its `options`.
+    more
+        Further members.
+
+    Raises
+    ------
+    DataBroken
+        If the folder holds a run that does something else; the message names what differs.
+    """
+    wanted = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
+    wanted["options"] = dict(shaping or {})
+    if path.exists() and (found := files.read_json(path)) != wanted:
+        before, now = (one | one.get("options", {}) for one in (found, wanted))
+        changed = [key for key in now if key != "options" and before.get(key) != now[key]]
+        raise DataBroken(
+            f"the folder holds a run with another {', '.join(changed)}",
+            where=path,
+            remedy="another --out",
+        )
+    files.write_json(path, wanted)
+
+
+def prepare(folder: Path, text: str, uploads: Mapping[str, bytes]) -> None:
+    """A folder for an episode: the text, the files that may be uploaded, and no log of before."""
+    (folder / "files").mkdir(parents=True, exist_ok=True)
+    for old in [*folder.glob("*.png"), folder / "events.jsonl"]:
+        old.unlink(missing_ok=True)
+    files.write_text(folder / "task.txt", text)
+    for name, content in uploads.items():
+        (folder / "files" / name).write_bytes(content)

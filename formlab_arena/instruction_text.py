@@ -1,0 +1,212 @@
+"""Finds what instructions in everyday English say about the label of a field."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+
+from rapidfuzz import fuzz
+
+from formlab_arena.value_patterns import PATTERNS, kind_asked_for
+
+_QUOTES = "\"'“”‘’„«»`"
+_QUOTED = re.compile(r"[“„«\"]([^“”„«»\"]+)[”“»\"]")
+_WORD = re.compile(r"[^\W_]")
+# What is said around a value: function words, and the verbs and nouns of filling in forms.
+_AROUND = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        a am an and are as at be been by for from has have here i i'd i'll i'm in into is it it's
+        its me my of on or our that the their them then there they this to under us was we were
+        where which will with would you your
+        add answer ask asks attach box call called check choose click enter field file fill give
+        go label like mark may name named option page pick please put reads say says select set
+        should tell tick type upload use value write
+        """,
+    )
+)
+_NOT = re.compile(
+    r"\b(?:no|not|never|leave|without|decline|refuse|skip|un(?:ticked|checked|selected|marked)"
+    r"|blank|empty|false|\w+n['’]t)\b",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"(?<=[.!?])[\"”’»)]*\s+(?=[\"“‘«(]*[^\W_a-z])|\n\s*\n|\n(?=\s*[-*•\d])")
+_SHORT = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|vs|etc))\.$")
+_CLAUSE = re.compile(
+    r"[;,](?=\s)|\s(?:and|but|while|who|which|where)\s(?=(?:my|our|his|her|its|their|the|you|we"
+    r"|i|he|she|it|they|please|can|live|was|am|is)\b)|\s[–—-]\s",
+    re.IGNORECASE,
+)
+# A text that names a label more often than this is no text for a form.
+_MENTIONS = 50
+_LIKENESS = 88.0
+_LONG = 6
+_FILLERS = {"a", "an", "are", "enter", "for", "full", "is", "of", "please", "the", "your"}
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelMention:
+    """One sentence about a label: the value in it, and whether the sentence is a negation.
+
+    `whole` is the value with the sentences after it, up to the next that names something new.
+    `plain` tells how plainly the label is named: 3 in quotes, 2 before a colon or ``is``, 1 at
+    the start of its sentence, else 0.
+    """
+
+    value: str
+    denies: bool
+    whole: str = ""
+    plain: int = 0
+
+
+class InstructionText:
+    """The instructions of an episode, searchable for the values of labels.
+
+    Examples
+    --------
+    >>> text = InstructionText('My name is Ada Berg. Under “Colour” put red, please.')
+    >>> text.about("Name").value, text.about("Colour").value, text.about("Weight")
+    ('Ada Berg', 'red', None)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.sentences = _sentences(text)
+        self._spread = [(char.lower(), at) for at, char in enumerate(text) if _WORD.match(char)]
+        self._squashed = "".join(char for char, _ in self._spread)
+        # A letter such as İ is two in lower case; positions would no longer agree.
+        self._usable = len(self._squashed) == len(self._spread)
+
+    def about(self, label: str) -> LabelMention | None:
+        """The plainest mention of a label; None if the text does not name it."""
+        found = [self._mention_at(start, end) for start, end in self._mentions(label)]
+        said = [one for one in found if one is not None]
+        return max(said, key=lambda one: (one.plain, bool(one.value)), default=None)
+
+    def span(self, label: str, mention: LabelMention | None, *, hint: str = "") -> str | None:
+        """The e-mail address, date, … that a label asks for; None if it asks for nothing such.
+
+        If the label is not mentioned: the first one in the text.
+
+        Examples
+        --------
+        >>> InstructionText("Write to ada@example.org.").span("E-mail address", None)
+        'ada@example.org'
+        """
+        kind = kind_asked_for(f"{label} {hint}")
+        match = PATTERNS[kind].search(mention.value if mention else self.text) if kind else None
+        return match[0] if match else None
+
+    def _mentions(self, label: str) -> list[tuple[int, int]]:
+        key = "".join(char for char in label.lower() if _WORD.match(char))
+        if len(key) < 2 or not self._usable:
+            return []
+        found = []
+        at = self._squashed.find(key)
+        while at >= 0 and len(found) < _MENTIONS:
+            found.append((at, at + len(key)))
+            at = self._squashed.find(key, at + 1)
+        places = [place for one in found if (place := self._place(*one))]
+        if not places and len(key) >= _LONG:
+            near = fuzz.partial_ratio_alignment(key, self._squashed, score_cutoff=_LIKENESS)
+            places = [self._place(near.dest_start, near.dest_end)] if near else []
+        if not places and len(words := _content(label)) == 1 and words[0] != label.lower():
+            return self._mentions(words[0])
+        return [place for place in places if place]
+
+    def _place(self, start: int, end: int) -> tuple[int, int] | None:
+        """Positions in the text, if it is whole words that stand there."""
+        if end <= start:
+            return None
+        first, last = self._spread[start][1], self._spread[end - 1][1] + 1
+        before, after = self.text[first - 1 : first], self.text[last:]
+        whole = not _WORD.match(before or " ") and not re.match(r"\w|['’]s\b", after)
+        # What ends a label and is no word: “Do you smoke?”, “Bid (USD)”.
+        last += len(re.match(r"[)\]?!*]*", after)[0]) if whole else 0
+        return (first, last) if whole else None
+
+    def _mention_at(self, start: int, end: int) -> LabelMention | None:
+        at = next((n for n, (a, b) in enumerate(self.sentences) if a <= start < b), None)
+        if at is None:
+            return None
+        first, last = self.sentences[at]
+        before, after = self.text[first:start], self.text[end : max(last, end)]
+        # The rest of a label whose end the page leaves out: “Manuscript (PDF)”.
+        after = re.sub(r"^\s*\([^)]{1,30}\)", "", after)
+        quoted = before[-1:] in tuple(_QUOTES) and after[:1] in tuple(_QUOTES)
+        open_ = after.lstrip(_QUOTES + " ")
+        named = re.match(r"[:=]|(?:is|are|was)\b", open_) is not None
+        plain = 3 if quoted else 2 if named else int(not before.strip(_QUOTES + " "))
+        rest = f"{before[-40:]} {after}"
+        denies = _NOT.search(rest) is not None
+        if colon := re.match(r"(?:[\w'’]+\s+){0,4}[\w'’]*\s*:\s+", open_):
+            words = re.findall(r"[\w'’]+", colon[0])
+            if all(word.lower() in _AROUND for word in words):
+                value = open_[colon.end() :].strip()
+                lead = re.match(r"(?:[a-z'’]+\s+)*", value)
+                if lead and all(word in _AROUND for word in lead[0].split()):
+                    value = value[lead.end() :]
+                return LabelMention(
+                    _trimmed(value), denies, f"{value} {self._more(at)}".strip(), plain
+                )
+        value = _core(after, cut=not quoted) or _core(before, cut=False, leading=True)
+        return LabelMention(value, denies, f"{value}. {self._more(at)}".strip(), plain)
+
+    def _more(self, at: int) -> str:
+        """The sentences after one, up to the next that names something new."""
+        more = []
+        for (_, end), (first, last) in itertools.pairwise(self.sentences[at:]):
+            sentence = self.text[first:last]
+            apart = "\n" in self.text[end:first]
+            if apart or any(c in sentence for c in '“"«:') or PATTERNS["email"].search(sentence):
+                break
+            more.append(sentence.strip())
+        return " ".join(more)
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    found, start = [], 0
+    for gap in _ENDS.finditer(text):
+        if _SHORT.search(text[start : gap.start()][-8:]):
+            continue
+        found.append((start, gap.start()))
+        start = gap.end()
+    return [*found, (start, len(text))]
+
+
+def _core(part: str, *, cut: bool, leading: bool = False) -> str:
+    """A part of a sentence without the words that only lead to a value or away from it.
+
+    Inside a sentence a capital begins a value; at its start, with `leading`, it says nothing.
+    """
+    part = part.rstrip(_QUOTES + " ") if leading else part.lstrip(_QUOTES + " ")
+    if inside := _QUOTED.findall(part):
+        return inside[-1 if leading else 0].strip()
+    if cut:
+        part = _CLAUSE.split(f" {part}", maxsplit=1)[0]
+    if leading:
+        part = _CLAUSE.split(part)[-1]
+    part = _trimmed(part)
+    first = True
+    while word := re.match(r"[\w'’]+", part):
+        plain = word[0].replace("’", "'").lower()
+        known = word[0] == plain or word[0] == "I" or (leading and first)
+        if plain not in _AROUND or not known:
+            break
+        part, first = _trimmed(part[word.end() :]), False
+    while (word := re.search(r"(?:^|(?<=\s))[\w'’]+$", part)) and word[0] in _AROUND:
+        part = _trimmed(part[: word.start()])
+    empty = r"yes|no|leave" if leading else r"un\w+ed|blank|empty"
+    return "" if re.fullmatch(empty, part, re.IGNORECASE) else part
+
+
+def _trimmed(part: str) -> str:
+    part = part.strip(f" \t\n,;:=–—{_QUOTES}")
+    # The dot of a sentence, and not that of an abbreviation or of several sentences.
+    return part[:-1] if part.endswith((".", "!", "?")) and not _SHORT.search(part[-8:]) else part
+
+
+def _content(label: str) -> list[str]:
+    return [word for word in re.findall(r"[\w'’-]+", label.lower()) if word not in _FILLERS]

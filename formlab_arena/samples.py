@@ -1,0 +1,36 @@
+"""The sample of forms to fill in: a run of the arena over the forms that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import formlab_arena
+from formlab import resources, systems
+from formlab.analysis.samples import state_of
+from formlab.registry import cache_folder
+from formlab.scoring.evaluate import evaluate
+from formlab.tables import Corpus, Evaluation
+from formlab_arena.episode import Settings
+from formlab_arena.evaluation import read_run
+from formlab_arena.run import fill
+
+
+def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluation:
+    """One instance of each form of the sample, filled in by `system`; needs a browser.
+
+    Raises
+    ------
+    NotAvailable
+        If the extra `arena` is not installed, or there is no Chromium.
+    """
+    resources.need("arena")
+    settings = Settings(system, **changes)
+    codes = corpus.documents["template"].unique(maintain_order=True).to_list()
+    state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=repr(settings))
+    out = cache_folder() / "runs" / f"{corpus.benchmark}-arena-{system}-{state}"
+    # The browser refuses to start where an event loop runs, as it does under a notebook's cells.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(fill, out, settings, codes=codes, wait=True).result()
+    return evaluate(*read_run(out))

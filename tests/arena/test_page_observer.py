@@ -1,0 +1,92 @@
+import json
+
+import pytest
+
+from formlab import files
+from formlab_arena import action_groups
+from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.run import Settings, open_session, serving
+
+
+def events(session):
+    text = (session.folder / "events.jsonl").read_text()
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
+def at(session, name, kind=None):
+    found = [t for t in session.targets() if t.field == name and kind in (None, t.kind)]
+    return Click(*found[0].middle)
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
+    with (
+        serving(tmp_path / "s.sqlite") as server,
+        open_session(f"{server.ensure()}/forms/C11", tmp_path, "", Settings("tests")) as session,
+    ):
+        session.look()
+        session.do(at(session, "artist"))
+        session.do(Type("Ada"))
+        session.do(Type("-Bo"))
+        session.do(Scroll(18))
+        session.do(at(session, "title"))
+        seen = session.look()
+        # An agent is not told what is recorded.
+        assert seen.targets == ()
+        session.page.evaluate("show(1)")
+        session.look()
+        session.do(at(session, "sale"))
+        session.look()
+    log = events(session)
+    screens = [event for event in log if "screen" in event]
+    # The first page, the second, and the second with the price that "for sale" brings.
+    assert [event["screen"] for event in screens] == [1, 2, 3]
+    for event in screens:
+        assert files.image_size(tmp_path / event["image"]) == tuple(event["size"])
+    shown = {one["field"] for one in screens[2]["controls"]}
+    assert shown - {one["field"] for one in screens[1]["controls"]} == {"price"}
+    done = [event for event in log if "asked" in event]
+    assert [event["changed"] for event in done] == [
+        [], [["artist", None, "", "Ada"]], [["artist", None, "Ada", "Ada-Bo"]], [], [],
+        [["sale", None, False, True]],
+    ]  # fmt: skip
+    looks = [event for event in log if "see" in event]
+    assert [event["scroll"] for event in looks] == [[0, 0], [0, 18], [0, 0], [0, 0]]
+    # The title's box on the page is where it was before the page was scrolled.
+    boxes = [{c["field"]: c["box"] for c in event["controls"]} for event in looks[:2]]
+    assert boxes[0]["title"] == boxes[1]["title"]
+    x0, y0, x1, y1 = boxes[0]["title"]
+    x, y = done[4]["at"]
+    assert x0 < x < x1
+    assert y0 < y < y1
+    assert y - done[4]["asked"]["y"] == pytest.approx(18, abs=0.1)
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("chromium")
+def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(tmp_path):
+    with (
+        serving(tmp_path / "s.sqlite") as server,
+        open_session(f"{server.ensure()}/forms/E12", tmp_path, "", Settings("tests")) as session,
+    ):
+        session.look()
+        session.do(at(session, "holder"))
+        session.do(Type("Ada"))
+        session.do(at(session, "born", "button"))
+        button = session.page.locator(".calendar .days button").first
+        box = button.bounding_box()
+        session.do(Click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2))
+        session.do(Press("Tab"))
+        session.do(Press("S"))
+        session.do(Press("Tab"))
+        session.do(Press("Tab"))
+        session.do(Type("K1"))
+    episode = action_groups.read(tmp_path / "events.jsonl")
+    found = [(line.field, line.value, line.by) for line in episode.lines]
+    assert found[0] == ("holder", "Ada", "mouse")
+    field, value, by = found[1]
+    assert (field, value[-3:], by) == ("born", "-01", "mouse")
+    assert found[2:] == [("account", "Savings", "keyboard"), ("number", "K1", "keyboard")]
+    assert episode.content["born"] == value
+    assert len(episode.screens) == 1

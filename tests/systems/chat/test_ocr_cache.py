@@ -1,0 +1,80 @@
+import json
+
+import pytest
+
+from formlab import benchmarks
+from formlab.errors import UnknownName
+from formlab.systems import chat
+from formlab.systems.chat import ocr_cache
+from formlab.systems.chat.images import pages
+from tests.systems.scripted_server import serving
+
+FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
+
+
+class Engine:
+    """Reads one line, in the upper left quarter of whatever page."""
+
+    boxes = ([[0, 0], [340, 0], [340, 370], [0, 370]],)
+    txts, scores, word_results = ("Blood donor",), (0.9,), None
+    calls = 0
+
+    def __call__(self, image, **_):
+        type(self).calls += 1
+        assert image.shape == (740, 680, 3)
+        return self
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    monkeypatch.setattr(Engine, "calls", 0)
+    monkeypatch.setattr(ocr_cache.ocr, "engine", lambda **_: Engine())
+    return Engine
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return benchmarks.load("formcraft")
+
+
+@pytest.mark.parametrize(
+    ("unit", "line"),
+    [
+        # The page has 680 × 740 pixels.
+        ("thousandths", ["Blood donor", 0, 0, 500, 500]),
+        ("pixels", ["Blood donor", 0, 0, 340, 370]),
+        ("none", "Blood donor"),
+    ],
+)
+def test_lines_come_with_their_sides_in_the_unit_asked_for(tmp_path, engine, corpus, unit, line):
+    (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048, most=10)
+    cache = ocr_cache.OcrCache(tmp_path, unit=unit)
+    assert json.loads(cache.text(page)) == {"PAGE": 1, "LINES": [line]}
+    ocr_cache.OcrCache(tmp_path, unit="none").text(page)
+    # What was read once is kept.
+    assert engine.calls == 1
+
+
+def test_a_model_without_eyes_gets_text_and_no_image(tmp_path, engine, corpus):
+    settings = {"pages": "text", "tasks": "extraction"}
+    with serving(then=FORM) as server:
+        settings["base_url"] = server.url
+        for _ in range(2):
+            found = chat.system("chat:m").run(corpus, out=tmp_path, limit=1, settings=settings)
+        # The second run asks nothing and reads nothing.
+        assert (len(server.calls), engine.calls) == (1, 1)
+        system, user = server.calls[0]["body"]["messages"]
+    # One text, not a list of parts, which such servers may not take.
+    assert json.loads(user["content"])["LINES"] == [["Blood donor", 0, 0, 500, 500]]
+    assert "OCR engine" in system["content"]
+    assert found.responses["status"].to_list() == ["ok"]
+    assert found.settings["pages"] == "text"
+    assert "rapidocr" in found.settings
+    assert found.system == "chat:m(pages=text,tasks=extraction)"
+
+
+def test_another_way_to_show_pages_is_an_error(tmp_path, corpus):
+    with pytest.raises(UnknownName, match="way to show pages"):
+        chat.system("chat:m").run(
+            corpus, out=tmp_path, settings={"pages": "braille", "base_url": "http://127.0.0.1:1/v1"}
+        )

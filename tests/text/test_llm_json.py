@@ -1,0 +1,137 @@
+import json
+
+import pytest
+
+from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.text import llm_json
+
+# What appendix J of the paper describes: keys without quotes, one without its colon, and no brace
+# where "fields" ends.
+APPENDIX_J = """Here is the JSON output:
+```json
+{
+  "fields": {
+    {
+      label: "Name", value: "John"
+    },
+    {label "Date", value: "1/2/03"}
+  ,
+  "groups": []
+}
+```
+I hope this helps!"""
+
+
+def test_json_alone_is_ok_and_keeps_numbers_as_written():
+    reply = llm_json.parse('{"a": 9.50, "b": 1e3, "c": true, "d": null}')
+    assert reply == llm_json.Parsed({"a": "9.50", "b": "1e3", "c": True, "d": None}, "ok")
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ('```json\n{"a": "1"}\n```', "code fence left out"),
+        ('Sure!\n\n```\n{"a": "1"}\n```\nAnything else?', "code fence left out"),
+        ('The form: {"a": "1"} Done.', "text around the JSON left out"),
+        ('[{"a": "1"}]', "text around the JSON left out"),
+    ],
+)
+def test_what_stands_around_json_is_left_out_and_said(text, change):
+    reply = llm_json.parse(text)
+    assert (reply.value, reply.status, reply.changes) == ({"a": "1"}, "repaired", (change,))
+
+
+def test_the_largest_object_of_several_is_the_answer():
+    assert llm_json.parse('{"a": "1"} and {"b": "2", "c": "3"}').value == {"b": "2", "c": "3"}
+
+
+def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
+    reply = llm_json.parse(APPENDIX_J)
+    form = FormCraft.model_validate(tidied(reply.value)[0])
+    assert reply.status == "repaired"
+    assert [(field.label, field.value) for field in form.fields] == [
+        ("Name", "John"),
+        ("Date", "1/2/03"),
+    ]
+    said = " ".join(reply.changes)
+    assert "text around the JSON left out" in said
+    assert "braces around a list of objects made brackets: 1" in said
+    assert "colons put after keys: 1" in said
+
+
+def test_json_cut_off_in_the_middle_keeps_what_was_complete():
+    whole = json.dumps({"fields": [{"label": f"F{n}", "value": str(n)} for n in range(5)]})
+    reply = llm_json.parse(whole[:-20])
+    assert reply.status == "repaired"
+    assert reply.value["fields"][:4] == [{"label": f"F{n}", "value": str(n)} for n in range(4)]
+
+
+@pytest.mark.parametrize("text", ["", "I cannot read this form.", "[1, 2, 3]", '"text"', "null"])
+def test_text_without_an_object_is_bad_json(text):
+    reply = llm_json.parse(text)
+    assert (reply.value, reply.status) == (None, "bad_json")
+    assert reply.changes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":' * 100_000,
+        "[" * 2_000_000,
+        "{" * 2_000_000,
+        "```json\n" * 200_000,
+        '{"a": "' + "x" * 5_000_000,
+        '{"a" "b", ' * 50_000,
+        '{a: "\x00\ud800\u2028\x1b[31m<script>',
+        '{"a": ' + "9" * 10_000,
+        "{a: " + "9" * 10_000 + "}",
+        '{"fields": ' + '{"x": ' * 500 + "1" + "}" * 500 + "}",
+    ],
+    ids=["deep", "brackets", "braces", "fences", "5 MB", "no commas", "control", "digits",
+         "unquoted digits", "deep but valid"],
+)  # fmt: skip
+def test_hostile_text_never_raises(text):
+    reply = llm_json.parse(text)
+    assert reply.status in ("ok", "repaired", "bad_json")
+    assert (reply.value is None) == (reply.status == "bad_json")
+
+
+def test_control_characters_within_strings_are_kept():
+    assert llm_json.parse('{"a": "b\x00c\td"}').value == {"a": "b\x00c\td"}
+
+
+def test_near_misses_of_the_schema_are_mended_and_said():
+    value, changes = tidied(
+        {"result": {"Sections": [{"name": "A", "fields": {"Sex": "f", "Age": 7}}], "fields": None}}
+    )
+    form = FormCraft.model_validate(value)
+    assert form.groups[0].label == "A"
+    assert [(f.label, f.value) for f in form.groups[0].fields] == [("Sex", "f"), ("Age", "7")]
+    assert "form taken out of an outer key: 1" in changes
+    assert "fields written as label and value: 2" in changes
+
+
+def test_a_group_in_a_list_of_fields_is_put_among_the_groups():
+    value, _ = tidied({"fields": [{"label": "A", "fields": [{"label": "x", "value": "1"}]}]})
+    assert (value["fields"], value["groups"][0]["label"]) == ([], "A")
+
+
+def test_forty_levels_are_read_and_more_are_not():
+    def nested(depth):
+        form = {"groups": []}
+        for _ in range(depth):
+            form = {"label": "g", "groups": [form]}
+        return form
+
+    assert tidied(nested(40))[0]["groups"]
+    with pytest.raises(NotAFormError, match="deeper"):
+        tidied(nested(41))
+
+
+def test_values_that_are_no_text_become_their_json():
+    form = FormCraft.model_validate(
+        {"fields": [{"label": None, "value": ["a", "\ud800"], "box": "no", "page": "x"}]}
+    )
+    (field,) = form.fields
+    assert (field.label, field.value, field.box, field.page) == ("", '["a", "\\ud800"]', None, None)

@@ -17,8 +17,8 @@ from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_list import findings
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
-from formlab.analysis.levels import headlines, rungs
-from formlab.analysis.overview import runs, statuses
+from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
+from formlab.analysis.overview import answers, runs, statuses
 from formlab.analysis.pages import worst_pages
 from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
@@ -43,7 +43,7 @@ from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
-    "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
+    "BASELINES", "CAUSES", "LEVELS", "STAGES", "WHAT_TO_TRY", "Finding", "agreement", "answers",
     "agreement_of_systems", "both_modes", "by_difficulty", "by_entity", "by_screen", "chains",
     "changed_entities", "click_and_value", "common", "compare", "curve", "difficulty",
     "disagreements", "evaluate", "evaluation_pairs", "fact_pages", "fault_counts", "few_shot",
@@ -52,6 +52,6 @@ __all__ = [
     "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
     "pairings", "pooled", "propagation", "proposals", "reviewer_agreement", "ruler_runs",
     "rungs", "runs", "side", "slice_cases", "statuses", "summaries", "summarise", "surface",
-    "tell_apart", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts", "worst",
+    "tasks_by_level", "tell_apart", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts", "worst",
     "worst_pages", "wrong_facts",
 ]  # fmt: skip

@@ -32,10 +32,32 @@ from formlab.charts._shared import (
 )
 from formlab.charts._surface import surface
 from formlab.charts._words import caption, cards, figure, p_words, sentences, signed, span, table
+from formlab.charts.compare import (
+    compare_cards,
+    comparison_table,
+    difference_caption,
+    difference_dots,
+    flip_bars,
+    power_dots,
+)
 from formlab.charts.corrections import label_corrections
+from formlab.charts.few_shot import few_shot_caption, few_shot_chart
+from formlab.charts.judges import audit_figures
 from formlab.charts.published import beside, cited, published, published_levels
 from formlab.charts.short import score_cards
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.trees import edit_trees
+
+__all__ = [
+    "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
+    "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
+    "compare_cards", "comparison_table", "difference_caption", "difference_dots", "dots",
+    "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
+    "findings_table", "flip_bars", "headline_table", "heatmap", "label_corrections",
+    "ladder_lines", "level_dots", "levels_table", "lines", "note", "notes_table", "p_words",
+    "page_error_bars", "power_dots", "published", "published_levels", "score_cards",
+    "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope", "span",
+    "stacked", "status_table", "surface", "table", "theme", "worst_caption",
+]  # fmt: skip
 
 theme.enable()

@@ -12,13 +12,13 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.published import OWN as OWN
+from formlab.analysis.published import PUBLISHED as PUBLISHED
 from formlab.charts import theme
 from formlab.charts._output import clean, known, number
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
-# What was measured here is a filled marker, a published figure an open one.
-OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing to show: nothing was scored for it."

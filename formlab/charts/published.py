@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from formlab import files
-from formlab.charts._parts import OWN, PUBLISHED
+from formlab import files, resources
+from formlab.analysis.published import OWN, PUBLISHED
 from formlab.errors import UnknownName
 
-FOLDER = Path(__file__).parents[2] / "data" / "published"
+FOLDER = resources.folder("data/published")
 
 
 def published(*names: str) -> pl.DataFrame:

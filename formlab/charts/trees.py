@@ -163,7 +163,9 @@ def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
     y = alt.Y("line:O", axis=None).scale(domain=[-1, *lines["line"].to_list()])
     base = alt.Chart(shown)
     edits = base.transform_filter(alt.datum.op != "kept")
-    present = {op: hue for op, hue in theme.EDIT_COLOURS.items() if op in set(lines["op"]) - {"kept"}}
+    present = {
+        op: hue for op, hue in theme.EDIT_COLOURS.items() if op in set(lines["op"]) - {"kept"}
+    }
     colour = alt.Color("op:N", title="edit").scale(theme.scale(present))
     grounds = [
         edits.transform_filter(f"isValid(datum.{side})")

@@ -98,3 +98,24 @@ def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     schema = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)
     schema |= dict.fromkeys(("cases", "documents"), pl.Int64)
     return pl.concat([pl.DataFrame(schema=schema), *found])
+
+
+def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+    """How many answers of each system and task have each status.
+
+    Returns
+    -------
+    polars.DataFrame
+        system, benchmark, task, status, answers, share; the shares of a task add up to 1. Systems
+        that were not asked anything add nothing.
+    """
+    scores = pl.concat([one.scores for one in evaluations], how="diagonal_relaxed")
+    # One metric has a row an answer; its status tells what became of it.
+    each = scores.filter(pl.col("metric") == "usable_answers", pl.col("slice_by") == "task")
+    each = each.with_columns(task=pl.col("slice_value"))
+    key = ["system", "benchmark", "task"]
+    counts = each.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
+    order = {status: place for place, status in enumerate(STATUSES)}
+    turn = pl.col("status").replace_strict(order, default=len(order), return_dtype=pl.Int64)
+    share = pl.col("answers") / pl.col("answers").sum().over(key)
+    return counts.with_columns(share=share).sort(*key, turn)

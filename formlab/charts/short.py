@@ -8,13 +8,19 @@ import polars as pl
 
 from formlab.charts._output import clean, number
 from formlab.charts._words import cards, sentences
-from formlab.charts.show import Cards
+from formlab.charts.show import Card, Cards
 
 _LIMIT = 60
+# The other figures stand on the cards alone.
+_SAID = 3
 
 
 def score_cards(
-    rows: pl.DataFrame, titles: Mapping[str, str], *claims: object, names: Sequence[str] = ()
+    rows: pl.DataFrame,
+    titles: Mapping[str, str],
+    *claims: object,
+    names: Sequence[str] = (),
+    more: Sequence[Card] = (),
 ) -> Cards:
     """A card for each row of these metrics that has a value, in the order of `titles`.
 
@@ -28,6 +34,8 @@ def score_cards(
         What more is said above the cards, such as a `Finding`.
     names
         Columns whose value tells apart the cards of one metric.
+    more
+        Further cards.
 
     Examples
     --------
@@ -49,6 +57,6 @@ def score_cards(
     ]
     said = "Nothing was scored"
     if shown.height:
-        said = f"{clean(shown['system'][0], limit=_LIMIT)}: {'; '.join(values)}"
+        said = f"{clean(shown['system'][0], limit=_LIMIT)}: {'; '.join(values[:_SAID])}"
     shown = shown.with_columns(pl.Series("label", labels, dtype=pl.String))
-    return cards(shown, finding=sentences(said, *claims))
+    return cards(shown, finding=sentences(said, *claims), more=more)

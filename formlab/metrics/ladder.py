@@ -38,6 +38,7 @@ def _accuracy(rung: str) -> RungMetric:
     return RungMetric(
         name=f"{rung}_accuracy", title=f"accuracy, {rung}", unit="right values per value",
         source="the strictness ladder, formlab.text.ladder", view=rung, tallies=_held,
+        tasks=("text", "visual", "entity", "vqa", "consistency"),
         units=("field",),
     )  # fmt: skip
 

@@ -84,38 +84,51 @@ class Need(NamedTuple):
 SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Metric:
     """One entry of the registry.
 
     `tallies` takes n gold and n predicted strings and returns a float64 array of shape (n, k);
     `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
+    `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes; `units` are the units it is taken of and `need` is what they must have.
+    a scorer makes; `units` are the units it is taken of and `need` is what they must have. It is
+    scored wherever cases are of one of its `tasks`.
     """
 
     name: str
-    title: str
-    direction: Literal["up", "down"]
-    low: float
-    high: float | None
-    unit: str
-    source: str
-    view: str
     tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray]
+    title: str = ""
+    direction: Literal["up", "down"] = "up"
+    low: float = 0.0
+    high: float | None = 1.0
+    unit: str = ""
+    source: str = ""
+    view: str = "text"
     score: Callable[[np.ndarray], np.ndarray] = ratio
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
+    published_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
+    tasks: tuple[str, ...] = ()
     need: Need | None = None
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name.replace("_", " "))
 
     def needs(self, unit: str) -> Need | None:
         """What the metric needs of a unit of this kind; None if nothing."""
         return self.need if self.need and unit in self.need.units else None
 
-    def values(self, tallies: np.ndarray) -> np.ndarray:
+    def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
+        """The score as a mode defines it."""
+        published = self.published_score if mode == "official" else None
+        return published or self.score
+
+    def values(self, tallies: np.ndarray, mode: str | None = None) -> np.ndarray:
         """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""
-        return (self.unit_score or self.score)(tallies)
+        return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
         """The tally of one pair."""

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.metrics.following import FOLLOWING_METRICS, following, scores
-from formlab.tables import STATUSES
+from formlab.metrics.following import FOLLOWING_METRICS, following
+from formlab.scoring.tasks._answers import answer_scores
+from formlab.tables import STATUSES, readable
 
 
 def responses(*statuses, task="vqa"):
@@ -46,14 +47,14 @@ def test_shares_but_the_usable_ones_add_up_to_one():
 
 def test_scores_are_rows_that_sum_to_the_shares_of_each_task_and_of_all():
     given = pl.concat([responses("ok", "bad_json", "missing"), responses("ok", task="layout")])
-    rows = scores(given)
+    rows = readable(answer_scores(given))
     for name in FOLLOWING_METRICS:
         for task, part in (("vqa", "task=vqa"), ("layout", "task=layout"), ("all", "all")):
             found = rows.filter(metric=name, slice=part)
             wanted = share(following(given), name, task)[:2]
             assert (found["hits"].sum(), found["total"].sum()) == wanted
     assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
-    assert rows["settings"][0].startswith("b:s|usable_answers|formlab=")
+    assert rows["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
     # What was never asked is undefined and keeps its row.
     unasked = rows.filter(metric="valid_answers", status="missing")
     assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

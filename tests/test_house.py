@@ -23,7 +23,7 @@ ROOMS = (
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
-    "benchmarks": {"annotation", "ixbrl"},
+    "benchmarks": {"ixbrl", "meta"},
     "metrics": {"judge"},
     "systems": {"judge", "layout", "pdf_rules", "rules"},
 }

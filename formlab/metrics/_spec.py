@@ -93,12 +93,12 @@ class Metric:
     `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes; `units` are the units it is taken of and `need` is what they must have. It is
-    scored wherever cases are of one of its `tasks`.
+    a scorer makes, of which some have no `tallies` of their own; `units` are the units it is taken
+    of and `need` is what they must have. It is scored wherever cases are of one of its `tasks`.
     """
 
     name: str
-    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray]
+    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray] | None = None
     title: str = ""
     direction: Literal["up", "down"] = "up"
     low: float = 0.0
@@ -131,5 +131,7 @@ class Metric:
         return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
-        """The tally of one pair."""
+        """The tally of one pair; a TypeError for a metric that only a scorer can count."""
+        if self.tallies is None:
+            raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
         return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score, self.unit_score)

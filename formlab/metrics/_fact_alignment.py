@@ -1,0 +1,343 @@
+"""Which place of a value on a predicted page is which place of it on the gold page."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import NamedTuple
+
+from rapidfuzz import fuzz
+
+from formlab.metrics._fact_rows import Rows
+from formlab.metrics._places import Places
+
+# Similarity from which on two contexts are one, and two readings are one misread value.
+SAME, READABLE = 0.7, 0.6
+# Letters and digits that make a value unlikely to stand on a page by chance.
+TELLING = 4
+# Pairs of places of one value that are compared in full; beyond, only equal contexts meet.
+_MOST_PAIRS = 10_000
+_MOST_TEXT = 200_000
+# Places of one value that are looked at, and values that make a row: a model may repeat itself.
+_MOST_PLACES, _WIDEST = 5_000, 100
+_WORDS = frozenset({"reporting_entity", "financial_concept"})
+_NUMBERS = frozenset({"number", "monetary_unit"})
+_NOT_DIGIT = re.compile(r"\D")
+_SPACE = re.compile(r"\s+")
+Span = tuple[int, int]
+
+
+class GoldFact(NamedTuple):
+    """A fact to look for: its kind, its value, and its tokens `first` up to `last` in the gold."""
+
+    kind: str
+    value: str
+    first: int
+    last: int
+
+
+class FactVerdict(NamedTuple):
+    """What became of a fact: `text` is what stands for it; `misplaced` is right but elsewhere."""
+
+    found: bool
+    correct: bool
+    misplaced: bool
+    text: str
+
+
+MISSING = FactVerdict(False, False, False, "")
+
+
+class Match:
+    """One page against its prediction; what is shared by its facts is worked out once."""
+
+    def __init__(self, gold: Places, pred: Places) -> None:
+        self.gold, self.pred = gold, pred
+        self._pairs: dict[tuple[str, ...], tuple[dict[int, Span], list[Span]]] = {}
+        self._longer_labels: dict[str, list[str]] = {}
+        self._rows = Rows(gold, pred)
+
+    def verdict(self, fact: GoldFact) -> FactVerdict:
+        key = tuple(self.gold.words[fact.first : fact.last])
+        if key not in self._pairs:
+            self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
+        pairs, spare = self._pairs[key]
+        if fact.first in pairs:
+            return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
+        # A short number stands on a page by chance: what is in its own place says more.
+        telling = len("".join(key)) >= TELLING
+        near = "" if spare and telling else self._misread(fact)
+        if near:
+            return FactVerdict(True, False, False, near)
+        if spare:
+            return FactVerdict(True, False, True, self.pred.text(*spare[0]))
+        return MISSING
+
+    def _matched(self, wanted: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
+        """Gold places of a value with their places in the prediction, and the places left over."""
+        size = len(wanted)
+        ours = self.gold.find(wanted)
+        theirs = [(place, place + size) for place in self.pred.find(wanted)[:_MOST_PLACES]]
+        if not theirs and len("".join(wanted)) >= TELLING:
+            theirs = self.pred.run_together(wanted)
+        signs = [self.gold.sign(place, place + len(wanted)) for place in ours]
+        single = len(ours) == len(theirs) == 1 and len("".join(wanted)) >= TELLING
+        # Words carry their own meaning: as many as the gold has are all there.
+        free = single or (words and len(theirs) >= len(ours))
+        ranked = []
+        for a, b in self._candidates(ours, theirs):
+            if self.pred.sign(*theirs[b]) != signs[a]:
+                continue
+            score = self._context((ours[a], ours[a] + size), theirs[b], free=free, words=words)
+            if score:
+                drift = abs(a / len(ours) - b / len(theirs))
+                ranked.append((-score, drift, a, b))
+        pairs: dict[int, Span] = {}
+        taken: set[int] = set()
+        for _, _, a, b in sorted(ranked):
+            if ours[a] not in pairs and b not in taken:
+                pairs[ours[a]] = theirs[b]
+                taken.add(b)
+        left = [
+            place
+            for b, place in enumerate(theirs)
+            if b not in taken and self.pred.sign(*place) in signs
+        ]
+        return pairs, left
+
+    def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
+        if len(ours) * len(theirs) <= _MOST_PAIRS:
+            return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
+        known: dict[str, list[int]] = defaultdict(list)
+        for b, place in enumerate(theirs):
+            known[self.pred.label(place[0])].append(b)
+        pairs, uses = [], defaultdict(int)
+        for a, place in enumerate(ours):
+            label = self.gold.label(place)
+            same = known.get(label, [])
+            # The n-th place under a label is tried with the prediction's n-th and those beside it.
+            start = max(0, min(uses[label], len(same)) - 4)
+            pairs += [(a, b) for b in same[start : start + 9]]
+            uses[label] += 1
+        return pairs
+
+    def _context(self, ours: Span, theirs: Span, *, free: bool, words: bool) -> float:
+        """How well two places of one value agree; 0 where they are different facts."""
+        gold, pred = self.gold, self.pred
+        if not words and not self._column(ours[0], theirs[0]):
+            return 0.0
+        label, other = gold.label(ours[0]), pred.label(theirs[0])
+        if not words:
+            named = self._rows.known(other)
+            order = self._by_order(ours[0], theirs[0])
+            if order is None and self._other_row(ours[0], theirs[0], other, named):
+                return 0.0
+            if order is not None:
+                return float(order)
+            other = label if named == label else other
+        left = max(_same(label, other), _same(gold.left(ours[0]), pred.left(theirs[0])))
+        right = _same(gold.right(ours[1]), pred.right(theirs[1]), start=True)
+        if left >= SAME:
+            return 1.0 + left + right / 2
+        if right >= SAME:
+            return right
+        return 0.1 + (left + right) / 4 if free else 0.0
+
+    def _by_order(self, ours: int, theirs: int) -> bool | None:
+        """Whether a place without a label is in the row of the gold place; None if not known."""
+        if not self._rows.cut:
+            return None
+        mine, yours = self._number(self.gold, ours), self._number(self.pred, theirs)
+        if mine is None or yours is None:
+            return None
+        gold = self._rows.row(yours).gold
+        return None if gold < 0 else gold == self.gold.run[mine][0]
+
+    def _other_row(self, ours: int, theirs: int, other: str, named: str | None) -> bool:
+        """Whether the predicted place has the label of another row of the gold page."""
+        label = self.gold.label(ours)
+        head = self.pred.header(theirs)
+        if head in self._rows.runs and head != label and head not in self.gold.header(ours):
+            # Rows are written as columns, each under its label.
+            return True
+        number = self._number(self.pred, theirs) if self._rows.cut else None
+        if number is not None and self._rows.unlabelled(number):
+            # Its own row stands elsewhere, with other values or after it.
+            return label not in (named, other) and self._rows.elsewhere(label, number)
+        if named == label:
+            # Or it is the end of a longer label, which the line before began.
+            lefts = self.gold.left(ours), self.pred.left(theirs)
+            return any(
+                lefts[1].endswith(whole) and not lefts[0].endswith(whole)
+                for whole in self._longer(label)
+            )
+        if named is None:
+            return False
+        part = other in named or named in other
+        if not part and _same(label, other) >= _same(named, other):
+            return False
+        # A label that is broken over two lines ends like itself, and maybe like another label.
+        for whole, end, left in (
+            (label, named, self.pred.left(theirs)),
+            (named, label, self.gold.left(ours)),
+        ):
+            if end and whole.endswith(end):
+                return fuzz.ratio(whole, left[-len(whole) :]) / 100 < SAME
+        return True
+
+    def _longer(self, label: str) -> list[str]:
+        if label not in self._longer_labels:
+            ends = (
+                row for row in self._rows.runs if label and row != label and row.endswith(label)
+            )
+            self._longer_labels[label] = list(ends)
+        return self._longer_labels[label]
+
+    def _column(self, ours: int, theirs: int) -> bool:
+        head, other = self.gold.header(ours), self.pred.header(theirs)
+        gold_row, at = self._row(self.gold, ours)
+        pred_row, place = self._row(self.pred, theirs)
+        if head and other:
+            heads = [self.gold.header(token) for token in gold_row]
+            if heads.count(head) == 1:
+                if head == other:
+                    return True
+                if other in heads:
+                    return False
+        if at < 0 or place < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
+            return True
+        if len(gold_row) == len(pred_row):
+            return at == place
+        before, after = (
+            self._words(self.gold, gold_row[:at]),
+            self._words(self.gold, gold_row[at + 1 :]),
+        )
+        ahead, behind = (
+            self._words(self.pred, pred_row[:place]),
+            self._words(self.pred, pred_row[place + 1 :]),
+        )
+        return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
+
+    @staticmethod
+    def _number(page: Places, place: int) -> int | None:
+        """The token that has the row and column of a value, which may begin with its sign."""
+        if place in page.run:
+            return place
+        for token in range(place, min(place + 3, len(page.words))):
+            if token in page.run:
+                return token
+            if page.words[token].isalpha():
+                break
+        return None
+
+    def _row(self, page: Places, place: int) -> tuple[list[int], int]:
+        number = self._number(page, place)
+        if number is None:
+            return [], -1
+        run, at = page.run[number]
+        if page is self.gold or not self._rows.cut:
+            return page.runs[run], at
+        row = self._rows.row(number).numbers
+        return row, row.index(number) if row is not page.runs[run] else at
+
+    @staticmethod
+    def _words(page: Places, places: list[int]) -> set[str]:
+        return {page.words[place] for place in places}
+
+    def _misread(self, fact: GoldFact) -> str:
+        """What stands in the fact's place, if it is readable as the fact; else nothing."""
+        if fact.kind not in _WORDS and (near := self._in_slot(fact)):
+            return near
+        if fact.kind in _NUMBERS:
+            return self._same_digits(fact)
+        return self._similar(fact)
+
+    def _in_slot(self, fact: GoldFact) -> str:
+        """The value at the same label and column."""
+        row, at = self._row(self.gold, fact.first)
+        if at < 0:
+            return ""
+        label, left = self.gold.label(fact.first), self.gold.left(fact.first)
+        value = "".join(self.gold.words[fact.first : fact.last])
+        runs = self._rows.written(label)
+        for run in runs:
+            line = self.pred.runs[run]
+            if len(line) != len(row):
+                continue
+            place = line[at]
+            if _same(left, self.pred.left(place)) < SAME and len(runs) > 1:
+                continue
+            there = self.pred.words[place]
+            sign_lost = there in self.gold.words[fact.first : fact.last]
+            if sign_lost or fuzz.ratio(value, there) / 100 >= READABLE:
+                return self._signed(place)
+        return ""
+
+    def _signed(self, place: int) -> str:
+        return self.pred.figure(place, place + 1) or ""
+
+    def _same_digits(self, fact: GoldFact) -> str:
+        """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
+        digits = _NOT_DIGIT.sub("", fact.value)
+        if len(digits) < TELLING:
+            return ""
+        place = self._digits.get(digits)
+        # The very number is not misread: it stands in another place.
+        exact = place is not None and self.pred.words[place] in fact.value
+        if place is None or (
+            exact and self.pred.sign(place, place + 1) == self.gold.sign(fact.first, fact.last)
+        ):
+            return ""
+        return self._signed(place)
+
+    @cached_property
+    def _digits(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for place in self.pred.run:
+            found.setdefault(_NOT_DIGIT.sub("", self.pred.words[place]), place)
+        return found
+
+    def _similar(self, fact: GoldFact) -> str:
+        """A similar stretch of text that the gold page does not have."""
+        value = _SPACE.sub(" ", fact.value.lower())
+        if len(value) < TELLING:
+            return ""
+        # Of equal length, so that a place here is a place in the page as written.
+        text = self._text.replace(value, " " * len(value))
+        near = fuzz.partial_ratio_alignment(value, text, score_cutoff=80) if text else None
+        if near is None or near.dest_end == near.dest_start:
+            return ""
+        # Out to the ends of words: what differs may be the last figure of a year.
+        first = text.rfind(" ", 0, near.dest_start + 1) + 1
+        last = text.find(" ", near.dest_end)
+        end = min(last if last >= 0 else len(text), first + 4 * len(value))
+        seen = text[first:end].strip()
+        return "" if seen in self._gold_text else self._written[first:end].strip()
+
+    @cached_property
+    def _written(self) -> str:
+        return " ".join(block.text for block in self.pred.blocks)[:_MOST_TEXT]
+
+    @cached_property
+    def _text(self) -> str:
+        low = self._written.lower()
+        same = len(low) == len(self._written)
+        return (
+            low if same else "".join(c if len(c.lower()) > 1 else c.lower() for c in self._written)
+        )
+
+    @cached_property
+    def _gold_text(self) -> str:
+        return " ".join(block.text for block in self.gold.blocks).lower()
+
+
+def _same(one: str, other: str, *, start: bool = False) -> float:
+    """Similarity of two contexts, in [0, 1], over the letters next to the value that both have."""
+    if not one or not other:
+        return float(one == other)
+    size = min(len(one), len(other))
+    # Of a short label all counts: "costs" is not "net sales costs".
+    if one != other and size >= 2 * TELLING:
+        one, other = (one[:size], other[:size]) if start else (one[-size:], other[-size:])
+    return fuzz.ratio(one, other) / 100

@@ -18,7 +18,7 @@ from IPython.display import display
 from formlab import analysis, charts, gallery, metrics
 from formlab.analysis.bands import BANDS
 from formlab.analysis.slices import COLUMNS
-from formlab.analysis.summarise import sliced
+from formlab.analysis.summarise import of_cases, sliced
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.errors import DataMissing, UnknownName
@@ -82,7 +82,7 @@ class View:
         """The Python that makes `summary`, `cases` and the three parts of this view."""
         chosen = "result.cases"
         if self.value != ALL:
-            wanted = {"columns": [self.by], "values": [self.value]}
+            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
             chosen = f"analysis.slice_cases(result, {wanted!r})"
         return "\n".join([
             "from formlab import analysis, charts, gallery", "",
@@ -104,7 +104,7 @@ class View:
         """A sample of the wrong fields of the chosen value, as from `analysis.worst`."""
         chosen = self.evaluation.cases
         if self.value != ALL:
-            wanted = {"columns": [self.by], "values": [self.value]}
+            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
             chosen = analysis.slice_cases(self.evaluation, wanted)
         return analysis.worst(chosen, limit=self.limit)
 
@@ -129,15 +129,13 @@ class View:
 
 def metrics_of(evaluation: Evaluation) -> list[str]:
     """The metrics that its fields were scored by, in the registry's order."""
-    loose = evaluation.scores.filter(pl.col("slice").is_null(), pl.col("path").is_not_null())
-    found = set(loose["metric"].unique())
+    found = set(evaluation.scores.filter(of_cases())["metric"].unique())
     return [name for name in metrics.METRICS if name in found]
 
 
 def columns_of(evaluation: Evaluation) -> dict[str, list[str]]:
     """The columns that slice its fields, with their values: at least two, and not too many."""
-    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    cases = cases.filter(pl.col("gold").is_not_null())
+    cases = evaluation.fields.filter(pl.col("gold").is_not_null())
     found = {}
     for name in dict.fromkeys([*COLUMNS, *BANDS]):
         values = sliced(cases, evaluation.documents, name).cast(pl.String).drop_nulls()
@@ -165,7 +163,7 @@ class Explorer:
 
     def __init__(self, folders: Sequence[str] = (), *, limit: int = 20) -> None:
         opened = analysis.open_all(folders)
-        sources = _sources(folders)
+        sources = _sources(folders, opened)
         self._choices = {
             f"{place}. {one.system} on {one.benchmark}:{one.split}": (one, source)
             for place, (one, source) in enumerate(zip(opened, sources, strict=True), start=1)
@@ -251,12 +249,14 @@ class Explorer:
         display(ipywidgets.VBox([row, *self._parts, self._code]))
 
 
-def _sources(folders: Sequence[str]) -> list[str]:
+def _sources(folders: Sequence[str], evaluations: Sequence[Evaluation]) -> list[str]:
     if folders:
         return [f"analysis.open_evaluation({str(folder)!r})" for folder in folders]
+    systems = dict(analysis.BASELINES)
+    # Some samples may be left out on this machine.
     return [
-        f"analysis.open_evaluation(benchmark={benchmark!r}, system={system!r})"
-        for benchmark, system in analysis.BASELINES
+        f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={systems[e.benchmark]!r})"
+        for e in evaluations
     ]
 
 

@@ -56,7 +56,7 @@ def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accurac
 
 def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
     """The kind, click and value of each field that has a place, in the order of the cases."""
-    scores = evaluation.scores.filter(pl.col("unit") == "field")
+    scores = evaluation.scores.filter(pl.col("level") == "field")
     held = {
         name: tables.only(scores, metric=name).select("doc_id", "path", pl.col("value").alias(name))
         for name in ("click_accuracy", value)
@@ -105,7 +105,7 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
         doc: [tuple(row) for row in elements_of(meta)]
         for doc, meta in evaluation.documents.select("doc_id", "meta").iter_rows()
     }
-    scores = evaluation.scores.filter(pl.col("unit") == "field")
+    scores = evaluation.scores.filter(pl.col("level") == "field")
     clicked = tables.only(scores, metric="click_accuracy").select("doc_id", "path", click="value")
     unwanted = tables.only(scores, metric="unwanted_clicks")
     unwanted = unwanted.select("doc_id", "path", unwanted="value")

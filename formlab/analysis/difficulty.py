@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from formlab.analysis.samples import open_compared
-from formlab.analysis.summarise import summarise
+from formlab.analysis.summarise import of_cases, summarise
 from formlab.errors import DataBroken
 from formlab.tables import Evaluation
 
@@ -153,17 +153,20 @@ def by_difficulty(
 def _one(
     run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
 ) -> pl.DataFrame:
-    rows = run.scores.filter(pl.col("metric") == metric, pl.col("slice").is_null())
+    rows = run.scores.filter(pl.col("metric") == metric, of_cases())
     rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
-    each = rows.with_columns(pl.col("group").cast(pl.String).alias("slice")).drop("group")
-    whole = rows.with_columns(pl.lit("0").alias("slice")).drop("group")
+    each = rows.with_columns(
+        slice_by=pl.lit("group"), slice_value=pl.col("group").cast(pl.String)
+    ).drop("group")
+    whole = rows.with_columns(slice_by=pl.lit("group"), slice_value=pl.lit("0")).drop("group")
     marked = dataclasses.replace(run, scores=pl.concat([whole, each]))
     summary = summarise(marked, by=(), resamples=resamples, level=level, seed=seed)
     alone = pl.col("n_docs") < 2
     return summary.filter(pl.col("metric") == metric).select(
-        pl.col("slice").cast(pl.Int64).alias("group"), "value",
+        pl.col("slice_value").cast(pl.Int64).alias("group"), "value",
         *(pl.when(alone).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
-        "n_docs", pl.col("n_cases") - pl.col("n_undefined"), "settings",
+        "n_docs", pl.col("n_cases") - pl.col("n_undefined"),
+        "benchmark", "split", "metric", "level", "mode", "settings",
     ).sort("group")  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def fact_pages(evaluation: Evaluation) -> pl.DataFrame:
         (pl.col("outcome") != "missing").sum().cast(pl.Int64).alias("found"),
         (pl.col("outcome") == "match").sum().cast(pl.Int64).alias("correct"),
     )
-    pages = evaluation.scores.filter(pl.col("unit") == "page")
+    pages = evaluation.scores.filter(pl.col("level") == "page")
     scores = [
         pages.filter(pl.col("metric") == name).select("doc_id", pl.col("value").alias(name))
         for name in (*GENERAL, "structure_score")

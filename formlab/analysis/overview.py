@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.pairing import fields
 from formlab.tables import STATUSES, USABLE, Evaluation
 
 RUNS: dict[str, Any] = {
@@ -36,11 +35,11 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
-    cases = fields(evaluation)
+    cases = evaluation.fields
     asked = cases.filter(pl.col("gold").is_not_null())
     counts = dict(asked["outcome"].value_counts().iter_rows())
     usable = evaluation.cases.filter(pl.col("status").is_in(USABLE))
-    pages = tables.only(evaluation.scores, metric="cer", slice="all")
+    pages = tables.only(evaluation.scores, metric="cer", level="page")
     base = {key: getattr(evaluation, key) for key in ("benchmark", "split", "system", "mode")}
     return base | {
         "documents": evaluation.documents.height,

@@ -19,7 +19,7 @@ from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.fields import READER
-from formlab.tables import CASES, Corpus, Evaluation
+from formlab.tables import CASES, Corpus, Evaluation, with_settings
 from formlab.text.normalise import LADDER_STEPS
 
 _CASE = ("benchmark", "split", "doc_id", "task", "path")
@@ -51,7 +51,7 @@ def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.Da
         `text.normalise`. One that differs from the label in form alone, or that is empty, says
         nothing against it, nor does one that depends on formlab's own reading rule.
     """
-    asked = pl.concat([_asked(one) for one in evaluations])
+    asked = pl.concat([_asked(one) for one in evaluations], how="diagonal")
     counts = asked.group_by(_THING).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
     against = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
     against &= pl.col("cause").ne_missing("reader")
@@ -74,10 +74,7 @@ def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.Da
 
 
 def _asked(evaluation: Evaluation) -> pl.DataFrame:
-    return evaluation.cases.filter(
-        pl.col("path").is_not_null(), pl.col("gold").is_not_null(),
-        pl.col("task") != "layout", pl.col("outcome") != "unscored",
-    )  # fmt: skip
+    return evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
 
 
 def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -228,10 +225,10 @@ def with_verdicts(
     still = again.cases.filter(pl.col("outcome") != "unscored", pl.col("gold").is_not_null())
     still = still.join(gone, on=["doc_id", "task", "path"], how="semi", nulls_equal=True).height
     done["labels to be left out that this task's scorer counts nonetheless"] = still
-    said = f"|verdicts={decided.version(decisions)}" + (",ambiguous=out" if ambiguous else "")
+    labels = decided.version(decisions) + (",ambiguous=out" if ambiguous else "")
     notes = {f"{NOTE}{name}": count for name, count in done.items() if count}
     return dataclasses.replace(
         again,
-        scores=again.scores.with_columns(pl.col("settings") + said),
+        scores=with_settings(again.scores, labels=labels),
         notes=again.notes | notes,
     )

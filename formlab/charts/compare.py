@@ -73,7 +73,8 @@ def difference_dots(
 
 
 def _shown(comparison: pl.DataFrame, metric: str, by: str) -> pl.DataFrame:
-    parts = pl.col("slice").is_in(WHOLE)
+    comparison = tables.readable(comparison)
+    parts = pl.col("slice_by").is_null()
     parts = parts | pl.col("slice").str.starts_with(f"{by}=") if by else parts
     shown = comparison.filter(parts, pl.col("metric") == metric, pl.col("difference").is_not_nan())
     names = {"all": "whole documents", "fields": "all fields"}
@@ -123,9 +124,10 @@ _RATES = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name i
 
 def _whole(comparison: pl.DataFrame, part: str) -> str:
     """`part`, or where nothing was scored for it and it is a whole, the other whole."""
-    have = set(comparison["slice"])
-    others = [name for name in WHOLE if name in have]
-    return others[0] if part in WHOLE and part not in have and others else part
+    have = set(tables.readable(comparison)["slice"])
+    wholes = ("all", "fields")
+    others = [name for name in wholes if name in have]
+    return others[0] if part in wholes and part not in have and others else part
 
 
 def power_dots(comparison: pl.DataFrame, *, part: str = "fields") -> alt.LayerChart | Caption:
@@ -137,7 +139,7 @@ def power_dots(comparison: pl.DataFrame, *, part: str = "fields") -> alt.LayerCh
     shown.
     """
     known = pl.col("metric").is_in([*_RATES, *filter(None, map(metrics.mean_of, _RATES))])
-    rows = comparison.filter(pl.col("slice") == _whole(comparison, part), known)
+    rows = tables.readable(comparison).filter(pl.col("slice") == _whole(comparison, part), known)
     numbers = pl.all_horizontal(pl.col("least_difference", "difference").is_not_nan())
     shown = rows.filter(numbers)
     if not shown.height:
@@ -208,7 +210,7 @@ def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Cap
     over all rows of the table, says so. With `part`, such as ``fields`` or ``kind=``, only slices
     that begin so.
     """
-    rows = comparison.filter(pl.col("slice").str.starts_with(part))
+    rows = tables.readable(comparison).filter(pl.col("slice").str.starts_with(part))
     if not rows.height:
         return Caption("Nothing to show: no such score of both systems.", label="Note")
     # So many metrics are so many chances that one of them looks different.
@@ -273,7 +275,7 @@ def difference_caption(
     mine = comparison.filter(pl.col("metric") == metric)
     # A figure shows the other whole as well; a table is of one.
     chosen = part if label == "Table" else _whole(mine, part)
-    rows = tables.only(mine, slice=chosen).to_dicts()
+    rows = tables.only(tables.readable(mine), slice=chosen).to_dicts()
     if not rows:
         return Caption(f"{say} No {metrics.title(metric)} of both systems.", label=label)
     row = rows[0]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.levels import LEVELS
 from formlab.charts import theme
 from formlab.charts._output import known
@@ -114,7 +114,7 @@ def level_points(heads: pl.DataFrame, printed: pl.DataFrame | None = None) -> pl
         As from `published_levels`. A figure joins a panel of the same benchmark, metric and mode,
         so that metric and denominator agree; `left_out` tells of the others.
     """
-    own = heads.with_columns(
+    own = tables.readable(heads).with_columns(
         name=pl.format("{} on {}:{}", "system", "benchmark", "split"),
         kind=pl.lit(OWN), source=pl.lit(None, pl.String),
     ).select(*_POINT)  # fmt: skip
@@ -197,7 +197,8 @@ def _panel_caption(panel: pl.DataFrame) -> Caption:
     theirs = panel.filter(pl.col("kind") == ELSEWHERE)
     if theirs.height:
         text += f" {told_apart(theirs)}"
-    return Caption(text, settings="; ".join(own["settings"].unique(maintain_order=True)))
+    said = own["settings"].unique(maintain_order=True)
+    return Caption(text, settings="; ".join(said))
 
 
 def level_dots(panel: pl.DataFrame) -> alt.LayerChart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption
@@ -86,7 +86,7 @@ def curve_caption(table: pl.DataFrame, *, say: str) -> Caption:
         f"{say} {name} is {at}. n = {first['n_cases'].sum():,} fields in {first['n_docs'].sum():,} "
         "forms, the fields of each point along the top; bars are 95 % intervals."
     )
-    return Caption(text, settings=first["settings"][0])
+    return Caption(text, settings=tables.readable(first)["settings"][0])
 
 
 def _range(shown: pl.DataFrame) -> list[float]:

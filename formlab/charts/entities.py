@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.few_shot import NESTED
 from formlab.charts import theme
 from formlab.charts.show import Caption
@@ -29,7 +29,9 @@ def entity_dots(summary: pl.DataFrame, *, by: str = "entity") -> alt.FacetChart 
     by
         ``entity`` or ``type``.
     """
-    rows = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == "f1")
+    rows = tables.readable(summary).filter(
+        pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == "f1"
+    )
     rows = rows.with_columns(pl.col("value", "ci_low", "ci_high").fill_nan(None))
     rows = rows.drop_nulls("value")
     if not rows.height:

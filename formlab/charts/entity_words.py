@@ -39,7 +39,9 @@ def entity_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards
         Card(f"{title}, {clean(corpus, limit=60)}", row["value"], span(row))
         for corpus in summary["corpus"].unique(maintain_order=True)
         for part, metric, title in _CARDS
-        for row in tables.only(summary, corpus=corpus, slice=part, metric=metric).to_dicts()
+        for row in tables.only(
+            tables.readable(summary), corpus=corpus, slice=part, metric=metric
+        ).to_dicts()
     ]
     return Cards(cards, finding=sentences(_finding(summary), finding) if cards else NO_ENTITIES)
 
@@ -53,7 +55,9 @@ def _finding(summary: pl.DataFrame) -> str:
             for part, name in (
                 ("group=unrepeated", "simple entities"), (f"type={NESTED}", "line items"),
             )
-            for row in tables.only(summary, corpus=corpus, slice=part, metric="f1").to_dicts()
+            for row in tables.only(
+                tables.readable(summary), corpus=corpus, slice=part, metric="f1"
+            ).to_dicts()
         ]  # fmt: skip
         if parts:
             said.append(f"{' and '.join(parts)} in {clean(corpus, limit=60)}")
@@ -70,7 +74,7 @@ def entity_caption(summary: pl.DataFrame, *, say: str) -> Caption:
     say
         What the figure shows, in words and without numbers.
     """
-    rows = tables.only(summary, slice="group=unrepeated", metric="f1")
+    rows = tables.only(tables.readable(summary), slice="group=unrepeated", metric="f1")
     if not rows.height:
         return Caption(f"{say} No F1 of simple entities was scored.")
     said = "; ".join(
@@ -128,7 +132,7 @@ def _score(row: dict) -> str:
 
 def shared_settings(rows: pl.DataFrame) -> str:
     """One settings string for rows of several splits."""
-    given = rows["settings"].unique(maintain_order=True).to_list()
+    given = tables.readable(rows)["settings"].unique(maintain_order=True).to_list()
     if len(given) == 1:
         return given[0]
     heads, _, rests = zip(*(text.partition("|") for text in given), strict=True)

@@ -40,20 +40,20 @@ def fact_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Cards:
     cards = [
         Card(title, row["value"], span(row))
         for place, metric, title in wanted
-        for row in tables.only(summary, slice=place, metric=metric).to_dicts()
+        for row in tables.only(tables.readable(summary), slice=place, metric=metric).to_dicts()
     ]
     return Cards(cards, finding=sentences(_finding(summary), finding))
 
 
 def _finding(summary: pl.DataFrame) -> str:
-    facts = tables.only(summary, slice="fields", metric="fact_accuracy")
+    facts = tables.only(tables.readable(summary), slice="fields", metric="fact_accuracy")
     if not facts.height:
         return "No financial fact was scored"
     row = facts.row(0, named=True)
     if row["value"] != row["value"]:
         return f"{row['system']} was scored on facts, and their accuracy is undefined"
     said = f"{row['system']} gets {row['value']:.1%} of the facts right".replace("%", " %")
-    text = tables.only(summary, slice="all", metric="macro_rouge1_stem")
+    text = tables.only(tables.readable(summary), slice="all", metric="macro_rouge1_stem")
     if text.height and text["value"].is_finite().all():
         said += f"; the text of its pages has a ROUGE-1 of {text['value'][0]:.3f}"
     return said
@@ -94,7 +94,9 @@ def accuracy_dots(summary: pl.DataFrame) -> alt.LayerChart | Caption:
 
 def accuracy_table(summary: pl.DataFrame) -> Table:
     """Both definitions by kind, each with its interval."""
-    whole = tables.only(summary, slice="fields").filter(pl.col("metric").is_in(list(DIVIDED)))
+    whole = tables.only(tables.readable(summary), slice="fields").filter(
+        pl.col("metric").is_in(list(DIVIDED))
+    )
     rows = pl.concat([whole.with_columns(kind=pl.lit("all")), _by_kind(summary)])
     gold, found = (rows.filter(metric=name) for name in DIVIDED)
     values = {"value": "right", "ci_low": "low", "ci_high": "high"}
@@ -108,12 +110,14 @@ def accuracy_table(summary: pl.DataFrame) -> Table:
 
 def accuracy_caption(summary: pl.DataFrame, *, say: str) -> Caption:
     """A caption of `accuracy_table` with the settings of both definitions."""
-    whole = tables.only(summary, slice="fields").filter(pl.col("metric").is_in(list(DIVIDED)))
+    whole = tables.only(tables.readable(summary), slice="fields").filter(
+        pl.col("metric").is_in(list(DIVIDED))
+    )
     return Caption(say, label="Table", settings="  ·  ".join(whole["settings"]) or None)
 
 
 def _by_kind(summary: pl.DataFrame) -> pl.DataFrame:
-    rows = summary.filter(
+    rows = tables.readable(summary).filter(
         pl.col("slice").str.starts_with("kind="), pl.col("metric").is_in(list(DIVIDED))
     )
     return rows.with_columns(pl.col("slice").str.strip_prefix("kind=").alias("kind"))

@@ -32,7 +32,7 @@ def compare_cards(matrix: pl.DataFrame, verdicts: Sequence[Finding] = ()) -> Car
         As from `formlab.analysis.tell_apart`.
     """
     finding = _verdict(verdicts)
-    rows = tables.only(matrix, slice="all").to_dicts()
+    rows = tables.only(tables.readable(matrix), slice_by=None).to_dicts()
     if not rows:
         return Cards([_page_card(one) for one in verdicts], finding=finding or _NOTHING)
     row = rows[0]
@@ -86,13 +86,13 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
     by
         The sliced column; all fields if left out.
     """
-    parts = pl.col("slice") == "all"
+    parts = pl.col("slice_by").is_null()
     if by.startswith("cause_"):
         # Of what one system gets wrong: all fields are no part of that.
         parts = pl.col("slice").str.starts_with(f"{by}=")
     elif by:
         parts = parts | pl.col("slice").str.starts_with(f"{by}=")
-    shown = matrix.filter(parts)
+    shown = tables.readable(matrix).filter(parts)
     if not shown.height:
         what = by.removesuffix("_a").removesuffix("_b") or "field"
         return Caption(f"Nothing to show by {what} for both systems.", label="Note")
@@ -102,7 +102,7 @@ def flip_bars(matrix: pl.DataFrame, *, by: str = "") -> alt.Chart | Caption:
         zip(_KINDS, ("both right", *(f"only {n}" for n in alone), "both wrong"), strict=True)
     )
     fills = (_BOTH[0], *theme.system_colours(alone).values(), _BOTH[1])
-    label = pl.col("slice").str.strip_prefix(f"{by}=").replace({"all": "all fields"})
+    label = pl.col("slice").str.strip_prefix(f"{by}=").replace({"fields": "all fields"})
     label = label.str.replace_all("_", " ") if by.startswith("cause_") else label
     label = pl.format("{}  (n = {})", label, "n_cases")
     label = label if len(pairs) == 1 else pl.format("{} | {}: {}", "system_a", "system_b", label)
@@ -148,6 +148,7 @@ def flip_table(matrix: pl.DataFrame) -> Table | Caption:
     """Flips by slice, with the difference, its interval and both tests."""
     if not matrix.height:
         return Caption("Nothing to show: no field was scored for both systems.", label="Note")
+    matrix = tables.readable(matrix)
     several = matrix.select("system_a", "system_b").n_unique() > 1
     columns = [*(["system_a", "system_b"] if several else []), "slice", *_KINDS, "difference"]
     columns += ["ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "n_docs", "n_cases"]
@@ -172,7 +173,7 @@ def flip_caption(matrix: pl.DataFrame, *, say: str, by: str = "", label: str = "
     With `by` as ``cause_a`` or ``cause_b`` it counts what that system gets wrong, and how much of
     it the other gets right.
     """
-    rows = tables.only(matrix, slice="all").to_dicts()
+    rows = tables.only(tables.readable(matrix), slice_by=None).to_dicts()
     if not rows:
         return Caption(f"{say} No field was scored for both systems.", label=label)
     row = rows[0]

@@ -38,9 +38,7 @@ def answer_counts(evaluations: Evaluation | Sequence[Evaluation]) -> pl.DataFram
     """
     each = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     scores = pl.concat([evaluation.scores for evaluation in each])
-    answers = scores.filter(
-        pl.col("metric") == _EACH, pl.col("slice").str.starts_with("task=")
-    ).with_columns(task=pl.col("slice").str.strip_prefix("task="))
+    answers = scores.filter(pl.col("metric") == _EACH, pl.col("slice_by") == "task")
     key = ["system", "benchmark", "task"]
     counts = answers.group_by(*key, "status").agg(pl.len().cast(pl.Int64).alias("answers"))
     order = pl.col("status").replace_strict({s: n for n, s in enumerate(_WORDS)})

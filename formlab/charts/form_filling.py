@@ -50,7 +50,7 @@ def filling_cards(
     cards = [
         Card(title, row["value"], span(row))
         for place, metric, title in wanted
-        for row in tables.only(summary, slice=place, metric=metric).to_dicts()
+        for row in tables.only(tables.readable(summary), slice=place, metric=metric).to_dicts()
         if row["value"] == row["value"]
     ]
     return Cards(cards, finding=sentences(_finding(summary), _forms(cases), finding))
@@ -69,7 +69,7 @@ def _forms(cases: pl.DataFrame | None) -> str:
 
 def _finding(summary: pl.DataFrame) -> str:
     values = {
-        name: tables.only(summary, slice=place, metric=name)["value"].to_list()
+        name: tables.only(tables.readable(summary), slice=place, metric=name)["value"].to_list()
         for place, name in (
             ("fields", "click_accuracy"), ("fields", "value_found_accuracy"),
             ("fields", "value_placed_accuracy"), ("fields", "value_submitted_accuracy"),
@@ -91,7 +91,7 @@ def _finding(summary: pl.DataFrame) -> str:
 
 
 def _by_kind(summary: pl.DataFrame) -> pl.DataFrame:
-    rows = summary.filter(pl.col("slice").str.starts_with("kind="))
+    rows = tables.readable(summary).filter(pl.col("slice").str.starts_with("kind="))
     return rows.with_columns(pl.col("slice").str.strip_prefix("kind=").alias("kind"))
 
 
@@ -120,9 +120,14 @@ def table_2(summary: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
         "system", pl.lit(PUBLISHED).alias("origin"), "kind", "metric",
         pl.when(ratio).then("value").otherwise(pl.col("value") / 100).alias("value"),
     )  # fmt: skip
-    whole = summary.filter(
-        pl.col("slice") == "all", pl.col("metric").is_in(["episodic_click", "episodic_value"])
-    ).with_columns(pl.lit("episodic").alias("kind"))
+    whole = (
+        tables.readable(summary)
+        .filter(
+            pl.col("slice_by").is_null(),
+            pl.col("metric").is_in(["episodic_click", "episodic_value"]),
+        )
+        .with_columns(pl.lit("episodic").alias("kind"))
+    )
     name = (
         pl.when(pl.col("metric").is_in(["click_accuracy", "episodic_click"]))
         .then(pl.lit("click"))
@@ -173,12 +178,14 @@ def filling_caption(summary: pl.DataFrame, printed: pl.DataFrame, *, say: str) -
     rows = [
         (metrics.title(name), row)
         for name in ("episodic_click", "episodic_value")
-        for row in tables.only(summary, metric=name, slice="all").to_dicts()
+        for row in tables.only(tables.readable(summary), metric=name, slice="all").to_dicts()
     ]
     said = "; ".join(f"{title} {row['value']:.3f} ({span(row)})" for title, row in rows)
     text = f"{say} {said.capitalize() or 'Nothing was scored'}. "
     text += f"Published figures are of other forms and other runs: {citation(printed)}."
-    found = tables.only(summary, metric="value_found_accuracy", slice="fields")["settings"]
+    found = tables.only(tables.readable(summary), metric="value_found_accuracy", slice="fields")[
+        "settings"
+    ]
     settings = "; ".join([*(row["settings"] for _, row in rows), *found]) or None
     return Caption(text, settings=settings)
 

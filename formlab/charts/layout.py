@@ -36,7 +36,7 @@ def structure_cards(summary: pl.DataFrame, cases: pl.DataFrame) -> Cards:
             ("tree_similarity", "similarity of trees"),
             ("tree_edit_distance", "edit distance a form"),
         )
-        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
+        for row in tables.only(tables.readable(summary), metric=metric, slice="all").to_dicts()
     ]
     edits = _edits(cases)
     if not cards or not edits.height:
@@ -118,7 +118,7 @@ def size_caption(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -
         if not math.isnan(row["correlation"])
     ]
     said = f"Rank correlation, 95 % interval: {', '.join(parts)}." if parts else ""
-    settings = f"{sizes['settings'][0]}|correlation=spearman"
+    settings = f"{tables.readable(sizes.head(1))['settings'][0]}|correlation=spearman"
     settings += f"|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"
     return Caption(f"{say} {said} n = {sizes.height:,} forms.", settings=settings)
 

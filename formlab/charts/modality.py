@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.benchmarks.formcraft.taxonomy import MODALITIES
 from formlab.charts import theme
 from formlab.charts.published import OWN, PUBLISHED, marked, own_label
@@ -57,7 +57,7 @@ def _own(summary: pl.DataFrame) -> pl.DataFrame:
         names = {f"modality={modality}": f"all {modality}"}
         if len(subtypes) > 1:
             names |= {f"subtype={name}": name for name in subtypes}
-        rows = summary.filter(
+        rows = tables.readable(summary).filter(
             pl.col("slice").is_in(list(names)),
             pl.col("metric") == MEASURES[modality],
             pl.col("value").is_not_nan(),

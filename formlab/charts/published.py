@@ -100,7 +100,7 @@ def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str)
     rows += [
         {"system": own_label(summary), "kind": OWN}
         | {key: row[key] for key in ("value", "ci_low", "ci_high")}
-        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
+        for row in tables.only(tables.readable(summary), metric=metric, slice="all").to_dicts()
     ]
     schema = {"system": pl.String, "kind": pl.String}
     schema |= dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64)

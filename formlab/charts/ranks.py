@@ -57,7 +57,7 @@ def _own(summary: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
         "fact_accuracy": ("fields", "fact_accuracy"),
     }
     row = {
-        name: tables.only(summary, slice=part, metric=metric)["value"].first()
+        name: tables.only(tables.readable(summary), slice=part, metric=metric)["value"].first()
         for name, (part, metric) in values.items()
     }
     row |= {"system": own_label(summary), "kind": OWN, "general": known["general"].first()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from formlab import tables
 from formlab.analysis.worst import wrong_fields
 from formlab.charts.scores import slice_dots
 from formlab.charts.show import Caption
@@ -25,7 +26,7 @@ def slice_figure(
     say
         What the figure shows.
     """
-    head = f"{by}="
+    head, summary = f"{by}=", tables.readable(summary)
     rows = summary.filter(pl.col("metric") == metric, pl.col("slice").str.starts_with(head))
     known = rows.filter(
         ~pl.col("slice").str.strip_prefix(head).is_in(_UNKNOWN), pl.col("value").is_not_nan()

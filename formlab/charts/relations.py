@@ -58,7 +58,7 @@ def _whole(summary: pl.DataFrame) -> list[tuple[str, dict]]:
     return [
         (title, row)
         for metric, title in _METRICS.items()
-        for row in tables.only(summary, metric=metric, slice="all").to_dicts()
+        for row in tables.only(tables.readable(summary), metric=metric, slice="all").to_dicts()
     ]
 
 
@@ -88,7 +88,7 @@ def relation_caption(
 
 def _not_answered(summary: pl.DataFrame) -> str:
     """What a reader must know of how the answers came about, or nothing."""
-    whole = summary.filter(pl.col("slice") == "all")
+    whole = tables.readable(summary).filter(pl.col("slice") == "all")
     said = []
     if "consistency_accuracy" in set(whole["metric"]):
         said.append(
@@ -141,7 +141,9 @@ def strictness_figures(summary: pl.DataFrame) -> list[Any]:
         As from `formlab.summarise`.
     """
     rungs = [f"{rung}_accuracy" for rung in tables.LADDER]
-    rows = summary.filter(pl.col("slice").str.starts_with("task="), pl.col("metric").is_in(rungs))
+    rows = tables.readable(summary).filter(
+        pl.col("slice").str.starts_with("task="), pl.col("metric").is_in(rungs)
+    )
     if rows.height and (rows["value"] == 1.0).all():
         said = "Every item is right however strictly one judges, exact to fuzzy."
         return [Caption(said, label="Note")]
@@ -210,7 +212,7 @@ def relation_dots(summary: pl.DataFrame, *, by: str) -> alt.FacetChart | Caption
     by
         One of scope, reference, complexity and modal.
     """
-    rows = summary.filter(_is_one(by), pl.col("metric").is_in(list(_METRICS)))
+    rows = tables.readable(summary).filter(_is_one(by), pl.col("metric").is_in(list(_METRICS)))
     if not rows.height:
         return Caption(_NONE, label="Note")
     shown = rows.with_columns(
@@ -259,7 +261,7 @@ def relation_pairs(summary: pl.DataFrame, printed: pl.DataFrame) -> alt.LayerCha
         Published rows of `system`, `metric` and `value`, as from `formlab.charts.published`.
     """
     rows = [(name, metric, value, PUBLISHED) for name, metric, value in _pairs(printed)]
-    own = _pairs(tables.only(summary, slice="all"))
+    own = _pairs(tables.only(tables.readable(summary), slice="all"))
     rows += [(own_label(summary), metric, value, OWN) for _, metric, value in own]
     if not rows:
         return Caption("No system has figures for questions or checks.", label="Note")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from formlab import tables
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption
@@ -69,7 +70,7 @@ def difficulty_caption(table: pl.DataFrame, *, say: str) -> Caption:
         "equal number by the mean of their rank by fields and their rank by types of field; the "
         "paper does not give its own bounds."
     )
-    return Caption(text, settings=whole["settings"][0])
+    return Caption(text, settings=tables.readable(whole)["settings"][0])
 
 
 def ruler_note(table: pl.DataFrame) -> Caption:

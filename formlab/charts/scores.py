@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption, Table
@@ -177,7 +177,7 @@ def _nothing(what: str, by: str) -> Caption:
 
 def _sliced(summary: pl.DataFrame, by: str) -> pl.DataFrame:
     head = f"{by}="
-    rows = summary.filter(pl.col("slice").str.starts_with(head))
+    rows = tables.readable(summary).filter(pl.col("slice").str.starts_with(head))
     return rows.with_columns(pl.col("slice").str.strip_prefix(head).alias("label"))
 
 

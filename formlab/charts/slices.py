@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.finding import p_text
 from formlab.charts import theme
 from formlab.charts._output import number
@@ -29,6 +29,7 @@ def slice_ranks(found: pl.DataFrame, *, limit: int = 15) -> alt.LayerChart | Cap
     """
     if not found.height:
         return _nothing_found()
+    found = tables.readable(found)
     several = found["system"].n_unique() > 1
     label = pl.format("{}: {}", "system", "slice") if several else pl.col("slice")
     shown = found.head(limit).with_columns(label.alias("label"))
@@ -86,14 +87,14 @@ def slice_table(found: pl.DataFrame) -> Table | Caption:
         "picked for looking bad: expect less of a difference on new documents."
     )
     digits = {"p_adjusted": 4, "excess": 1}
-    return Table(found.select(columns), titles=titles, digits=digits, note=note)
+    return Table(tables.readable(found).select(columns), titles=titles, digits=digits, note=note)
 
 
 def slice_caption(found: pl.DataFrame, *, say: str, label: str = "Figure") -> Caption:
     """A caption with the first slice, its value, interval, n and p, and the search's settings."""
     if not found.height:
         return Caption(f"{say} None was found.", label=label)
-    row = found.row(0, named=True)
+    row = tables.readable(found).row(0, named=True)
     ends = f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, "
     ends = "" if math.isnan(row["ci_low"]) else ends
     text = (

@@ -9,7 +9,7 @@ import altair as alt
 import plotly.graph_objects as go
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.charts import theme
 from formlab.charts._output import known
 from formlab.charts.show import Caption
@@ -214,7 +214,7 @@ def surface_caption(table: pl.DataFrame, *, say: str) -> Caption:
     name = metrics.title(table["metric"][0]).capitalize()
     text = f"{say} {name} {said}; {cells.height} cells hold forms, "
     text += f"{table.height - cells.height} hold none and stay empty."
-    return Caption(text, settings=cells["settings"][0])
+    return Caption(text, settings=tables.readable(cells)["settings"][0])
 
 
 def _filled(table: pl.DataFrame) -> pl.DataFrame:

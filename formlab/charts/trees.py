@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts.layout import OP_COLOURS
@@ -38,7 +38,7 @@ def edit_trees(
         none = "No tree differs from its gold." if sizes.height else "No trees were compared."
         return [Caption(none, label="Note")]
     shown: list[alt.LayerChart | Caption] = []
-    for row in worst.to_dicts():
+    for row in tables.readable(worst).to_dicts():
         lines = edit_lines(cases.filter(pl.col("doc_id") == row["doc_id"]))
         shown += [_caption(row, lines.height), _drawing(lines.head(LINES), row["doc_id"])]
     return shown

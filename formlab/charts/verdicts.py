@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.pooling import pooled
 from formlab.analysis.reviewers import disagreements, reviewer_agreement
 from formlab.analysis.summarise import summarise
@@ -147,13 +147,13 @@ def _caption(ones: list[Evaluation], settings: str) -> Caption:
 
 def _compared(summaries: dict[str, pl.DataFrame]) -> Table | Caption:
     first = summaries["as labelled"]
-    rows = first.filter(pl.col("slice").is_in(["all", "fields"]))
+    rows = tables.readable(first).filter(pl.col("slice").is_in(["all", "fields"]))
     rows = rows.filter([not metrics.is_mean(name) for name in rows["metric"]])
     if not rows.height:
         return Caption("Nothing was scored.", label="Note")
     shown = rows.select(*_KEY)
     for name, summary in summaries.items():
-        side = summary.select(
+        side = tables.readable(summary).select(
             *_KEY, pl.col("value").alias(name), pl.col("n_cases").alias(f"n {name}"),
             pl.Series(f"interval {name}", _intervals(summary), dtype=pl.String),
         )  # fmt: skip

@@ -34,7 +34,7 @@ def reading_cards(summary: pl.DataFrame, finding: Finding | None = None) -> Card
     cards = [
         Card(title, row["value"], span(row))
         for place, metric, title in wanted
-        for row in tables.only(summary, slice=place, metric=metric).to_dicts()
+        for row in tables.only(tables.readable(summary), slice=place, metric=metric).to_dicts()
     ]
     return Cards(cards, finding=sentences(_reading(summary), finding))
 
@@ -44,7 +44,7 @@ def _reading(summary: pl.DataFrame) -> str:
     said = [
         f"{what} with a CER of {_number(row['value'])}"
         for place, what in (("all", "whole pages"), ("fields", "fields"))
-        for row in tables.only(summary, slice=place, metric="cer").to_dicts()
+        for row in tables.only(tables.readable(summary), slice=place, metric="cer").to_dicts()
     ]
     return f"{summary['system'][0]} reads {' and '.join(said)}" if said else "Nothing was scored"
 
@@ -75,7 +75,7 @@ def caption(
     say
         What the figure shows, in words and without numbers; they follow by themselves.
     """
-    rows = tables.only(summary, metric=metric, slice=part).to_dicts()
+    rows = tables.only(tables.readable(summary), metric=metric, slice=part).to_dicts()
     if not rows:
         return Caption(f"{say} {_unscored(summary, metric, part)}", label=label)
     row = rows[0]
@@ -131,7 +131,7 @@ def scores_table(summary: pl.DataFrame, *, part: str = "all", unit: str | None =
     Of them fields that depend on the reading rule and ambiguous dates only where there are any.
     With `unit`, such as ``page``, only metrics that are taken of that unit.
     """
-    rows = tables.only(summary, slice=part)
+    rows = tables.only(tables.readable(summary), slice=part)
     if unit is not None:
         chosen = [n for n in rows["metric"].unique() if unit in metrics.get(metrics.plain(n)).units]
         rows = rows.filter(pl.col("metric").is_in(chosen))
@@ -166,7 +166,7 @@ def slice_cards(
         What can be said of these slices, as from `analysis.kinds`.
     """
     entry = metrics.get(metric)
-    rows = tables.only(summary, slice="fields", metric=metric).to_dicts()
+    rows = tables.only(tables.readable(summary), slice="fields", metric=metric).to_dicts()
     cards = [Card(f"{entry.title}, all fields", row["value"], span(row)) for row in rows]
     ends = extremes(summary, metric=metric, by=by)
     cards += [Card(row["slice"].replace("=", " "), row["value"], span(row)) for row in ends]
@@ -178,7 +178,9 @@ def extremes(summary: pl.DataFrame, *, metric: str, by: str) -> list[dict]:
 
     None where fewer than two slices have a value, one where all have the same.
     """
-    slices = summary.filter(pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == metric)
+    slices = tables.readable(summary).filter(
+        pl.col("slice").str.starts_with(f"{by}="), pl.col("metric") == metric
+    )
     slices = slices.filter(pl.col("value").is_finite()).sort("value", maintain_order=True)
     if slices.height < 2:
         return []
@@ -199,7 +201,7 @@ def _between(title: str, by: str, rows: list[dict], ends: list[dict]) -> str:
 def scores_by(summary: pl.DataFrame, *, by: str, metric: str) -> Table:
     """One metric over all fields and in each slice of `by`, in the summary's order."""
     part = pl.col("slice").str.starts_with(f"{by}=") | (pl.col("slice") == "fields")
-    rows = summary.filter(part, pl.col("metric") == metric)
+    rows = tables.readable(summary).filter(part, pl.col("metric") == metric)
     titles = {"value": "pooled", "ci_low": "low", "ci_high": "high", "n_docs": "documents"}
     titles |= {"n_cases": "fields", "n_missing": "missing", "n_undefined": "undefined"}
     titles |= _unsure(rows)

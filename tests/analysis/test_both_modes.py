@@ -2,7 +2,6 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks
-from formlab.analysis.both_modes import answers_of
 from formlab.analysis.mode_changes import mode_changes
 from formlab.formats import read_predictions
 
@@ -41,14 +40,6 @@ def test_equal_and_shared_predictions_are_known_again(tmp_path):
     changes = analysis.changed_entities(ones)["reason"]
     assert changes.filter(changes.str.starts_with("e") & changes.str.contains("counted")).len() == 1
     assert "one prediction, several golds" in changes.to_list()
-
-
-def test_line_items_keep_their_order_past_the_tenth(tmp_path):
-    gold = [[["what", "sum"], [[one(f"w{i}"), one(f"{i}")]]] for i in range(12)]
-    answers = [part for i in range(12) for part in (["what", one(f"w{i}")], ["sum", one(f"{i}")])]
-    corpus, given = answers_of(evaluations(tmp_path, {SPLIT: answers}, gold=gold)[0])
-    assert given.records["value"].to_list()[-2:] == ["w11", "11"]
-    assert corpus.records["path"].to_list()[-1] == "/line_item/11/sum"
 
 
 def test_the_changes_are_those_of_the_files_on_the_golden_predictions(shared):

@@ -14,17 +14,18 @@ from formlab.charts.compare import (
     systems_table,
 )
 from tests.analysis.made_pairs import made
+from tests.made_slices import of
 
 
 def row(name, difference, low, high, *, metric="cer", b="n", docs=30, p_holm=0.001):
     shown = p_holm <= 0.05 and (low > 0 or high < 0)
     better = ("m" if difference > 0 else b) if shown else None
     return {
-        "benchmark": "b", "split": "s", "metric": metric, "slice": name, "system_a": "m",
+        "benchmark": "b", "split": "s", "metric": metric, **of(name), "system_a": "m",
         "system_b": b, "value_a": 0.3, "value_b": 0.3 + difference, "difference": difference,
         "ci_low": low, "ci_high": high, "better": better, "p": 0.00001, "p_holm": p_holm,
         "p_bh": 0.1, "least_difference": 0.05, "n_docs": docs, "n_cases": 90, "n_undefined": 0,
-        "settings": "x",
+        "settings": {},
     }  # fmt: skip
 
 

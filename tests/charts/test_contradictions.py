@@ -22,6 +22,7 @@ from formlab.analysis.slices import SLICES
 from formlab.metrics import ratio
 from tests.analysis.made_pairs import made
 from tests.analysis.test_finding_systems import pages_alone
+from tests.made_slices import of
 
 SEEDS = range(60)
 # Words that compare: only a finding that holds may say them.
@@ -73,8 +74,8 @@ def summary_of(draw, wanted):
         given = values(draw, len(parts), scale)
         rows += [
             {
-                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, "slice": part,
-                "value": value, "n_missing": 0, "n_undefined": 0, "settings": f"b:s|{metric}",
+                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, **of(part),
+                "value": value, "n_missing": 0, "n_undefined": 0, "settings": {},
             } | counts(draw) | ends(draw, value)
             for part, value in zip(parts, given, strict=True) if draw.random() > 1 / 6
         ]  # fmt: skip
@@ -112,10 +113,10 @@ def check(text, *frames, more=()):
 
 def lowest_and_highest(summary, metric, by):
     rows = summary.filter(
-        pl.col("metric") == metric, pl.col("slice").str.starts_with(f"{by}="),
+        pl.col("metric") == metric, pl.col("slice_by") == by,
         pl.col("value").is_finite(),
     )  # fmt: skip
-    return dict(zip(rows["slice"].str.strip_prefix(f"{by}="), rows["value"], strict=True))
+    return dict(zip(rows["slice_value"], rows["value"], strict=True))
 
 
 KINDS = tuple(f"kind={name}" for name in NAMES)
@@ -132,7 +133,7 @@ def test_cards_and_captions_of_a_summary(seed):
     check(charts.reading_cards(summary).finding, summary)
     for metric, part in itertools.product(("cer", "exact_accuracy", "bleu"), (*every, "kind=x")):
         said = charts.caption(summary, metric=metric, part=part, say="So.").text
-        rows = tables.only(summary, metric=metric, slice=part)
+        rows = tables.only(tables.readable(summary), metric=metric, slice=part)
         check(said, rows)
         assert ("No " in said) == (rows.height == 0)
     cards = charts.slice_cards(summary, metric="cer", by="kind")
@@ -162,7 +163,7 @@ def test_cards_of_facts_forms_and_relations(seed):
     ))  # fmt: skip
     said = charts.relation_cards(relations).finding
     check(said, relations)
-    whole = tables.only(relations, slice="all")["value"].to_list()
+    whole = tables.only(relations, slice_by=None)["value"].to_list()
     assert ("gets all" in said and " right" in said) == (bool(whole) and set(whole) == {1.0})
     check(charts.relation_caption(relations, say="So.").text, relations)
 
@@ -184,7 +185,7 @@ def test_cards_and_captions_of_entities(seed):
         {
             "corpus": "Ads", "task": "mixed", "train_size": int(draw.integers(1, 99)),
             "system": "fox", "part": WHOLE, "metric": "micro_f1", "value": value,
-            "interval": "documents", "n_splits": int(draw.integers(1, 4)), "settings": "x",
+            "interval": "documents", "n_splits": int(draw.integers(1, 4)), "settings": {},
             "n_docs": counts(draw)["n_docs"],
         } | ends(draw, value)
         for value in values(draw, count)
@@ -209,7 +210,7 @@ def test_captions_of_surfaces_curves_and_slices(seed):
     cells = [
         {
             "x_value": str(x), "y_value": str(y), "value": value, "metric": "click_accuracy",
-            "settings": "x", "x": "n_fields", "y": "n_kinds",
+            "settings": {}, "x": "n_fields", "y": "n_kinds",
         } | counts(draw) | ends(draw, value)
         for (x, y), value in zip(itertools.product((2, 4), (1, 3)), values(draw, 4), strict=True)
     ]  # fmt: skip
@@ -227,10 +228,10 @@ def test_captions_of_surfaces_curves_and_slices(seed):
     weak = [
         {
             "benchmark": "b", "split": "s", "system": "fox", "metric": "outcome",
-            "slice": f"kind={name}", "columns": ["kind"], "values": [name], "value": value,
+            "slice_by": ["kind"], "slice_value": [name], "value": value,
             "rest": min(1.0, value + 0.2), "difference": -0.2, "difference_low": -0.3,
             "difference_high": -0.1, "p": 0.001, "p_adjusted": 0.01, "excess": 5.0,
-            "n_tested": int(draw.integers(1, 999)), "settings": "x",
+            "n_tested": int(draw.integers(1, 999)), "settings": {},
         } | counts(draw) | ends(draw, value)
         for name, value in zip(NAMES, draw.random(5), strict=True)
     ]  # fmt: skip
@@ -250,12 +251,12 @@ def matrix_of(draw):
             continue
         gain = (b - a) / n
         rows.append({
-            "slice": part, "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
+            **of(part), "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
             "n_cases": n, "n_docs": max(1, n // 3), "value_a": (right + a) / n,
             "value_b": (right + b) / n, "difference": gain, "p": float(draw.random()),
             "p_holm": float(draw.random()) ** 3, "p_bh": 0.5, "p_mcnemar": float(draw.random()),
             "least_difference": float(draw.random()), "system_a": "fox", "system_b": "owl",
-            "settings": "x",
+            "settings": {},
         } | ends(draw, gain))  # fmt: skip
     return pl.DataFrame(rows, schema=MATRIX)
 
@@ -265,19 +266,19 @@ def test_cards_and_captions_of_two_systems(seed):
     draw = np.random.default_rng(seed)
     matrix = matrix_of(draw)
     check(charts.compare_cards(matrix).finding, matrix)
-    check(charts.flip_caption(matrix, say="So.").text, matrix.filter(pl.col("slice") == "all"))
+    check(charts.flip_caption(matrix, say="So.").text, matrix.filter(pl.col("slice_by").is_null()))
     said = charts.flip_caption(matrix, say="So.", by="cause_a").text
     lost = [f"{n:,}" for n in (matrix["only_b"] + matrix["both_wrong"]).to_list()]
-    check(said, matrix.filter(pl.col("slice") == "all"), more=lost)
+    check(said, matrix.filter(pl.col("slice_by").is_null()), more=lost)
     rows = []
     for part in draw.permutation(("all", "fields", "kind=ant"))[: draw.integers(0, 4)]:
         first, second = values(draw, 2)
         gain = second - first
         rows.append({
-            "benchmark": "b", "split": "s", "metric": "cer", "slice": str(part), "value_a": first,
+            "benchmark": "b", "split": "s", "metric": "cer", **of(str(part)), "value_a": first,
             "value_b": second, "difference": gain, "system_a": "fox", "system_b": "owl",
             "p": float(draw.random()) ** 4, "p_holm": float(draw.random()) ** 4, "p_bh": 0.5,
-            "least_difference": 0.1, "n_undefined": 0, "settings": "x",
+            "least_difference": 0.1, "n_undefined": 0, "settings": {},
         } | counts(draw) | ends(draw, gain))  # fmt: skip
         last = rows[-1]
         shown = last["p_holm"] <= 0.05 and (last["ci_low"] > 0 or last["ci_high"] < 0)
@@ -286,12 +287,14 @@ def test_cards_and_captions_of_two_systems(seed):
     for part in ("fields", "all"):
         said = charts.difference_caption(table, metric="cer", part=part, say="So.").text
         check(said, table)
-        wholes = {"all", "fields"} & set(table["slice"])
+        wholes = {"all", "fields"} & set(tables.readable(table)["slice"])
         assert ("No character" in said) == (not wholes)
         of_table = charts.difference_caption(
             table, metric="cer", part=part, say="So.", label="Table"
         )
-        assert ("No character" in of_table.text) == (part not in set(table["slice"]))
+        assert ("No character" in of_table.text) == (
+            part not in set(tables.readable(table)["slice"])
+        )
     if not rows:
         assert charts.comparison_table(table).label == "Note"
         return
@@ -397,7 +400,7 @@ def test_sentence_about_systems_is_what_the_fields_show(seed):
     ground = analysis.common([first, second]).evaluations
     matrix = analysis.flip_matrices(ground, resamples=200, permutations=499)
     found = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
-    counted = matrix.filter(pl.col("slice") == "all").row(0, named=True)
+    counted = matrix.filter(pl.col("slice_by").is_null()).row(0, named=True)
     for one in found:
         if one.metric != "outcome":
             continue

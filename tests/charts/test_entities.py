@@ -7,6 +7,7 @@ from formlab import tables
 from formlab.analysis import Finding
 from formlab.analysis.few_shot import GAPS, NESTED, SIMPLE, WHOLE
 from formlab.charts import Caption, entity_caption, entity_cards, entity_dots, gap_caption, gap_dots
+from tests.made_slices import of
 
 EVIL = "<script>\x00"
 
@@ -14,7 +15,7 @@ EVIL = "<script>\x00"
 def summary(*rows):
     base = {
         "benchmark": "vrdu", "split": "s", "system": "demo", "ci_low": 0.1, "ci_high": 0.9,
-        "n_docs": 3, "n_cases": 5, "n_missing": 0, "n_undefined": 0, "settings": "vrdu:s|f1",
+        "n_docs": 3, "n_cases": 5, "n_missing": 0, "n_undefined": 0, "settings": {},
     }  # fmt: skip
     frame = tables.table("summary", [base | row for row, _ in rows])
     extra = pl.DataFrame(
@@ -26,7 +27,7 @@ def summary(*rows):
 
 def f1(part, value, kind, corpus="Made", n=4, **more):
     return (
-        {"slice": part, "metric": "f1", "value": value} | more,
+        of(part, "micro_f1") | {"metric": "f1", "value": value} | more,
         {"corpus": corpus, "type": kind, "n_gold": n},
     )
 
@@ -103,7 +104,7 @@ def test_caption_names_each_data_set_with_n_interval_and_settings():
     assert said.text.startswith(
         "Shown. F1 of simple entities: Made 0.750 (0.100 to 0.900), n = 8 in 3"
     )
-    assert said.settings == "vrdu:s|f1"
+    assert said.settings == "vrdu:s|f1|level=field"
 
 
 def gaps(*values):

@@ -5,6 +5,7 @@ import pytest
 
 from formlab import analysis, charts, tables
 from formlab.charts.facts import upto_one
+from tests.made_slices import of
 
 NAN = math.nan
 
@@ -12,8 +13,8 @@ NAN = math.nan
 def row(metric, part, value, low=NAN, high=NAN, n=4):
     return {
         "benchmark": "fincriticaled", "split": "test", "system": "m", "metric": metric,
-        "slice": part, "value": value, "ci_low": low, "ci_high": high, "n_docs": 2, "n_cases": n,
-        "n_missing": 0, "n_undefined": 0, "settings": f"s|{metric}",
+        **of(part), "value": value, "ci_low": low, "ci_high": high, "n_docs": 2, "n_cases": n,
+        "n_missing": 0, "n_undefined": 0, "settings": {},
     }  # fmt: skip
 
 
@@ -74,8 +75,8 @@ def test_table_and_caption_carry_both_definitions_with_their_settings(summary):
     assert frame["kind"].to_list() == ["all", "number", "temporal"]
     assert frame.row(1)[2:] == pytest.approx((0.5, 0.25, 0.75, 1.0, NAN, NAN), nan_ok=True)
     caption = charts.accuracy_caption(summary, say="Both.")
-    assert "s|fact_accuracy" in caption.settings
-    assert "s|fact_accuracy_of_found" in caption.settings
+    assert ":test|fact_accuracy|" in caption.settings
+    assert ":test|fact_accuracy_of_found|" in caption.settings
 
 
 def test_a_page_without_facts_is_no_dot(pages):

@@ -20,7 +20,7 @@ def table(*rows):
     base = {
         "corpus": "Made", "task": "mixed", "train_size": 10, "system": "demo", "part": WHOLE,
         "metric": "micro_f1", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "interval": "documents",
-        "n_splits": 1, "n_docs": 7, "settings": "vrdu:s|micro_f1|mode=official",
+        "n_splits": 1, "n_docs": 7, "settings": {},
     }  # fmt: skip
     return pl.DataFrame([base | row for row in rows], schema=FEW_SHOT)
 
@@ -74,13 +74,16 @@ def test_caption_names_few_scores_and_the_range_of_many():
     )
     many = few_shot_caption(
         table(
-            *({"train_size": n, "value": n / 10, "settings": f"vrdu:{n}|x"} for n in range(1, 6))
+            *(
+                {"train_size": n, "value": n / 10, "benchmark": "vrdu", "split": str(n)}
+                for n in range(1, 6)
+            )
         ),
         say="Shown.",
     )
     assert "from 0.100 (0.400 to 0.600) on Made, mixed templates with 1 " in many.text
     assert "n = 35 documents in 5 splits" in many.text
-    assert many.settings == "vrdu:5 splits or groups of them|x"
+    assert many.settings == "vrdu:5 splits or groups of them|micro_f1"
 
 
 @pytest.fixture

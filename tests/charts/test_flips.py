@@ -5,17 +5,18 @@ from formlab.analysis import Finding
 from formlab.analysis.flips import MATRIX
 from formlab.charts import Caption
 from formlab.charts.flips import compare_cards, flip_bars, flip_caption, flip_table
+from tests.made_slices import of
 
 
 def row(name, counts, **more):
     right, a, b, wrong = counts
     n = sum(counts)
     base = {
-        "slice": name, "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
+        **of(name), "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
         "n_cases": n, "n_docs": 4, "value_a": (right + a) / n, "value_b": (right + b) / n,
         "difference": (b - a) / n, "ci_low": 0.1, "ci_high": 0.4, "p": 0.01, "p_holm": 0.02,
         "p_bh": 0.02, "p_mcnemar": 0.00001, "least_difference": 0.1, "system_a": "m",
-        "system_b": "n", "settings": "x",
+        "system_b": "n", "settings": {},
     }  # fmt: skip
     return base | more
 
@@ -25,7 +26,7 @@ def frame(*rows):
 
 
 TABLE = frame(
-    row("all", (4, 1, 3, 2)), row("kind=a", (1, 0, 3, 0)), row("cause_a=digit", (0, 0, 1, 2))
+    row("fields", (4, 1, 3, 2)), row("kind=a", (1, 0, 3, 0)), row("cause_a=digit", (0, 0, 1, 2))
 )
 
 
@@ -37,11 +38,11 @@ def test_bars_hold_the_shares_of_each_slice():
     assert shares["a  (n = 4)", "both right"] == pytest.approx(0.25)
     # Flips that no field has are left out.
     assert len(rows) == 6
-    assert "all: both right 4, only m 1, only n 3, both wrong 2" in spec["description"]
+    assert "fields: both right 4, only m 1, only n 3, both wrong 2" in spec["description"]
 
 
 def test_bars_of_several_pairs_name_the_pair():
-    table = frame(row("all", (4, 1, 3, 2)), row("all", (4, 0, 0, 6), system_b="o"))
+    table = frame(row("fields", (4, 1, 3, 2)), row("fields", (4, 0, 0, 6), system_b="o"))
     (rows,) = flip_bars(table).to_dict()["datasets"].values()
     assert {r["label"] for r in rows} == {
         "m | n: all fields  (n = 10)",

@@ -4,12 +4,13 @@ import pytest
 from formlab import charts, tables
 from formlab.charts.published import OWN, PUBLISHED
 from formlab.charts.ranks import NOTHING
+from tests.made_slices import of
 
 
 def row(metric, part, value):
     return {
         "benchmark": "fincriticaled", "split": "test", "system": "<b>m", "metric": metric,
-        "slice": part, "value": value, "n_docs": 2, "n_cases": 4, "settings": "s",
+        **of(part), "value": value, "n_docs": 2, "n_cases": 4, "settings": {},
     }  # fmt: skip
 
 

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from formlab import files
+from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.systems.chat import _formcraft, _formfactory, _pages, _vrdu
+from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.images import Page
 
@@ -32,7 +32,7 @@ class Task:
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
     gold records (questions are in them) and gives what to ask, or None; `places` is what the
     answer has to say where things are, if anything: ``boxes`` or ``points``. A task that is not
-    `usual` is asked where it is named only.
+    `usual` is asked where it is named only. `prompt` are its instructions, if no file has them.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Task:
     make: Callable[[Row, list[Row]], Ask | None]
     places: str = "boxes"
     usual: bool = True
+    prompt: str = ""
 
 
 TASKS: dict[str, tuple[Task, ...]] = {
@@ -77,15 +78,26 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     >>> [task.name for task in tasks_of("formcraft", "vqa,formcraft_extraction")]
     ['formcraft_extraction', 'formcraft_vqa']
     """
-    if benchmark not in TASKS:
-        known = ", ".join(sorted(TASKS))
-        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
-    every = {task.name: task for task in TASKS[benchmark]}
+    every = {task.name: task for task in _every(benchmark)}
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     full = {name if name in every else f"{benchmark}_{name}" for name in names}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
     return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
+
+
+def _every(benchmark: str) -> tuple[Task, ...]:
+    """All tasks of a benchmark; one made outside of formlab is asked for its plain fields."""
+    if benchmark in TASKS:
+        return TASKS[benchmark]
+    entry = benchmarks.get(benchmark)
+    kind = next((task for task in entry.tasks if task in _fields.KINDS), None)
+    if kind is None or benchmark in benchmarks.BENCHMARKS.builtin:
+        known = ", ".join(sorted(TASKS))
+        raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
+    make = partial(_fields.extraction, kind, entry.schema)
+    prompt = entry.prompt or files.read_text(PROMPTS / "fields_extraction.md")
+    return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
 
 
 def prompt_of(
@@ -111,11 +123,14 @@ def prompt_of(
     own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
     parts = [task.name, *([f"{task.places}_{boxes}"] if task.places else [])]
     parts += ["pages_text"] if pages == "text" else []
-    return "\n".join(_text(name, own).strip() + "\n" for name in parts).strip()
+    texts = {task.name: task.prompt} if task.prompt else {}
+    return "\n".join(_text(name, own, texts).strip() + "\n" for name in parts).strip()
 
 
-def _text(name: str, own: Path | None) -> str:
+def _text(name: str, own: Path | None, texts: dict[str, str]) -> str:
     mine = own / f"{name}.md" if own else None
+    if name in texts and not (mine and mine.is_file()):
+        return texts[name]
     text = files.read_text(mine if mine and mine.is_file() else PROMPTS / f"{name}.md")
     if not text.strip():
         raise DataBroken("an empty prompt", where=mine, remedy=f"the instructions of {name}")
@@ -124,7 +139,7 @@ def _text(name: str, own: Path | None) -> str:
 
 def check_prompts(prompts: str, benchmark: str) -> None:
     """`DataMissing` if a folder of prompts has none for any task of the benchmark."""
-    names = [task.name for task in TASKS[benchmark]]
+    names = [task.name for task in _every(benchmark)]
     folder = files.folder(prompts, remedy="a folder with <task>.md")
     if not any((folder / f"{name}.md").is_file() for name in names):
         said = ", ".join(f"{name}.md" for name in names)

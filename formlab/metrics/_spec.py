@@ -1,4 +1,4 @@
-"""What a metric is: a tally per unit, and the score of summed tallies."""
+"""The type of a metric, and tallies: what one unit adds to a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share of values that are right, on each rung of the strictness ladder.
+"""Accuracy of values on each rung of the strictness ladder.
 
 These metrics read the ladder's boolean columns of *cases* (`view` names the column), which the
 alignment has filled in, rather than compare the strings a second time.

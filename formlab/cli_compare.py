@@ -68,8 +68,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         # Not a system without a name: no test supports that either does better.
         shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
     show(shown.to_dicts(), as_json=as_json)
-    if said := _of_rules(table["rules"].drop_nulls().to_list()):
-        click.echo(said, err=True)
+    if sentence := _of_rules(table["rules"].drop_nulls().to_list()):
+        click.echo(sentence, err=True)
 
 
 def _of_rules(rules: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The commands that run a system over a benchmark and score what it said."""
+"""The commands that run a system over a benchmark and score its predictions."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
         if not chosen:
             click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
             continue
-        found = formats.read_predictions(predictions, corpus)
+        answers = formats.read_predictions(predictions, corpus)
         several = bool(options["out"]) and len(wanted) > 1
         out = options["out"] / corpus.split if several else options["out"]
-        summaries.append(scored(corpus, found, options | {"documents": chosen, "out": out}))
+        summaries.append(scored(corpus, answers, options | {"documents": chosen, "out": out}))
     show_summary(pl.concat(summaries), as_json=as_json)
 
 
@@ -139,7 +139,7 @@ def _in_split(documents: str | list[str], corpus: Corpus, *, alone: bool) -> str
     return sorted(set(documents) & set(corpus.documents["doc_id"]))
 
 
-def scored(corpus: Corpus, found: Predictions, options: dict[str, Any]) -> pl.DataFrame:
+def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.DataFrame:
     """The summary of an evaluation, which is saved in the option `out`.
 
     On stderr stands what is to be known of it: the part of the corpus first.
@@ -149,7 +149,7 @@ def scored(corpus: Corpus, found: Predictions, options: dict[str, Any]) -> pl.Da
     from formlab.scoring.fields import READER
 
     evaluation = analysis.evaluate(
-        corpus, found, mode=options["mode"], documents=options["documents"],
+        corpus, answers, mode=options["mode"], documents=options["documents"],
         limit=options["limit"], reader=options.get("reader") or READER,
     )  # fmt: skip
     if sentence := part.part_run(evaluation):

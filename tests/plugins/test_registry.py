@@ -2,9 +2,11 @@ import json
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 import formlab
 from formlab import benchmarks, formats, metrics, registry, systems
+from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.tables import Evaluation
 
@@ -183,3 +185,15 @@ def test_toys_are_registered_by_their_files():
     assert benchmarks.get("receipts").title == "Receipts as plain text"
     assert metrics.get("digit_accuracy")("1.05", "1.95").value == pytest.approx(2 / 3)
     assert systems.get("lines").settings({}) == {"separator": ":"}
+
+
+def test_command_goes_on_without_a_plug_in_that_cannot_be_loaded(tmp_path):
+    (tmp_path / "bad.py").write_text("import no_such_library")
+    done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "bad.py"), "plugins", "--json"])
+    assert done.exit_code == 0
+    assert "note: plug-in cannot be loaded: ModuleNotFoundError" in done.stderr
+    row = {"kind": "file", "name": "bad", "source": str(tmp_path / "bad.py")}
+    assert row.items() <= json.loads(done.stdout)[-1].items()
+    done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "absent.py"), "plugins"])
+    assert done.exit_code == 2
+    assert "no such file" in done.stderr

@@ -44,7 +44,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     import polars as pl
 
     from formlab import analysis
-    from formlab.tables import Evaluation
+    from formlab.tables import Evaluation, readable
 
     evaluations = [Evaluation.load(folder) for folder in folders]
     ground = analysis.common(evaluations)
@@ -63,7 +63,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=wanted, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
-    shown = table if as_json else table.select(columns)
+    shown = table if as_json else readable(table).select(columns)
     if "better" in shown.columns and not as_json:
         # Not a system without a name: no test supports that either does better.
         shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))

@@ -174,7 +174,9 @@ def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     import polars as pl
 
     from formlab import metrics
+    from formlab.tables import readable
 
+    summary = readable(summary)
     means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
     macro = pl.col("metric").is_in(list(means))
     mean = summary.filter(macro).select(

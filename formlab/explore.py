@@ -18,7 +18,7 @@ from IPython.display import display
 from formlab import analysis, charts, gallery, metrics
 from formlab.analysis.bands import BANDS
 from formlab.analysis.slices import COLUMNS
-from formlab.analysis.summarise import sliced
+from formlab.analysis.summarise import of_cases, sliced
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.errors import DataMissing, UnknownName
@@ -78,19 +78,27 @@ class View:
     limit: int = 20
 
     @property
+    def level(self) -> str:
+        """What the metric is taken of, such as ``field``."""
+        scores = self.evaluation.scores.filter(of_cases(), pl.col("metric") == self.metric)
+        return scores["level"].first() or "field"
+
+    @property
     def code(self) -> str:
         """The Python that makes `summary`, `cases` and the three parts of this view."""
         chosen = "result.cases"
         if self.value != ALL:
-            wanted = {"columns": [self.by], "values": [self.value]}
+            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
             chosen = f"analysis.slice_cases(result, {wanted!r})"
         return "\n".join([
             "from formlab import analysis, charts, gallery", "",
             f"result = {self.source}",
             f"summary = analysis.summarise(result, by=[{self.by!r}])",
+            f"rows = summary.filter(metric={self.metric!r}, level={self.level!r})",
             f"cases = analysis.worst({chosen}, limit={self.limit})",
-            f"display(charts.slice_dots(summary, metric={self.metric!r}, by={self.by!r}))",
-            f"display(charts.scores_by(summary, by={self.by!r}, metric={self.metric!r}))",
+            f"slices = rows.filter(slice_by={self.by!r})",
+            f"display(charts.dots(slices, 'slice_value', metric={self.metric!r}))",
+            "display(charts.scores_table(rows, by='slice_value'))",
             "gallery.errors(cases, root=result.root, documents=result.documents)",
         ])  # fmt: skip
 
@@ -104,13 +112,14 @@ class View:
         """A sample of the wrong fields of the chosen value, as from `analysis.worst`."""
         chosen = self.evaluation.cases
         if self.value != ALL:
-            wanted = {"columns": [self.by], "values": [self.value]}
+            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
             chosen = analysis.slice_cases(self.evaluation, wanted)
         return analysis.worst(chosen, limit=self.limit)
 
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""
-        summary = self.summary
+        rows = self.summary.filter(metric=self.metric, level=self.level)
+        slices = rows.filter(slice_by=self.by)
         title = metrics.title(self.metric)
         say = f"{title[:1].upper()}{title[1:]} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
@@ -118,26 +127,24 @@ class View:
             self.cases, root=self.evaluation.root, documents=self.evaluation.documents
         )
         return [
-            charts.caption(summary, metric=self.metric, say=say),
-            charts.slice_dots(summary, metric=self.metric, by=self.by),
-            charts.Caption("The same in figures.", label="Table"),
-            charts.scores_by(summary, by=self.by, metric=self.metric),
-            charts.Caption(f"A sample of the wrong fields of {of}."),
+            charts.caption(say, rows.filter(pl.col("slice_by").is_null())),
+            charts.dots(slices, "slice_value", metric=self.metric),
+            charts.caption("The same in figures.", label="Table"),
+            charts.scores_table(rows, by="slice_value"),
+            charts.caption(f"A sample of the wrong fields of {of}."),
             wrong,
         ]
 
 
 def metrics_of(evaluation: Evaluation) -> list[str]:
     """The metrics that its fields were scored by, in the registry's order."""
-    loose = evaluation.scores.filter(pl.col("slice").is_null(), pl.col("path").is_not_null())
-    found = set(loose["metric"].unique())
+    found = set(evaluation.scores.filter(of_cases())["metric"].unique())
     return [name for name in metrics.METRICS if name in found]
 
 
 def columns_of(evaluation: Evaluation) -> dict[str, list[str]]:
     """The columns that slice its fields, with their values: at least two, and not too many."""
-    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    cases = cases.filter(pl.col("gold").is_not_null())
+    cases = evaluation.fields.filter(pl.col("gold").is_not_null())
     found = {}
     for name in dict.fromkeys([*COLUMNS, *BANDS]):
         values = sliced(cases, evaluation.documents, name).cast(pl.String).drop_nulls()
@@ -165,7 +172,7 @@ class Explorer:
 
     def __init__(self, folders: Sequence[str] = (), *, limit: int = 20) -> None:
         opened = analysis.open_all(folders)
-        sources = _sources(folders)
+        sources = _sources(folders, opened)
         self._choices = {
             f"{place}. {one.system} on {one.benchmark}:{one.split}": (one, source)
             for place, (one, source) in enumerate(zip(opened, sources, strict=True), start=1)
@@ -251,12 +258,14 @@ class Explorer:
         display(ipywidgets.VBox([row, *self._parts, self._code]))
 
 
-def _sources(folders: Sequence[str]) -> list[str]:
+def _sources(folders: Sequence[str], evaluations: Sequence[Evaluation]) -> list[str]:
     if folders:
         return [f"analysis.open_evaluation({str(folder)!r})" for folder in folders]
+    systems = dict(analysis.BASELINES)
+    # Some samples may be left out on this machine.
     return [
-        f"analysis.open_evaluation(benchmark={benchmark!r}, system={system!r})"
-        for benchmark, system in analysis.BASELINES
+        f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={systems[e.benchmark]!r})"
+        for e in evaluations
     ]
 
 

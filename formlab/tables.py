@@ -1,6 +1,7 @@
 """The schemas of every table, and the three folders of tables: Corpus, Predictions, Evaluation.
 
 The one place with dtypes. A value is kept as annotated or emitted; what is unknown is null.
+Documents, records and cases may have further columns of a user's own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files
+from formlab import files, registry
 from formlab.errors import DataBroken, TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -39,7 +40,7 @@ RESPONSES: dict[str, Any] = {
 }  # fmt: skip
 LADDER = ("exact", "normalised", "typed", "fuzzy")
 CASES: dict[str, Any] = {
-    "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "task": _S,
+    "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "task": _S, "level": _S,
     "path": _S, "pred_path": _S, "kind": _S, "modality": _S, "subtype": _S,
     "gold": _S, "accepted": pl.List(_S), "pred": _S,
     "page": _I, "x0": _F, "y0": _F, "x1": _F, "y1": _F,
@@ -57,16 +58,68 @@ CASES: dict[str, Any] = {
     # Whether the values are equal only if day and month are read in the other order.
     "ambiguous": _B,
 }  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a score was made, beside what its own columns say: the struct column `settings`.
+
+    Attributes
+    ----------
+    rules
+        How values are compared, such as ``norm=nfc,space,lower``.
+    read
+        How fields are read from a page, where they are.
+    documents
+        Which documents were scored, where not all were.
+    labels
+        Which corrections of labels were applied, where any were.
+    formlab
+        The version that made it.
+    average
+        ``micro`` or ``macro``, of a summary.
+    interval, test
+        How the interval and the p value were made.
+
+    Examples
+    --------
+    >>> Settings(rules="norm=lower", average="micro").text()
+    'norm=lower|avg=micro'
+    """
+
+    rules: str | None = None
+    read: str | None = None
+    documents: str | None = None
+    labels: str | None = None
+    formlab: str | None = None
+    average: str | None = None
+    interval: str | None = None
+    test: str | None = None
+
+    def text(self) -> str:
+        """The settings that are set, on one line."""
+        named = {
+            "": self.rules, "read=": self.read, "formlab=": self.formlab,
+            "documents=": self.documents, "labels=": self.labels, "avg=": self.average,
+            "ci=": self.interval, "p=": self.test,
+        }  # fmt: skip
+        return "|".join(f"{name}{value}" for name, value in named.items() if value)
+
+
+# Few distinct values stand in many rows, so they are kept as categories.
+SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
+# What a score is of: the level, and the slice if it is of one.
+SLICE = {"task": _S, "level": _S, "slice_by": _S, "slice_value": _S}
 SCORES: dict[str, Any] = {
-    "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "unit": _S, "path": _S,
-    "slice": _S, "metric": _S, "hits": _F, "total": _F, "stats": pl.List(_F), "value": _F,
-    "status": _S, "settings": _S,
+    "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "task": _S, "level": _S, "path": _S,
+    "slice_by": _S, "slice_value": _S, "metric": _S, "hits": _F, "total": _F,
+    "stats": pl.List(_F), "value": _F, "status": _S, "mode": _S, "settings": SETTINGS,
 }  # fmt: skip
 SUMMARY: dict[str, Any] = {
-    "benchmark": _S, "split": _S, "system": _S, "metric": _S, "slice": _S,
+    "benchmark": _S, "split": _S, "system": _S, **SLICE, "mode": _S, "metric": _S,
     "value": _F, "ci_low": _F, "ci_high": _F,
     "n_docs": _I, "n_cases": _I, "n_missing": _I, "n_undefined": _I,
-    "n_reader": _I, "n_ambiguous": _I, "settings": _S,
+    "n_reader": _I, "n_ambiguous": _I, "settings": SETTINGS,
 }  # fmt: skip
 # What a person decided about one value or item: see `formlab.decisions`.
 DECISIONS: dict[str, Any] = {
@@ -85,21 +138,26 @@ STATUSES = (
 )  # fmt: skip
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
+# Scores of these levels are of single cases, so that columns of the cases can slice them.
+FIELD_LEVELS = ("field", "fact")
+# Cases of these levels are no fields.
+WHOLE_LEVELS = ("document", "page", "node")
 OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
-# Of a review, then of the court.
+# Decisions for the review of drafts, then for the audit of labels.
 DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),
     "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
+    "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "path", "pred_path"),
     "decisions": ("benchmark", "split", "doc_id", "task", "path", "reviewer"),
 }
 _REQUIRED = {
     "documents": ("benchmark", "split", "doc_id"),
     "records": ("benchmark", "split", "doc_id", "role", "task", "status"),
-    "cases": ("benchmark", "split", "doc_id", "system", "task", "outcome"),
-    "scores": ("benchmark", "split", "doc_id", "system", "unit", "metric", "settings"),
-    "summary": ("benchmark", "split", "system", "metric", "slice", "settings"),
+    "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "outcome"),
+    "scores": ("benchmark", "split", "doc_id", "system", "level", "metric", "settings"),
+    "summary": ("benchmark", "split", "system", "level", "metric", "settings"),
     "decisions": ("benchmark", "doc_id", "task", "decision", "reviewer"),
 }
 _ALLOWED = {
@@ -109,6 +167,20 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "documents": DOCUMENTS, "records": RECORDS, "responses": RESPONSES,
     "cases": CASES, "scores": SCORES, "summary": SUMMARY, "decisions": DECISIONS,
 }  # fmt: skip
+# Tables that may have columns of a user's own.
+_OPEN = ("documents", "records", "cases")
+_RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+
+
+def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
+    """The columns of a table that are a user's own.
+
+    Examples
+    --------
+    >>> own_columns("documents", pl.DataFrame({"doc_id": ["1"], "scanner": ["A"]}))
+    ['scanner']
+    """
+    return [column for column in frame.columns if column not in SCHEMAS[name]]
 
 
 def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -119,7 +191,8 @@ def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     name
         One of `SCHEMAS`.
     rows
-        Mappings of column to value; a column that is left out is null.
+        Mappings of column to value; a column that is left out is null. A case that does not say
+        its level is a field, or a whole page if it has no path.
 
     Raises
     ------
@@ -137,13 +210,27 @@ def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     if unknown:
         raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}")
     columns = {key: [row.get(key) for row in rows] for key in schema}
+    if name == "cases":
+        columns["level"] = [row.get("level") or _level(row) for row in rows]
     for key, kind in schema.items():
-        if kind == pl.String:
+        if kind == SETTINGS:
+            columns[key] = [_as_row(value) for value in columns[key]]
+        elif kind == pl.String:
             columns[key] = [storable(value) for value in columns[key]]
     try:
         return pl.DataFrame(columns, schema=schema, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise TableBroken(f"{name}: {error}") from error
+
+
+def _level(case: Mapping[str, Any]) -> str:
+    if case.get("path") is None and case.get("pred_path") is None:
+        return "page"
+    return "node" if case.get("task") == "layout" else "field"
+
+
+def _as_row(settings: Settings | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return dataclasses.asdict(settings) if isinstance(settings, Settings) else settings
 
 
 def storable(value: Any) -> Any:
@@ -170,11 +257,96 @@ def only(frame: pl.DataFrame, **equal: object) -> pl.DataFrame:
     return frame.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in equal.items()))
 
 
+def settings_of(**values: str | None) -> pl.Expr:
+    """The column `settings` with the same values in every row; see `Settings`.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
+    >>> settings_text(frame.row(0, named=True))
+    'norm=lower'
+    """
+    row = dataclasses.asdict(Settings(**values))
+    return pl.struct(
+        pl.lit(value, pl.String).cast(pl.Categorical).alias(name) for name, value in row.items()
+    ).alias("settings")
+
+
+def with_settings(frame: pl.DataFrame, **changes: str | None) -> pl.DataFrame:
+    """`frame` with some of its settings changed, in all rows.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"n": [1]}).with_columns(settings_of(rules="norm=lower"))
+    >>> settings_text(with_settings(frame, labels="1f").row(0, named=True))
+    'norm=lower|labels=1f'
+    """
+    fields = [pl.lit(v, pl.String).cast(pl.Categorical).alias(k) for k, v in changes.items()]
+    return frame.with_columns(pl.col("settings").struct.with_fields(*fields))
+
+
+def settings_text(row: Mapping[str, Any]) -> str:
+    """How a score was made, on one line, from its row: for captions and consoles.
+
+    Examples
+    --------
+    >>> settings_text({"benchmark": "funsd", "split": "test", "metric": "cer", "level": "page",
+    ...     "mode": "fixed", "settings": {"rules": "norm=lower"}})
+    'funsd:test|cer|level=page|mode=fixed|norm=lower'
+    """
+    corpus = ":".join(filter(None, (row.get("benchmark"), row.get("split"))))
+    parts = [corpus, row.get("metric")]
+    parts += [f"{name}={row[name]}" for name in ("level", "mode") if row.get(name)]
+    return "|".join(filter(None, [*parts, Settings(**(row["settings"] or {})).text()]))
+
+
+def slice_name(row: Mapping[str, Any]) -> str:
+    """What a row is of, for a reader: its slice, else all fields, or all of another level.
+
+    Examples
+    --------
+    >>> slice_name({"level": "field", "slice_by": "kind", "slice_value": "answer"})
+    'kind=answer'
+    >>> slice_name({"level": "field", "slice_by": None, "slice_value": None})
+    'fields'
+    >>> slice_name({"slice_by": ["kind", "page"], "slice_value": ["answer", "2"]})
+    'kind=answer & page=2'
+    """
+    by, value = row["slice_by"], row["slice_value"]
+    if by is None:
+        return "fields" if row["level"] in FIELD_LEVELS else "all"
+    if isinstance(by, str):
+        return f"{by}={value}"
+    return " & ".join(f"{name}={word}" for name, word in zip(by, value, strict=True))
+
+
+def readable(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table for a reader: with the name of its `slice`, and with settings as text.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"level": ["page"], "slice_by": [None], "slice_value": [None]})
+    >>> readable(frame)["slice"].to_list()
+    ['all']
+    """
+    rows = frame.to_dicts()
+    if "slice_by" in frame.columns:
+        names = pl.Series("slice", [slice_name(row) for row in rows], dtype=_S)
+        frame = frame.with_columns(names)
+    if frame.schema.get("settings") == SETTINGS:
+        texts = [
+            settings_text(row | {"level": row.get("score_level", row.get("level"))}) for row in rows
+        ]
+        frame = frame.with_columns(pl.Series("settings", texts, dtype=_S))
+    return frame
+
+
 def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     """`frame` itself, if it follows the schema `name`; else one error with every mismatch.
 
     Checked: columns, dtypes, columns that may not be null, allowed words, unique keys, and
-    that `system` is null exactly for gold.
+    that `system` is null exactly for gold. Documents, records and cases may have further columns
+    under names that no table of formlab has.
 
     Raises
     ------
@@ -206,7 +378,11 @@ def _mismatches(name: str, frame: pl.DataFrame) -> list[str]:
     wrong = []
     if missing := [key for key in schema if key not in frame.columns]:
         wrong.append(f"missing columns: {', '.join(missing)}")
-    if unknown := [key for key in frame.columns if key not in schema]:
+    unknown = own_columns(name, frame)
+    if name in _OPEN:
+        if taken := [key for key in unknown if key in _RESERVED]:
+            wrong.append(f"own columns with names of other tables' columns: {', '.join(taken)}")
+    elif unknown:
         wrong.append(f"unknown columns: {', '.join(unknown)}")
     shared = [key for key in frame.columns if key in schema]
     sound = {key for key in shared if frame[key].dtype == schema[key]}
@@ -252,6 +428,12 @@ class Folder:
 
     TABLES: ClassVar[tuple[str, ...]] = ()
     PARTS: ClassVar[dict[str, type[Folder]]] = {}
+    # Counts the changes of the schema that older folders cannot be read after.
+    FORMAT: ClassVar[int] = 1
+
+    def uses(self) -> dict[str, Iterable[str]]:
+        """By kind of plug-in the names that its tables mention."""
+        return {}
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
@@ -268,13 +450,16 @@ class Folder:
         """
         self.check()
         folder = Path(folder)
-        manifest: dict[str, Any] = {"kind": type(self).__name__, "formlab": files.version()}
+        manifest: dict[str, Any] = {
+            "kind": type(self).__name__, "format": self.FORMAT, "formlab": files.version(),
+        }  # fmt: skip
         manifest |= {
             field.name: value
             for field in dataclasses.fields(self)
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
             and field.name not in self.PARTS
         }
+        manifest["plugins"] = registry.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -298,6 +483,8 @@ class Folder:
         ------
         DataMissing, DataBroken
             If the folder, its manifest or a table is absent, damaged or of another kind.
+        NotAvailable
+            If a plug-in that it needs is absent; see `registry.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")
@@ -308,6 +495,10 @@ class Folder:
                 where=folder / "manifest.json",
                 remedy="the folder that the matching formlab command wrote with --out",
             )
+        if manifest.get("format", 1) != cls.FORMAT:
+            raise cls._of_other_format(manifest, folder)
+        if cls is Evaluation:
+            registry.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
@@ -322,6 +513,20 @@ class Folder:
         if values.get("root") is not None:
             values["root"] = Path(values["root"])
         return cls(**values).check()
+
+    @classmethod
+    def _of_other_format(cls, manifest: Mapping[str, Any], folder: Path) -> DataBroken:
+        return DataBroken(
+            f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
+            f"{manifest.get('format', 1)}; this version reads format {cls.FORMAT}",
+            where=folder / "manifest.json",
+            remedy=cls._made_anew(manifest, folder),
+        )
+
+    @classmethod
+    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
+        """How such a folder is made with this version."""
+        return "make it anew with this version of formlab"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -354,6 +559,12 @@ class Predictions(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
 
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The system, and the benchmark that it read."""
+        # The settings that are not at their default stand behind a system's name.
+        system = self.system.partition("(")[0]
+        return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation(Folder):
@@ -364,6 +575,7 @@ class Evaluation(Folder):
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
+    FORMAT: ClassVar[int] = 2
     PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
     documents: pl.DataFrame
     cases: pl.DataFrame
@@ -378,3 +590,33 @@ class Evaluation(Folder):
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     corpus: Corpus | None = None
     predictions: Predictions | None = None
+
+    @property
+    def fields(self) -> pl.DataFrame:
+        """The cases that stand at a path of a form: no whole pages, no nodes of its tree."""
+        return self.cases.filter(~pl.col("level").is_in(WHOLE_LEVELS))
+
+    @property
+    def own(self) -> list[str]:
+        """The columns of documents and cases that are a user's own."""
+        return own_columns("documents", self.documents) + own_columns("cases", self.cases)
+
+    def check(self) -> Self:
+        """Itself, if every table follows its schema and no own column stands in two tables."""
+        super().check()
+        twice = sorted({name for name in self.own if self.own.count(name) > 1})
+        if twice:
+            raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
+        return self
+
+    @classmethod
+    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
+        predictions = "PREDICTIONS"
+        if "predictions" in manifest.get("parts", ()):
+            predictions = str(folder / "predictions")
+        corpus = f"{manifest.get('benchmark')} {predictions} --split {manifest.get('split')}"
+        return f"formlab score {corpus} --mode {manifest.get('mode')} --out FOLDER"
+
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The benchmark, and the metrics of its scores."""
+        return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}

@@ -22,8 +22,8 @@ def made(forms, *, metric="click_accuracy", kinds=None):
             total = 0.0 if right is None else 1.0
             value = math.nan if right is None else float(right)
             scores.append(
-                base | {"unit": "field", "metric": metric, "hits": float(right or 0),
-                        "total": total, "value": value, "status": "ok", "settings": "b:s"}
+                base | {"level": "field", "metric": metric, "hits": float(right or 0),
+                        "total": total, "value": value, "status": "ok", "settings": {}}
             )  # fmt: skip
     return Evaluation(
         tables.table("documents", documents), tables.table("cases", cases),

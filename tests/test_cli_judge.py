@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from formlab import browser
 from formlab.cli import main
 from formlab.errors import NotAvailable
+from formlab.tables import slice_name
 from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
@@ -178,7 +179,7 @@ def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_p
     pages = tmp_path / "pages.jsonl"
     pages.write_text('{"doc_id": "0", "text": "Sales 4,310"}\n')
     scored = formlab("score", "fincriticaled", "--root", out, "--predictions", pages, "--json")
-    rows = {(row["metric"], row["slice"]): row["value"] for row in json.loads(scored.stdout)}
+    rows = {(row["metric"], slice_name(row)): row["value"] for row in json.loads(scored.stdout)}
     assert rows["fact_accuracy", "fields"] == 1.0
     # The same folder again would mix two filings.
     assert formlab("filing", file, "--out", out).exit_code == 2

@@ -12,22 +12,24 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.analysis.bands import BANDS
+from formlab.analysis.finding import ALPHA, adjust
 from formlab.analysis.paired import Pair, differences, holm
 from formlab.analysis.pairing import common
-from formlab.analysis.summarise import Row, tallied
+from formlab.analysis.summarise import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
-from formlab.tables import DOCUMENTS, Evaluation
+from formlab.tables import DOCUMENTS, Evaluation, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
 COMPARISON: dict[str, Any] = {
-    "benchmark": _S, "split": _S, "metric": _S, "slice": _S, "system_a": _S, "system_b": _S,
+    "benchmark": _S, "split": _S, **tables.SLICE, "mode": _S, "metric": _S,
+    "system_a": _S, "system_b": _S,
     "value_a": _F, "value_b": _F, "difference": _F, "ci_low": _F, "ci_high": _F, "better": _S,
     "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
-    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": _S,
+    "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": tables.SETTINGS,
 }  # fmt: skip
 # What the gold says of a case; the rest of its columns is the system's and differs by system.
 OF_GOLD = (
@@ -35,7 +37,9 @@ OF_GOLD = (
     "modal", "gold",
 )  # fmt: skip
 OF_SYSTEM = ("certainty",)
-WHOLE = ("all", "fields")
+_ROW = ("metric", *SLICE)
+# The metric and slice that a row is of.
+Key = tuple[str | None, ...]
 # Of a verdict, under all rules of reading fields from pages: see `agreeing`.
 SAME, DEPENDS = "same", "depends"
 
@@ -64,7 +68,7 @@ def compare(
     metric
         Registered metrics, ``macro_`` means included; all that were scored if left out.
     by
-        Columns of the gold or of *documents* to slice the fields by.
+        Columns of the gold, of *documents* or a user's own to slice the fields by.
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
@@ -77,14 +81,13 @@ def compare(
         percentile interval; `better` names the system that is shown to do better: `p_holm` is at
         most 1 - `level`, the interval is clear of 0 and the verdict does not depend on the reading
         rule; null elsewhere. `p` is of the paired permutation test; `p_holm` and `p_bh` are
-        adjusted over all slices and pairs of the same metric, those of the whole (``all``,
-        ``fields``) apart. `least_difference` is what this corpus would find with `power`. `n_cases`
-        is the greater of the two systems' counts: claims that no gold asks for are one system's
-        own. `rules` tells of scores of
-        fields that were read under boxes whether the verdict (who is better, by `p_holm` against
-        1 - `level`, or that no difference is shown) is the ``same`` under every rule of
-        `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends. Null where
-        no rule has a say, or where the evaluations do not hold what was scored.
+        adjusted over all slices and pairs of the same metric, those that are no slice apart.
+        `least_difference` is what this corpus would find with `power`. `n_cases` is the greater of
+        the two systems' counts: spurious predictions exist for only one of the systems. `rules`
+        tells of scores of fields that were read under boxes whether the verdict (who is better, by
+        `p_holm` against 1 - `level`, or that no difference is shown) is the ``same`` under every
+        rule of `fields.READERS` or ``depends`` on it: no finding may rest on a row that depends.
+        Null where no rule has a say, or where the evaluations do not hold what was scored.
 
     Raises
     ------
@@ -98,7 +101,7 @@ def compare(
     The bootstrap: P. Koehn, EMNLP 2004. The permutation: A. Yeh, COLING 2000. Holm, Scand. J.
     Statist. 6, 1979; Benjamini and Hochberg, J. R. Statist. Soc. B 57, 1995.
     """
-    known = [*OF_GOLD, *DOCUMENTS, "position", *(name for name in BANDS if name not in OF_SYSTEM)]
+    known = columns_of_gold(evaluations)
     for column in by:
         if column not in known:
             raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
@@ -113,10 +116,17 @@ def compare(
 
     table = compared(evaluations)
     elsewhere = [compared(some) for some in under_other_rules(evaluations)]
-    read = pl.col("settings").str.contains("|read=", literal=True)
-    rules = agreeing(table, elsewhere, ("metric", "slice", "system_a", "system_b"), level=level)
+    read = pl.col("settings").struct.field("read").is_not_null()
+    rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
     return table.with_columns(pl.when(_shown(level)).then("better").alias("better"))
+
+
+def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
+    """The columns that are the same whichever system is looked at, a user's own among them."""
+    own = dict.fromkeys(name for one in evaluations for name in one.own)
+    bands = [name for name in BANDS if name not in OF_SYSTEM]
+    return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
 
 
 def _shown(level: float) -> pl.Expr:
@@ -167,8 +177,8 @@ def agreeing(
 
     Examples
     --------
-    >>> table = pl.DataFrame({"slice": ["all"], "difference": [0.2], "p_holm": [0.01]})
-    >>> agreeing(table, [table.with_columns(p_holm=0.7)], ["slice"], level=0.95).to_list()
+    >>> table = pl.DataFrame({"metric": ["cer"], "difference": [0.2], "p_holm": [0.01]})
+    >>> agreeing(table, [table.with_columns(p_holm=0.7)], ["metric"], level=0.95).to_list()
     ['depends']
     """
     shown = pl.col("p_holm").fill_nan(1) <= 1 - level
@@ -177,7 +187,7 @@ def agreeing(
     alike = pl.lit(True)
     for place, other in enumerate(elsewhere):
         there = other.select(*key, verdict.alias(f"verdict_{place}"))
-        said = said.join(there, on=key, how="left", maintain_order="left")
+        said = said.join(there, on=key, how="left", nulls_equal=True, maintain_order="left")
         alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{place}"))
     known = pl.col("p_holm").is_not_nan() & bool(elsewhere)
     rules = pl.when(known & alike).then(pl.lit(SAME)).when(known).then(pl.lit(DEPENDS))
@@ -200,14 +210,20 @@ def _compared(
     if wanted is not None:
         _check_metrics(wanted, pairs, rows)
     tested = differences(pairs, **options)
-    note = (
-        "|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
-        "|p=swap,documents,n={permutations}|power={power:g}"
-    ).format(**options)
     for row in tested:
         row["better"], row["rules"] = _better(row), None
-        row["settings"] += note
+        row["settings"] = dataclasses.replace(row["settings"], **tests_made(**options))
     return adjusted(tested, COMPARISON)
+
+
+def tests_made(
+    *, resamples: int, permutations: int, level: float, power: float, seed: int
+) -> dict[str, str]:
+    """What of the settings says how `differences` were tested."""
+    return {
+        "interval": f"bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}",
+        "test": f"swap,documents,n={permutations},power={power:g}",
+    }
 
 
 def system_pairs(systems: Iterable[str], reference: str | None) -> list[tuple[str, str]]:
@@ -234,38 +250,32 @@ def evaluation_pairs(
     return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
 
 
-def _rows(
-    evaluations: Sequence[Evaluation], by: Sequence[str]
-) -> dict[str, dict[tuple[str, str], Row]]:
+def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
     codes = {doc: place for place, doc in enumerate(evaluations[0].documents["doc_id"])}
     rows = {
-        one.system: {(r.labels["metric"], r.labels["slice"]): r for r in tallied(one, by, codes)}
+        one.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(one, by, codes)}
         for one in evaluations
     }
     # One slice that holds everything would only be tested once more.
-    names = {name for found in rows.values() for _, name in found}
-    count = Counter(name.partition("=")[0] for name in names)
-    alone = {
-        name
-        for name in names
-        if name.partition("=")[0] in by and count[name.partition("=")[0]] == 1
-    }
+    slices = {key[2:] for found in rows.values() for key in found}
+    count = Counter(column for column, _ in slices)
+    single = {(column, value) for column, value in slices if column in by and count[column] == 1}
     return {
-        system: {key: row for key, row in found.items() if key[1] not in alone}
+        system: {key: row for key, row in found.items() if key[2:] not in single}
         for system, found in rows.items()
     }
 
 
 def _pairs(
-    first: dict[tuple[str, str], Row],
-    second: dict[tuple[str, str], Row],
+    first: dict[Key, Row],
+    second: dict[Key, Row],
     a: str,
     b: str,
     wanted: Sequence[str] | None,
 ) -> Iterable[Pair]:
     keys = dict.fromkeys([*first, *second])
-    names = list(dict.fromkeys(name for name, _ in keys) if wanted is None else wanted)
+    names = list(dict.fromkeys(key[0] for key in keys) if wanted is None else wanted)
     # All slices of a metric stand together.
     for key in sorted((k for k in keys if k[0] in names), key=lambda k: names.index(k[0])):
         rows = first.get(key), second.get(key)
@@ -273,20 +283,29 @@ def _pairs(
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
         parts = [row.parts if row else np.zeros_like(one.parts) for row in rows]
         labels = [row.labels for row in rows if row]
-        said = {label["settings"] for label in labels}
         yield Pair(*parts, one.score, {
-            **{name: one.labels[name] for name in ("benchmark", "split", "metric", "slice")},
+            **{name: one.labels[name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
             "system_a": a, "system_b": b,
             **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
-            "settings": said.pop() if len(said) == 1 else " / ".join(x["settings"] for x in labels),
+            "settings": _together([label["settings"] for label in labels]),
         })  # fmt: skip
 
 
+def _together(several: Sequence[Settings]) -> Settings:
+    """The settings of both systems; where they differ, each after the other."""
+    rows = [dataclasses.asdict(one) for one in several]
+    values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
+    return Settings(**{
+        name: rows[0][name] if len(each) == 1 else " / ".join(each)
+        for name, each in values.items()
+    })  # fmt: skip
+
+
 def _check_metrics(
-    wanted: Sequence[str], pairs: Sequence[Pair], rows: dict[str, dict[tuple[str, str], Row]]
+    wanted: Sequence[str], pairs: Sequence[Pair], rows: dict[str, dict[Key, Row]]
 ) -> None:
     found = {pair.labels["metric"] for pair in pairs}
-    known = dict.fromkeys(name for one in rows.values() for name, _ in one)
+    known = dict.fromkeys(key[0] for one in rows.values() for key in one)
     for name in wanted:
         if name not in found:
             raise UnknownName.of("metric scored for all systems", name, known)
@@ -306,7 +325,7 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
     The whole is what one set out to compare; to look at its parts as well does not weaken it.
     """
     p = np.array([row["p"] for row in rows], dtype=float)
-    family = [(row.get("metric"), row["slice"] in WHOLE) for row in rows]
+    family = [(row.get("metric"), row["slice_by"] is None) for row in rows]
     both = np.full((2, len(rows)), np.nan)
     for one in dict.fromkeys(family):
         known = np.array([other == one for other in family]) & ~np.isnan(p)
@@ -318,4 +337,20 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
         for row, strict, mild in zip(rows, *both, strict=True)
     ]
     columns = {name: [row[name] for row in done] for name in schema}
+    columns["settings"] = [dataclasses.asdict(settings) for settings in columns["settings"]]
     return pl.DataFrame(columns, schema=schema)
+
+
+def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of several metrics, in which `better` holds over all of them.
+
+    So many metrics are so many chances that one of them looks different: the system that does
+    better is named only where p, adjusted after Holm over all these rows, says so as well.
+
+    Parameters
+    ----------
+    rows
+        As from `compare`.
+    """
+    sure = pl.Series(adjust(rows["p"].to_list()), dtype=pl.Float64) <= ALPHA
+    return rows.with_columns(pl.when(sure).then("better").alias("better"))

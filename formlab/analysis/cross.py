@@ -12,7 +12,7 @@ from scipy import stats
 
 from formlab import benchmarks, metrics
 from formlab.analysis.summarise import draws, summarise, tallied
-from formlab.tables import SUMMARY, Evaluation
+from formlab.tables import FIELD_LEVELS, SUMMARY, Evaluation
 
 AGREEMENT: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
@@ -121,9 +121,9 @@ def _by_document(evaluation: Evaluation) -> pl.DataFrame:
     for row in tallied(evaluation, (), codes):
         name = row.labels["metric"]
         # A score of whole documents goes before that of their fields, which are in it.
-        if name not in metrics.METRICS or row.labels["slice"] not in ("all", "fields"):
+        if name not in metrics.METRICS or row.labels["slice_by"] is not None:
             continue
-        if name in found and row.labels["slice"] == "fields":
+        if name in found and row.labels["level"] in FIELD_LEVELS:
             continue
         with np.errstate(invalid="ignore", divide="ignore"):
             values = row.score(row.parts) * _sign(name)

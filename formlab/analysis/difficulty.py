@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from formlab.analysis.samples import open_compared
-from formlab.analysis.summarise import summarise
+from formlab.analysis.summarise import of_cases, summarise
 from formlab.errors import DataBroken
 from formlab.tables import Evaluation
 
@@ -125,8 +125,8 @@ def by_difficulty(
     -------
     polars.DataFrame
         `run`, `group`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases` that have a value, and
-        for each group the `forms` it holds and the range of their `fields` and `types` in words;
-        `settings`. Groups without a form are left out.
+        for each group the `forms` it holds, the range of their `fields` and `types` in words, and
+        both as its `label`; `settings`. Groups without a form are left out.
 
     Raises
     ------
@@ -147,23 +147,28 @@ def by_difficulty(
         for name, run in runs.items()
     ]
     words = _words(first.documents, placed)
+    name = pl.when(pl.col("group") == 0).then(pl.lit("all")).otherwise(pl.col("group"))
+    words = words.with_columns(label=pl.format("{}: {} fields, {} types", name, "fields", "types"))
     return pl.concat(parts).join(words, on="group", how="left", maintain_order="left")
 
 
 def _one(
     run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
 ) -> pl.DataFrame:
-    rows = run.scores.filter(pl.col("metric") == metric, pl.col("slice").is_null())
+    rows = run.scores.filter(pl.col("metric") == metric, of_cases())
     rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
-    each = rows.with_columns(pl.col("group").cast(pl.String).alias("slice")).drop("group")
-    whole = rows.with_columns(pl.lit("0").alias("slice")).drop("group")
+    each = rows.with_columns(
+        slice_by=pl.lit("group"), slice_value=pl.col("group").cast(pl.String)
+    ).drop("group")
+    whole = rows.with_columns(slice_by=pl.lit("group"), slice_value=pl.lit("0")).drop("group")
     marked = dataclasses.replace(run, scores=pl.concat([whole, each]))
     summary = summarise(marked, by=(), resamples=resamples, level=level, seed=seed)
     alone = pl.col("n_docs") < 2
     return summary.filter(pl.col("metric") == metric).select(
-        pl.col("slice").cast(pl.Int64).alias("group"), "value",
+        pl.col("slice_value").cast(pl.Int64).alias("group"), "value",
         *(pl.when(alone).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
-        "n_docs", pl.col("n_cases") - pl.col("n_undefined"), "settings",
+        "n_docs", pl.col("n_cases") - pl.col("n_undefined"),
+        "benchmark", "split", "metric", "level", "mode", "settings",
     ).sort("group")  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from formlab import benchmarks, files, formats
 from formlab.analysis.audit import COLUMNS, RATERS, answers, audit
-from formlab.analysis.kappa import agreement
+from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Evaluation
 
@@ -37,7 +37,7 @@ def fact_pages(evaluation: Evaluation) -> pl.DataFrame:
         (pl.col("outcome") != "missing").sum().cast(pl.Int64).alias("found"),
         (pl.col("outcome") == "match").sum().cast(pl.Int64).alias("correct"),
     )
-    pages = evaluation.scores.filter(pl.col("unit") == "page")
+    pages = evaluation.scores.filter(pl.col("level") == "page")
     scores = [
         pages.filter(pl.col("metric") == name).select("doc_id", pl.col("value").alias(name))
         for name in (*GENERAL, "structure_score")
@@ -95,11 +95,11 @@ def _worst(evaluation: Evaluation, pages: int | None) -> pl.DataFrame:
 class Audit:
     """What rule, judge and human said of each fact, their agreement, and what was odd.
 
-    The tables are as from `audit` and `agreement`, empty where nothing was judged.
+    The tables are as from `audit` and `rater_agreement`, empty where nothing was judged.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
-    kappas: pl.DataFrame = field(default_factory=lambda: agreement(pl.DataFrame(), ()))
+    kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
     notes: dict[str, int] = field(default_factory=dict)
 
 
@@ -145,7 +145,7 @@ def open_audit(
     said = _humans(Path(humans)) if str(humans) else None
     table, notes = audit(corpus, found, answers(Path(judge)), humans=said)
     raters = [name for name in RATERS if table[name].null_count() < table.height]
-    kappas = agreement(table, raters, resamples=resamples, seed=seed)
+    kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
     return Audit(table, kappas, notes)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
+from formlab import tables
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
@@ -23,7 +24,8 @@ FEW_SHOT: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "system": pl.String,
     "part": pl.String, "metric": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
     "ci_high": pl.Float64, "interval": pl.String, "n_splits": pl.Int64, "n_docs": pl.Int64,
-    "settings": pl.String,
+    "benchmark": pl.String, "split": pl.String, "level": pl.String, "mode": pl.String,
+    "settings": tables.SETTINGS,
 }  # fmt: skip
 GAPS: dict[str, Any] = {
     name: FEW_SHOT[name]
@@ -93,20 +95,21 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     schema, info = schema_of(evaluation), said(evaluation)
     if schema is None:
         return
-    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
+    ready = evaluation.scores.filter(pl.col("level") == "document")
     whole = dataclasses.replace(evaluation, scores=ready)
-    parts = {"all": (WHOLE, ("micro_f1", "macro_f1")), "group=unrepeated": (SIMPLE, ("f1",))}
-    for group in schema.groups:
-        parts[f"entity={group}"] = (NESTED, ("f1",))
+    parts = {
+        (None, None): (WHOLE, ("micro_f1", "macro_f1")), ("group", "unrepeated"): (SIMPLE, ("f1",)),
+        **{("entity", group): (NESTED, ("f1",)) for group in schema.groups},
+    }  # fmt: skip
     base = {
         "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
     }  # fmt: skip
     for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
-        part, wanted = parts.get(row["slice"], (None, ()))
+        part, wanted = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
         if row["metric"] in wanted:
             own = {name: row[name] for name in FEW_SHOT if name in row}
-            yield base | own | {"part": part}
+            yield own | base | {"part": part}
 
 
 def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
@@ -120,16 +123,11 @@ def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
         half = stats.t.ppf((1 + _LEVEL) / 2, values.size - 1) * stats.sem(values)
     low, high = np.clip([mean - half, mean + half], 0.0, 1.0).tolist()
     named = f"{first['corpus']}, {first['task']}, {group.height} splits"
-    settings = _renamed(first["settings"].partition("|ci=")[0], named)
     return first | {
         "value": mean, "ci_low": low, "ci_high": high, "interval": "splits",
-        "n_splits": values.size, "settings": f"{settings}|ci=t,splits,level={_LEVEL:g}",
+        "n_splits": values.size, "split": named,
+        "settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"},
     }  # fmt: skip
-
-
-def _renamed(settings: str, split: str) -> str:
-    head, bar, rest = settings.partition("|")
-    return f"{head.partition(':')[0]}:{split}{bar}{rest}"
 
 
 def transfer_gaps(table: pl.DataFrame) -> pl.DataFrame:

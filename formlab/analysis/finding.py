@@ -155,7 +155,7 @@ def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:
     list of polars.DataFrame
         The `doc_id` and `path` to leave out, one table for each time a test is made.
     """
-    named = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    named = evaluation.fields
     versions = [(), (READER,), (READER, LABEL)]
     found = []
     for names in versions:

@@ -31,7 +31,7 @@ from formlab.analysis.pairing import common
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.summarise import draws
 from formlab.errors import DataBroken
-from formlab.tables import STATUSES, USABLE, Evaluation
+from formlab.tables import STATUSES, USABLE, Evaluation, settings_text
 
 # No more than so many findings of one evaluation, so that none hides the others.
 _OF_ONE = 2
@@ -141,14 +141,15 @@ def _slices(one: Evaluation, alpha: float, options: dict[str, Any]) -> list[Find
 def _slice(one: Evaluation, row: dict[str, Any]) -> Finding:
     share = f"{row['value']:.0%} of {row['n_cases']:,} values right, {row['rest']:.0%} elsewhere"
     tested = f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} slices"
-    name = row["slice"].replace("=", " ").replace("_", " ").replace(" & ", " and ")
+    named = zip(row["slice_by"], row["slice_value"], strict=True)
+    name = " and ".join(f"{by} {value}" for by, value in named).replace("_", " ")
     low, high = -row["difference_high"], -row["difference_low"]
     return Finding(
         f"{name}: {share.replace('%', ' %')} ({tested})", "slice",
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
-        settings=row["settings"], cases=keys(slice_cases(one, row)), **origin(one),
+        settings=settings_text(row), cases=keys(slice_cases(one, row)), **origin(one),
         what_to_try="Look at the wrong fields of this slice beside their pages.",
     )  # fmt: skip
 
@@ -226,7 +227,7 @@ def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) ->
 
 def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
-    pages = tables.only(one.scores, metric="cer", slice="all")
+    pages = tables.only(one.scores, metric="cer", level="page")
     pages = pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
     bad = pages.filter(pl.col("value") >= _BAD_PAGE)
     if not bad.height:
@@ -251,7 +252,8 @@ def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> 
     yield Finding(
         claim, "pages", effect=share, ci_low=low, ci_high=high,
         at_least=0.0 if surely != surely else surely, n_docs=bad.height, n_cases=bad.height,
-        metric="cer", settings=pages["settings"][0], cases=keys(whole), **origin(one),
+        metric="cer", settings=settings_text(pages.row(0, named=True)),
+        cases=keys(whole), **origin(one),
         what_to_try="Look at these pages beside their text, the longest gap first.",
     )  # fmt: skip
 

@@ -11,18 +11,17 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.finding import NAN, left_out
-from formlab.analysis.pairing import fields
 from formlab.analysis.summarise import sliced, tallied
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
 from formlab.tables import Evaluation
 
 OUTCOME = "outcome"
-# The numerator and denominator of scores whose parts are tp, gold, pred and a mark.
+# The numerator and denominator of scores whose parts are tp, gold and pred.
 _AS_RATIO = {
-    f1_of: ([2, 0, 0, 0], [0, 1, 1, 0]),
-    precision_of: ([1, 0, 0, 0], [0, 0, 1, 0]),
-    recall_of: ([1, 0, 0, 0], [0, 1, 0, 0]),
+    f1_of: ([2, 0, 0], [0, 1, 1]),
+    precision_of: ([1, 0, 0], [0, 0, 1]),
+    recall_of: ([1, 0, 0], [0, 1, 0]),
 }
 Kinds = dict[str, np.ndarray]
 
@@ -118,18 +117,17 @@ def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
     if metric == OUTCOME:
         return _of_outcomes(evaluation, by, codes)
     mine = evaluation.scores.filter(pl.col("metric") == metric)
-    ready = pl.col("slice").str.starts_with(f"{by}=").any()
-    columns = () if mine.select(ready).item() else (by,)
-    weights = _AS_RATIO.get(metrics.get(metric).score)
+    columns = () if (mine["slice_by"] == by).any() else (by,)
+    entry = metrics.get(metric)
+    weights = _AS_RATIO.get(entry.score)
     found = {}
     for row in tallied(dataclasses.replace(evaluation, scores=mine), columns, codes):
-        head, _, name = row.labels["slice"].partition("=")
-        # A scorer's slices may be by two columns at once; the name of one value may hold any sign.
-        if head != by or (not columns and "&" in name) or row.labels["metric"] != metric:
+        if row.labels["slice_by"] != by or row.labels["metric"] != metric:
             continue
+        name = row.labels["slice_value"]
         if weights is not None:
             found[name] = row.parts @ np.array(weights, dtype=float).T
-        elif row.score is ratio:
+        elif entry.score is ratio:
             found[name] = row.parts
     return found
 
@@ -150,7 +148,7 @@ def _of_outcomes(evaluation: Evaluation, by: str, codes: dict[str, int]) -> Kind
 
 def asked(evaluation: Evaluation) -> pl.DataFrame:
     """The cases of the gold's values and questions that could be scored."""
-    cases = fields(evaluation).drop("turn")
+    cases = evaluation.fields
     return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
 
 

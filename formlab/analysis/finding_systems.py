@@ -15,7 +15,7 @@ from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, adjust, keys
 from formlab.analysis.flips import flips
 from formlab.analysis.paired import Pair, differences
 from formlab.metrics import ratio
-from formlab.tables import Evaluation
+from formlab.tables import FIELD_LEVELS, Evaluation, settings_text
 
 
 def tell_apart(
@@ -54,7 +54,7 @@ def tell_apart(
     rows = []
     for first, second in evaluation_pairs(evaluations, reference or None):
         pair = (pl.col("system_a") == first.system) & (pl.col("system_b") == second.system)
-        for row in matrix.filter(pair, pl.col("slice") == "all").to_dicts():
+        for row in matrix.filter(pair, pl.col("slice_by").is_null()).to_dicts():
             p, behind = _repeated(first, second, row, draws)
             rows.append((row | {"about": "fields", "repeated": p}, behind))
         for row in _pages([first, second], metric, draws):
@@ -100,13 +100,13 @@ def _test(part: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> d
 
 def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
     """The row of whole documents by `metric`, or by the first other that both were scored by."""
-    whole = pl.col("slice") == "all", pl.col("unit") != "answer"
+    whole = pl.col("slice_by").is_null(), ~pl.col("level").is_in([*FIELD_LEVELS, "answer"])
     known = [set(one.scores.filter(*whole)["metric"]) for one in pair]
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared:
         return []
     name = metric if metric in shared else shared[0]
-    rows = compare(pair, metric=name, **draws).filter(pl.col("slice") == "all").to_dicts()
+    rows = compare(pair, metric=name, **draws).filter(*whole).to_dicts()
     return [row for row in rows if not math.isnan(row["difference"])]
 
 
@@ -131,7 +131,7 @@ def _finding(
         at_least=size * row["n_cases"] if behind is not None else 0.0, n_docs=row["n_docs"],
         n_cases=row["n_cases"], p=row["p"], p_adjusted=adjusted, n_tested=count,
         system=f"{row['system_a']}, {row['system_b']}", what_to_try=what,
-        metric=row.get("metric", "outcome"), settings=row["settings"], **base, **more,
+        metric=row.get("metric", "outcome"), settings=settings_text(row), **base, **more,
     )  # fmt: skip
 
 

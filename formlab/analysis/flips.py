@@ -17,17 +17,19 @@ from formlab.analysis.compare import (
     adjusted,
     agreeing,
     evaluation_pairs,
+    tests_made,
 )
 from formlab.analysis.paired import Pair, differences
 from formlab.analysis.pairing import KEY, common, fields
-from formlab.analysis.summarise import order, sliced
+from formlab.analysis.summarise import SLICE, order, sliced
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.evaluate import THRESHOLD
-from formlab.scoring.page_text import INSERTED
-from formlab.tables import BOX, CASES, LADDER, Evaluation
+from formlab.tables import BOX, CASES, LADDER, Evaluation, Settings, own_columns
 
+# The column that a slice is by and its value; neither for all fields.
+Slice = tuple[str | None, str | None]
 FLIPS = ("both right", "only a", "only b", "both wrong")
 # Columns of *cases* that are the system's: each is there once a side, as `pred_a`, `pred_b` …
 SYSTEM = (
@@ -38,12 +40,12 @@ SYSTEM = (
 # Slices by what became of a case say how errors move; a test of them would test its own premise.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")
 MATRIX: dict[str, Any] = {
-    "slice": pl.String, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
+    **tables.SLICE, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
     "both_wrong": pl.Int64, "n_cases": pl.Int64, "n_docs": pl.Int64, "value_a": pl.Float64,
     "value_b": pl.Float64, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
     "p": pl.Float64, "p_holm": pl.Float64, "p_bh": pl.Float64, "p_mcnemar": pl.Float64,
     "least_difference": pl.Float64, "rules": pl.String, "system_a": pl.String,
-    "system_b": pl.String, "settings": pl.String,
+    "system_b": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 
 
@@ -79,14 +81,19 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     for one in ground:
         cases = fields(one).filter(pl.col("outcome") != "unscored")
         # Its place in one system's text is not its place in the other's, so none could agree.
-        cases = cases.filter(pl.col("kind").ne_missing(INSERTED))
+        cases = cases.filter(pl.col("level") != "stretch")
         good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
         cases = cases.with_columns(good.fill_null(False).alias("right"))
         rung = "normalised" if right == "outcome" else right
         threshold = one.settings.get("threshold", THRESHOLD)
         sides.append(cases.with_columns(rights(cases, rung, threshold=threshold)))
     a, b = sides
-    gold = [name for name in CASES if name not in SYSTEM and name not in KEY]
+    users = list(dict.fromkeys(n for one in ground for n in own_columns("cases", one.cases)))
+    a, b = (
+        each.with_columns(pl.lit(None).alias(n) for n in users if n not in each.columns)
+        for each in (a, b)
+    )
+    gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
     own = [*SYSTEM, "right", "rights"]
     joined = a.select(*KEY, *gold, *own).join(
         b.select(*KEY, *gold, *own), on=KEY, how="full", coalesce=True, suffix="_b",
@@ -127,7 +134,13 @@ def side(flipped: pl.DataFrame, which: str) -> pl.DataFrame:
         pl.col(f"{name}_{which}" if name in SYSTEM else name).cast(kind).alias(name)
         for name, kind in CASES.items()
     ]
-    return tables.check("cases", flipped.select(columns))
+    return tables.check("cases", flipped.select(*columns, *_users(flipped)))
+
+
+def _users(table: pl.DataFrame) -> list[str]:
+    """The columns of `flips` that are a user's own."""
+    ours = [f"{name}_{side}" for name in (*SYSTEM, "right", "rights") for side in "ab"]
+    return [name for name in table.columns if name not in {*CASES, "turn", "flip", *ours}]
 
 
 def flipped(table: pl.DataFrame, flip: str, *, limit: int = 20) -> pl.DataFrame:
@@ -165,7 +178,7 @@ def flip_matrix(
     documents
         Of the evaluations; those without a field count in the draws as well.
     by
-        Columns of the gold, of *documents*, or of a side such as ``cause_a``.
+        Columns of the gold, of *documents*, a user's own, or of a side such as ``cause_a``.
     resamples, permutations, level, power, seed
         As for `paired.differences`.
 
@@ -190,7 +203,7 @@ def flip_matrix(
 
     found = matrix(table)
     elsewhere = [matrix(some) for some in _by_other_rules(table)]
-    return found.with_columns(agreeing(found, elsewhere, ["slice"], level=level))
+    return found.with_columns(agreeing(found, elsewhere, SLICE, level=level))
 
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -207,17 +220,15 @@ def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _matrix(
-    slices: Sequence[tuple[str, pl.DataFrame]], places: dict[str, int], options: dict[str, Any]
+    slices: Sequence[tuple[Slice, pl.DataFrame]], places: dict[str, int], options: dict[str, Any]
 ) -> pl.DataFrame:
-    pairs = [_matrix_pair(name, part, places) for name, part in slices if part.height]
+    pairs = [_matrix_pair(of, part, places) for of, part in slices if part.height]
     rows = differences(pairs, **options)
-    note = (
-        "right|unit=field|ci=bootstrap,documents,paired,n={resamples},level={level:g},seed={seed}"
-        "|p=swap,documents,n={permutations}|power={power:g}"
-    ).format(**options)
+    settings = Settings(rules="right", **tests_made(**options))
     for row in rows:
-        row["settings"], row["rules"] = note, None
-        if row["slice"].partition("=")[0].removesuffix("_a").removesuffix("_b") in AFTERWARDS:
+        row["settings"], row["rules"] = settings, None
+        column = (row["slice_by"] or "").removesuffix("_a").removesuffix("_b")
+        if column in AFTERWARDS:
             names = ("ci_low", "ci_high", "p", "p_mcnemar", "least_difference")
             row |= dict.fromkeys(names, float("nan"))
     return adjusted(rows, MATRIX)
@@ -253,15 +264,11 @@ def flip_matrices(
 
 def _slices(
     table: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]
-) -> list[tuple[str, pl.DataFrame]]:
-    known = [
-        *OF_GOLD,
-        *documents.columns,
-        "position",
-        *(name for name in BANDS if name not in OF_SYSTEM),
-    ]
+) -> list[tuple[Slice, pl.DataFrame]]:
+    bands = [name for name in BANDS if name not in OF_SYSTEM]
+    known = [*OF_GOLD, *documents.columns, "position", *bands, *_users(table)]
     known += [f"{name}_{which}" for name in AFTERWARDS for which in "ab"]
-    found = [("all", table)]
+    found: list[tuple[Slice, pl.DataFrame]] = [((None, None), table)]
     for column in by:
         if column not in known:
             raise UnknownName.of("column to slice flips by", column, dict.fromkeys(known))
@@ -275,11 +282,11 @@ def _slices(
         named = sorted(parts, key=lambda item: order(values, item[0][0]))
         # One slice that holds everything would only be tested once more.
         named = [(key, part) for key, part in named if part.height < table.height]
-        found += [(f"{column}={'none' if v is None else v}", part) for (v,), part in named]
+        found += [((column, "none" if v is None else str(v)), part) for (v,), part in named]
     return found
 
 
-def _matrix_pair(name: str, part: pl.DataFrame, places: dict[str, int]) -> Pair:
+def _matrix_pair(of: Slice, part: pl.DataFrame, places: dict[str, int]) -> Pair:
     place = part["doc_id"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
     total = np.bincount(place, minlength=len(places))
     parts = [
@@ -289,7 +296,15 @@ def _matrix_pair(name: str, part: pl.DataFrame, places: dict[str, int]) -> Pair:
     counts = part["flip"].value_counts()
     seen = dict(zip(counts["flip"].to_list(), counts["count"].to_list(), strict=True))
     tally = {flip.replace(" ", "_"): seen.get(flip, 0) for flip in FLIPS}
-    labels = {"slice": name, **tally, "n_cases": part.height, "n_docs": part["doc_id"].n_unique()}
+    labels = {
+        "level": "field",
+        "slice_by": of[0],
+        "slice_value": of[1],
+        **tally,
+        "n_cases": part.height,
+        "n_docs": part["doc_id"].n_unique(),
+    }
+    labels |= {"task": part["task"].first() if part["task"].n_unique() == 1 else None}
     labels |= {"p_mcnemar": mcnemar(tally["only_a"], tally["only_b"])}
     labels |= {f"system_{s}": part[f"system_{s}"].first() for s in "ab"}
     return Pair(*parts, ratio, labels)

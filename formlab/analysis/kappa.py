@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 
-def agreement(
+def rater_agreement(
     table: pl.DataFrame,
     raters: Sequence[str],
     *,
@@ -42,7 +42,7 @@ def agreement(
     Examples
     --------
     >>> table = pl.DataFrame({"doc_id": list("aabb"), "x": [1, 1, 0, 0], "y": [1, 0, 0, 0]})
-    >>> agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
+    >>> rater_agreement(table, ["x", "y"], resamples=0)["kappa"].to_list()
     [0.5]
     """
     groups = list(itertools.combinations(raters, 2))
@@ -51,11 +51,11 @@ def agreement(
     for names in groups:
         both = table.select(unit, *names).drop_nulls()
         codes = {value: at for at, value in enumerate(_values(both, names))}
-        said = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
-        said = said.reshape(-1, len(names))
-        counts = _counts(said, len(codes), both[unit])
-        kappa = _kappa(counts.sum(axis=0), len(names))
-        low, high = _interval(counts, len(names), resamples=resamples, level=level, seed=seed)
+        answers = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
+        pages = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
+        answers = answers.reshape(-1, len(names))
+        kappa = _kappa(answers, len(codes))
+        low, high = _interval(answers, len(codes), pages, resamples, level, seed)
         rows.append((" × ".join(names), kappa, low, high, both.height))
     schema = {"raters": pl.String, "kappa": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64}
     return pl.DataFrame(rows, schema=schema | {"n_items": pl.Int64}, orient="row")
@@ -65,53 +65,30 @@ def _values(table: pl.DataFrame, names: Sequence[str]) -> list[Any]:
     return sorted({value for name in names for value in table[name]}, key=str)
 
 
-def _counts(said: np.ndarray, size: int, units: pl.Series) -> np.ndarray:
-    """Per unit, what both kappas are made of, so that a resample is a weighted sum.
+def _kappa(answers: np.ndarray, size: int) -> float:
+    """Cohen's kappa of two columns of answers, Fleiss' of more; NaN where it is undefined."""
+    # It takes a second to import, and few commands need it.
+    from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
-    For two raters the table of their answers; for more, items, agreeing pairs of raters and uses
-    of each category.
-    """
-    place = units.rank("dense").to_numpy() - 1 if units.len() else np.empty(0, dtype=int)
-    pages = int(place.max()) + 1 if len(place) else 0
-    if said.shape[1] == 2:
-        counts = np.zeros((pages, size * size))
-        np.add.at(counts, (place, said[:, 0] * size + said[:, 1]), 1)
-        return counts
-    uses = (said[:, :, None] == np.arange(size)).sum(axis=1)
-    counts = np.zeros((pages, size + 2))
-    parts = np.concatenate(
-        [np.ones((len(said), 1)), (uses * (uses - 1)).sum(axis=1)[:, None], uses], axis=1
-    )
-    np.add.at(counts, place, parts)
-    return counts
-
-
-def _kappa(total: np.ndarray, raters: int) -> float:
-    if raters == 2:
-        size = round(len(total) ** 0.5)
-        square = total.reshape(size, size)
-        count = square.sum()
-        if not count:
-            return float("nan")
-        seen = np.trace(square) / count
-        chance = float(square.sum(axis=0) @ square.sum(axis=1)) / count**2
-    else:
-        count, pairs, uses = total[0], total[1], total[2:]
-        if not count:
-            return float("nan")
-        seen = pairs / (count * raters * (raters - 1))
-        chance = float(((uses / (count * raters)) ** 2).sum())
-    return float((seen - chance) / (1 - chance)) if chance < 1 else float("nan")
+    if not len(answers):
+        return float("nan")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if answers.shape[1] == 2:
+            counts = np.bincount(answers @ [size, 1], minlength=size * size)
+            return float(cohens_kappa(counts.reshape(size, size), return_results=False))
+        return float(fleiss_kappa((answers[:, :, None] == np.arange(size)).sum(axis=1)))
 
 
 def _interval(
-    counts: np.ndarray, raters: int, *, resamples: int, level: float, seed: int
+    answers: np.ndarray, size: int, pages: np.ndarray, resamples: int, level: float, seed: int
 ) -> tuple[float, float]:
-    if len(counts) < 2 or not resamples:
+    """The percentile interval over pages drawn with replacement."""
+    count = int(pages.max()) + 1 if len(pages) else 0
+    if count < 2 or not resamples:
         return float("nan"), float("nan")
     draw = np.random.default_rng(seed)
-    weights = draw.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=resamples)
-    values = np.array([_kappa(total, raters) for total in weights @ counts])
+    weights = draw.multinomial(count, np.full(count, 1 / count), size=resamples)
+    values = np.array([_kappa(np.repeat(answers, row[pages], axis=0), size) for row in weights])
     values = values[~np.isnan(values)]
     if not len(values):
         return float("nan"), float("nan")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks
 from formlab.scoring.tasks import content
-from formlab.tables import LADDER, SUMMARY
+from formlab.tables import LADDER, SUMMARY, Settings, settings_text
 
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """One score that speaks for a level: a metric, the slice it is of, and what it is a share of.
+    """One score that speaks for a level: a metric, the level it is of, and what it is a share of.
 
     `tasks` are those of the level; where fields of other tasks were scored by the same metric, the
     score stands for another level.
@@ -22,7 +23,7 @@ class Measure:
 
     level: str
     metric: str
-    part: str
+    of: str
     over: str
     tasks: tuple[str, ...] = ()
 
@@ -31,28 +32,26 @@ _READ, _NAMED = ("text", "marking", "visual", "cross"), ("entity", "value")
 # Levels have different metrics, and one metric may be taken over different totals: each of these
 # has an axis of its own, and levels are not ranked.
 MEASURES = (
-    Measure("reading", "cer", "all", "characters of whole pages"),
-    Measure("reading", "wer", "all", "words of whole pages"),
-    Measure("reading", "normalised_accuracy", "fields", "fields", _READ),
-    Measure("reading", "fact_accuracy", "fields", "facts in the gold"),
-    Measure("locating", "micro_f1", "all", "entities"),
-    Measure("locating", "normalised_accuracy", "fields", "named values", _NAMED),
-    Measure("locating", "episodic_click", "all", "fields of a form, mean over forms"),
-    Measure("structuring", "tree_similarity", "all", "trees"),
-    Measure("structuring", "json_accuracy", "all", "values of the JSON"),
-    Measure("relating", "vqa_accuracy", "all", "questions"),
-    Measure("relating", "consistency_accuracy", "all", "checks of dependent values"),
-    Measure("acting", "episodic_value", "all", "fields of a form, mean over forms"),
-    Measure("acting", "value_submitted_accuracy", "fields", "values submitted"),
-    Measure("acting", "form_completed", "all", "forms"),
+    Measure("reading", "cer", "page", "characters of whole pages"),
+    Measure("reading", "wer", "page", "words of whole pages"),
+    Measure("reading", "normalised_accuracy", "field", "fields", _READ),
+    Measure("reading", "fact_accuracy", "fact", "facts in the gold"),
+    Measure("locating", "micro_f1", "document", "entities"),
+    Measure("locating", "normalised_accuracy", "field", "named values", _NAMED),
+    Measure("locating", "episodic_click", "document", "fields of a form, mean over forms"),
+    Measure("structuring", "tree_similarity", "document", "trees"),
+    Measure("structuring", "json_accuracy", "document", "values of the JSON"),
+    Measure("relating", "vqa_accuracy", "question", "questions"),
+    Measure("relating", "consistency_accuracy", "check", "checks of dependent values"),
+    Measure("acting", "episodic_value", "document", "fields of a form, mean over forms"),
+    Measure("acting", "value_submitted_accuracy", "field", "values submitted"),
+    Measure("acting", "form_completed", "document", "forms"),
 )
 LEVELS = tuple(dict.fromkeys(measure.level for measure in MEASURES))
 HEADLINES: dict[str, Any] = {
-    "level": pl.String, "over": pl.String, "tasks": pl.String, "mode": pl.String,
-    "panel": pl.String, **SUMMARY,
+    "level": pl.String, "over": pl.String, "tasks": pl.String, "panel": pl.String,
+    **{name: kind for name, kind in SUMMARY.items() if name != "level"}, "score_level": pl.String,
 }  # fmt: skip
-# What of the settings of a score says whose it is and how sure, not what is measured.
-_APART = ("formlab=", "ci=", "documents=", "verdicts=", "ambiguous=")
 
 
 def headlines(summary: pl.DataFrame) -> pl.DataFrame:
@@ -66,22 +65,22 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The rows of `summary` with `level`; `over`, what the score is taken over; the `tasks` that
-        its fields are of; `mode`; and `panel`. Two scores may share an axis if and only if their
-        `panel` is the same: the same metric of the same slice and tasks, by the same rules.
+        The rows of `summary`, their own `level` as `score_level`, with the `level` they speak for;
+        `over`, what the score is taken over; the `tasks` that its fields are of; and `panel`. Two
+        scores may share an axis if and only if their `panel` is the same: the same metric of the
+        same level and tasks, by the same rules.
     """
     found = []
     for row in summary.filter(pl.col("value").is_not_nan()).iter_rows(named=True):
         for place, measure in enumerate(MEASURES):
-            if (row["metric"], row["slice"]) != (measure.metric, measure.part):
+            if (row["metric"], row["level"], row["slice_by"]) != (measure.metric, measure.of, None):
                 continue
             tasks = _tasks(row["benchmark"], measure.tasks)
             if measure.tasks and not tasks:
                 continue
-            said = rules(row["settings"])
             found.append(row | {
                 "level": measure.level, "over": measure.over, "tasks": ", ".join(tasks) or None,
-                "mode": _mode(said), "panel": f"{place:02}|{','.join(tasks)}|{said}",
+                "score_level": row["level"], "panel": f"{place:02}|{','.join(tasks)}|{rules(row)}",
             })  # fmt: skip
     table = pl.DataFrame(found, schema=HEADLINES)
     return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
@@ -97,24 +96,30 @@ def _tasks(benchmark: str, wanted: tuple[str, ...]) -> list[str]:
     return [task for task in wanted if task in {*known.tasks, *more}]
 
 
-def _mode(settings: str) -> str | None:
-    modes = [part for part in settings.split("|") if part.startswith("mode=")]
-    return modes[0].removeprefix("mode=") if modes else None
-
-
-def rules(settings: str) -> str:
-    """What of a score's settings says how it is measured, and not of what.
+def rules(row: Mapping[str, Any]) -> str:
+    """What says how a score is measured, and not of what, by whom or how surely.
 
     Examples
     --------
-    >>> rules("funsd:test|cer|unit=page|mode=fixed|formlab=0.2.0|avg=micro|ci=bootstrap")
-    'cer|unit=page|mode=fixed|avg=micro'
+    >>> row = {"metric": "cer", "level": "page", "mode": "fixed"}
+    >>> rules(row | {"settings": {"rules": "norm=lower", "formlab": "0.2.0"}})
+    'cer|level=page|mode=fixed|norm=lower'
     """
-    return "|".join(part for part in settings.split("|")[1:] if not part.startswith(_APART))
+    settings = Settings(**row["settings"])
+    kept = Settings(rules=settings.rules, read=settings.read, average=settings.average)
+    whose = dict.fromkeys(("benchmark", "split"))
+    return settings_text(dict(row) | whose | {"settings": dataclasses.asdict(kept)})
 
 
-def rungs(summary: pl.DataFrame) -> pl.DataFrame:
-    """Accuracy on each rung of the strictness ladder, over all fields of each evaluation.
+def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Accuracy on each rung of the strictness ladder, strictest first.
+
+    Parameters
+    ----------
+    summary
+        As from `summarise` or `summaries`.
+    by
+        Of each slice of this column; over all fields, if left out.
 
     Returns
     -------
@@ -122,14 +127,40 @@ def rungs(summary: pl.DataFrame) -> pl.DataFrame:
         The rows of `summary` with `rung`, and the `tasks` that the fields are of.
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
+    whole = (pl.col("level") == "field") & pl.col("slice_by").is_null()
+    tasks = {
+        name: ", ".join(_tasks(name, _READ + _NAMED)) for name in summary["benchmark"].unique()
+    }
     return (
-        summary.filter(pl.col("slice") == "fields", pl.col("metric").is_in(list(names)))
-        .filter(pl.col("value").is_not_nan())
+        summary.filter(pl.col("slice_by") == by if by else whole)
+        .filter(pl.col("metric").is_in(list(names)), pl.col("value").is_not_nan())
         .with_columns(
-            rung=pl.col("metric").replace(names),
-            tasks=pl.col("benchmark").map_elements(
-                lambda name: ", ".join(_tasks(name, _READ + _NAMED)), return_dtype=pl.String
-            ),
+            rung=pl.col("metric").replace(names), tasks=pl.col("benchmark").replace(tasks)
         )
-        .select("rung", "tasks", *SUMMARY)
+        .select("rung", "tasks", *(name for name in SUMMARY if name != "task"))
     )
+
+
+# The tasks of each level, from seeing a form to filling it in.
+_LEVEL_TASKS = {
+    "reading": ("text", "marking", "visual", "cross", "fact"),
+    # A form is filled in by finding its fields, and by what is entered there.
+    "locating": ("entity", "value", "click"),
+    "structuring": ("layout",),
+    "relating": ("vqa", "consistency"),
+    "acting": ("click",),
+}
+
+
+def tasks_by_level(benchmark: str) -> dict[str, str | None]:
+    """The tasks of each level that the gold of a benchmark can be scored on.
+
+    Examples
+    --------
+    >>> tasks_by_level("vrdu")["locating"]
+    'entity'
+    """
+    return {
+        level: ", ".join(task for task in tasks if task in _tasks(benchmark, tasks)) or None
+        for level, tasks in _LEVEL_TASKS.items()
+    }

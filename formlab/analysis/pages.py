@@ -33,7 +33,7 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
         rate and stands last.
     """
     names = ["wer", *(f"words_{name}" for name in ERRORS)]
-    scored = evaluation.scores.filter(pl.col("unit") == "page", pl.col("metric").is_in(names))
+    scored = evaluation.scores.filter(pl.col("level") == "page", pl.col("metric").is_in(names))
     pages = scored.group_by("doc_id", maintain_order=True).agg(
         pl.col("status").first(),
         pl.col("total").filter(pl.col("metric") == "wer").first().cast(pl.Int64).alias("words"),
@@ -42,10 +42,7 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
             for name, short in zip(names, ("wer", *ERRORS), strict=True)
         ),
     )
-    cases = evaluation.cases.filter(
-        pl.col("path").is_not_null(), pl.col("task") != "layout", pl.col("gold").is_not_null(),
-        pl.col("outcome") != "unscored",
-    )  # fmt: skip
+    cases = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
     fields = cases.group_by("doc_id").agg(
         pl.len().cast(pl.Int64).alias("fields"),
         (pl.col("outcome") != "match").sum().cast(pl.Int64).alias("wrong"),

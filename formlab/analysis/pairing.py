@@ -10,7 +10,7 @@ from functools import reduce
 import polars as pl
 
 from formlab.errors import DataBroken
-from formlab.tables import Evaluation
+from formlab.tables import WHOLE_LEVELS, Evaluation, settings_text
 
 KEY = ("doc_id", "task", "path", "turn")
 _GROUP = ("task", "whole")
@@ -54,8 +54,7 @@ def fields(evaluation: Evaluation) -> pl.DataFrame:
     `turn` counts cases at the same path of a document in the order of their gold, so that the same
     gold has the same key in every evaluation.
     """
-    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    return _turns(cases)
+    return _turns(evaluation.fields)
 
 
 def _turns(cases: pl.DataFrame) -> pl.DataFrame:
@@ -154,19 +153,18 @@ def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Ev
 
 def _with_cases(evaluation: Evaluation, cases: pl.DataFrame) -> Evaluation:
     """Without the cases left out, and without the scores of those that are fields."""
-    left = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    kept = cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    kept = dataclasses.replace(evaluation, cases=cases)
     key = ["doc_id", "path"]
-    gone = left.select(key).unique().join(kept.select(key), on=key, how="anti")
+    gone = evaluation.fields.select(key).unique().join(kept.fields.select(key), on=key, how="anti")
     scores = evaluation.scores.join(gone, on=key, how="anti", maintain_order="left")
-    return dataclasses.replace(evaluation, cases=cases, scores=scores)
+    return dataclasses.replace(kept, scores=scores)
 
 
 def _check_gold(evaluations: Sequence[Evaluation]) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
     golds = []
     for one in evaluations:
-        cases = _turns(one.cases.filter(pl.col("task") != "layout", pl.col("gold").is_not_null()))
+        cases = _turns(one.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null()))
         accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
         golds.append(cases.select(*KEY, "gold", accepted))
     first = golds[0]
@@ -202,7 +200,7 @@ def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[E
     kept = []
     for one in evaluations:
         rest = pl.concat([
-            one.cases.filter(pl.col("path").is_null() | (pl.col("task") == "layout")),
+            one.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)),
             fields(one).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn"),
         ])  # fmt: skip
         kept.append(_with_cases(one, rest))
@@ -211,26 +209,24 @@ def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[E
 
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Scores by metrics that every system has; what made them may differ and is noted."""
-    kinds = [
-        {(metric, whole) for metric, whole in _kinds(one.scores).rows()} for one in evaluations
-    ]
-    shared = reduce(set.intersection, kinds)
-    if odd := sorted({metric for metric, _ in set.union(*kinds) - shared}):
+    of = ["metric", "level"]
+    levels = [set(one.scores.select(of).unique().rows()) for one in evaluations]
+    shared = reduce(set.intersection, levels)
+    if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
-    wanted = pl.DataFrame(
-        sorted(shared), schema={"metric": pl.String, "whole": pl.Boolean}, orient="row"
-    )
-    kept = []
-    for one in evaluations:
-        whole = pl.col("slice").is_not_null().alias("whole")
-        scores = one.scores.with_columns(whole)
-        scores = scores.join(wanted, on=["metric", "whole"], how="semi", maintain_order="left")
-        kept.append(dataclasses.replace(one, scores=scores.drop("whole")))
-    said = [set(one.scores["settings"].unique()) for one in kept]
+    wanted = pl.DataFrame(sorted(shared), schema=dict.fromkeys(of, pl.String), orient="row")
+    kept = [
+        dataclasses.replace(
+            one, scores=one.scores.join(wanted, on=of, how="semi", maintain_order="left")
+        )
+        for one in evaluations
+    ]
+    said = [_settings(one.scores) for one in kept]
     if odd := set.union(*said) - set.intersection(*said):
         notes["settings of scores that are not the same for every system"] = len(odd)
     return kept
 
 
-def _kinds(scores: pl.DataFrame) -> pl.DataFrame:
-    return scores.select("metric", pl.col("slice").is_not_null().alias("whole")).unique()
+def _settings(scores: pl.DataFrame) -> set[str]:
+    rows = scores.select("metric", "level", "mode", "settings").unique()
+    return {settings_text(row) for row in rows.iter_rows(named=True)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, metrics
+from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
 from formlab.scoring.evaluate import THRESHOLD
 from formlab.scoring.tasks import content
@@ -104,7 +104,9 @@ def _scored(
     summary = summarise(again, by=(), resamples=resamples, seed=seed)
     paired = scored.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
     columns = ["metric", "value", "ci_low", "ci_high", "n_docs", "n_cases"]
-    for row in summary.filter(slice="fields").select(columns).iter_rows(named=True):
+    for row in (
+        tables.only(summary, level="field", slice_by=None).select(columns).iter_rows(named=True)
+    ):
         if row["metric"] not in MEASURES:
             continue
         own = paired["modality"].is_in(MEASURES[row["metric"]])

@@ -42,17 +42,16 @@ def pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
     scores = pl.concat([one.scores for one in evaluations])
     if len({len(row) for row in _lengths(scores)}) > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
-    old = pl.lit(f"{first.benchmark}:") + pl.col("split") + "|"
-    settings = pl.lit(f"{first.benchmark}:{named}|") + pl.col("settings").str.strip_prefix(old)
     notes: Counter[str] = Counter()
     for one in evaluations:
         notes.update(one.notes)
-    documents = pl.concat([one.documents for one in evaluations])
+    documents = pl.concat([one.documents for one in evaluations], how="diagonal")
     return dataclasses.replace(
         first,
         documents=documents.unique("doc_id", keep="first", maintain_order=True).with_columns(split),
-        cases=pl.concat([one.cases for one in evaluations]).with_columns(split),
-        scores=scores.with_columns(settings.alias("settings")).with_columns(split),
+        # Of its own split, so that a case of a document in several is known by it.
+        cases=pl.concat([one.cases for one in evaluations], how="diagonal"),
+        scores=scores.with_columns(split),
         split=named,
         sources={name: code for one in evaluations for name, code in one.sources.items()},
         notes=dict(notes),
@@ -75,8 +74,8 @@ def by_entity(
     Returns
     -------
     polars.DataFrame
-        The schema SUMMARY, slices ``all``, ``entity=…`` and ``type=…`` (simple entities of that
-        type; line items are their own), and the columns `corpus`, `type` and `n_gold`, how many
+        The schema SUMMARY, sliced by ``entity`` and ``type`` (simple entities of that type; line
+        items are their own), and the columns `corpus`, `type` and `n_gold`, how many
         entities of the gold the slice holds.
     """
     corpora: dict[str, list[Evaluation]] = {}
@@ -90,15 +89,16 @@ def by_entity(
         schema = schema_of(members[0])
         if schema is None:
             continue
-        types = {f"entity={entity}": _type(entity, schema) for entity in schema.entities}
+        types = {entity: _type(entity, schema) for entity in schema.entities}
         whole = pooled([_with_types(one, types) for one in members])
-        gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice")
+        gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice_by", "slice_value")
         gold = gold.agg(pl.col("stats").list.get(1).sum().cast(pl.Int64).alias("n_gold"))
         summary = summarise(whole, by=(), resamples=resamples, seed=seed)
-        kind = pl.col("slice").replace_strict(
-            types, default=pl.col("slice").str.strip_prefix("type=")
-        )
-        summary = summary.join(gold, on="slice", how="left", maintain_order="left")
+        kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
+        summary = summary.join(
+            gold, on=["slice_by", "slice_value"], how="left", nulls_equal=True,
+            maintain_order="left",
+        )  # fmt: skip
         summary = summary.with_columns(pl.lit(name).alias("corpus"), kind.alias("type"))
         found.append(summary.select(found[0].columns))
     return pl.concat(found)
@@ -110,16 +110,17 @@ def _type(entity: str, schema: Schema) -> str:
 
 def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
     """Its scores of whole documents, and those of entities added up by data type."""
-    ready = evaluation.scores.filter(pl.col("slice").is_not_null())
-    kinds = pl.col("slice").replace_strict(types, return_dtype=pl.String)
-    parts = ready.filter(pl.col("slice").is_in(list(types)))
-    parts = parts.with_columns(("type=" + kinds).alias("slice"))
+    ready = evaluation.scores.filter(pl.col("level") == "document")
+    parts = ready.filter(pl.col("slice_by") == "entity").with_columns(
+        slice_by=pl.lit("type"),
+        slice_value=pl.col("slice_value").replace_strict(types, return_dtype=pl.String),
+    )
     keys = [name for name in tables.SCORES if name not in ("stats", "value")]
-    count = pl.concat_list(pl.col("stats").list.get(place).sum() for place in range(4))
+    count = pl.concat_list(pl.col("stats").list.get(place).sum() for place in range(3))
     summed = parts.group_by(*keys, maintain_order=True).agg(count.alias("stats"))
     values = [
-        float(METRICS[metric].score(np.array(counts)))
-        for metric, counts in summed.select("metric", "stats").iter_rows()
+        float(METRICS[metric].score_in(mode)(np.array(counts)))
+        for metric, mode, counts in summed.select("metric", "mode", "stats").iter_rows()
     ]
     summed = summed.with_columns(pl.Series("value", values, dtype=pl.Float64))
     return dataclasses.replace(evaluation, scores=pl.concat([ready, summed.select(*tables.SCORES)]))
@@ -141,6 +142,7 @@ def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
     Examples
     --------
     >>> case = {"benchmark": "b", "split": "s", "system": "x", "task": "entity", "path": "/a"}
+    >>> case["level"] = "field"
     >>> rows = [case | {"doc_id": str(i), "cause": cause, "outcome": "missing"}
     ...     for i, cause in enumerate(["missed", "digit", "missed"])]
     >>> losses(tables.table("cases", rows), each=1)["cause"].to_list()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,6 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import LABEL, READER
-from formlab.analysis.pairing import fields
 from formlab.analysis.slice_search import (
     Scored,
     Slice,
@@ -20,11 +20,11 @@ from formlab.analysis.slice_search import (
     score_test,
     search,
 )
-from formlab.analysis.summarise import draws, sliced
+from formlab.analysis.summarise import draws, of_cases, sliced
 from formlab.analysis.worst import worst
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
-from formlab.tables import Evaluation
+from formlab.tables import Evaluation, Settings
 
 OUTCOME = "outcome"
 # What is known of a field without looking at how it was read.
@@ -34,11 +34,12 @@ COLUMNS = (
 )  # fmt: skip
 SLICES: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,
-    "slice": pl.String, "columns": pl.List(pl.String), "values": pl.List(pl.String),
+    "slice_by": pl.List(pl.String), "slice_value": pl.List(pl.String),
     "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "rest": pl.Float64,
     "difference": pl.Float64, "difference_low": pl.Float64, "difference_high": pl.Float64,
     "p": pl.Float64, "p_adjusted": pl.Float64, "excess": pl.Float64,
-    "n_docs": pl.Int64, "n_cases": pl.Int64, "n_tested": pl.Int64, "settings": pl.String,
+    "n_docs": pl.Int64, "n_cases": pl.Int64, "n_tested": pl.Int64,
+    "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 CORRECTIONS = ("by", "bh")
 # Defined by the error: a slice of them is bad by its making.
@@ -49,7 +50,7 @@ def find_slices(
     evaluations: Evaluation | Sequence[Evaluation],
     *,
     metric: str = OUTCOME,
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] | None = None,
     max_columns: int = 3,
     min_docs: int = 5,
     min_cases: int = 20,
@@ -74,7 +75,8 @@ def find_slices(
     metric
         ``outcome``, the share of fields right, or a metric of fields that is hits of a total.
     columns
-        Of *cases* or *documents*, bands and ``position``; a field without a value is in no slice.
+        Of *cases* or *documents*, bands and ``position``; `COLUMNS` and those of a user's own if
+        left out. A field without a value is in no slice.
         Columns that follow from the error, such as ``cause``, are refused.
     max_columns
         At most three.
@@ -115,32 +117,35 @@ def find_slices(
     """
     if correction not in CORRECTIONS:
         raise UnknownName.of("correction", correction, CORRECTIONS)
-    allowed = [name for name in columns if name not in _AFTERWARDS]
-    if refused := [name for name in columns if name in _AFTERWARDS]:
+    if refused := [name for name in columns or () if name in _AFTERWARDS]:
+        allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
     found = [pl.DataFrame(schema=SLICES)]
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     for one in several:
         scored = _scored(one, metric)
-        codes = coded(scored, one, allowed)
+        codes = coded(scored, one, [*COLUMNS, *one.own] if columns is None else columns)
         tested = list(search(scored, codes, min(max_columns, 3), min_docs, min_cases))
         kept = [
             each
             for each in passed(tested, alpha, correction)
             if beats_parents(each, scored, codes, alpha) and _but_for_labels(each, scored, alpha)
         ]
-        settings = (
-            f"score test,documents,t|fdr={correction}<={alpha:g}|columns<={min(max_columns, 3)}"
-            f"|docs>={min_docs}|cases>={min_cases}|ci=bootstrap,documents,n={resamples},"
-            f"level={level:g},seed={seed}"
-        )
+        rules = f"columns<={min(max_columns, 3)}|docs>={min_docs}|cases>={min_cases}"
         if odd := one.cases.filter(pl.col("cause") == READER).height:
-            settings += f"|without={odd} that depend on the reading rule"
+            rules += f"|without={odd} that depend on the reading rule"
+        settings = dataclasses.asdict(Settings(
+            rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
+            test=f"score test,documents,t,fdr={correction}<={alpha:g}",
+        ))  # fmt: skip
         base = {"benchmark": one.benchmark, "split": one.split, "system": one.system}
-        base |= {"metric": metric, "n_tested": len(tested), "settings": settings}
+        base |= {"metric": metric, "n_tested": len(tested), "mode": one.mode, "settings": settings}
         rows = [base | row for row in _rows(kept, scored, resamples, level, seed)]
         found.append(pl.DataFrame(rows, schema=SLICES))
-    return pl.concat(found).sort("excess", "slice", descending=[True, False])
+    return pl.concat(found).sort(
+        pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
+        descending=[True, False, False],
+    )  # fmt: skip
 
 
 def slice_cases(
@@ -161,7 +166,7 @@ def slice_cases(
         The schema CASES, in the order of the evaluation.
     """
     cases = _of_gold(evaluation)
-    for column, value in zip(found["columns"], found["values"], strict=True):
+    for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
         cases = cases.filter(sliced(cases, evaluation.documents, column).cast(pl.String) == value)
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
@@ -184,7 +189,7 @@ def heaviest(
 
 
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
-    cases = fields(evaluation).drop("turn")
+    cases = evaluation.fields
     sound = pl.col("cause").ne_missing(READER)
     return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored", sound)
 
@@ -195,7 +200,7 @@ def _scored(evaluation: Evaluation, metric: str) -> Scored:
         right = (cases["outcome"] == "match").cast(pl.Float64).to_numpy()
         parts = np.stack([right, np.ones(len(right))], axis=1)
     else:
-        loose = evaluation.scores.filter(pl.col("slice").is_null(), pl.col("path").is_not_null())
+        loose = evaluation.scores.filter(of_cases())
         scored = loose["metric"].unique().sort()
         known = [OUTCOME, *(name for name in scored if metrics.get(name).score is ratio)]
         if metric not in known:
@@ -234,9 +239,8 @@ def _rows(
         low, high = np.nanquantile(values, edges)
         least, most = np.nanquantile(values - others, edges)
         yield {
-            "slice": " & ".join(f"{name}={word}" for name, word in each.conditions),
-            "columns": [name for name, _ in each.conditions],
-            "values": [word for _, word in each.conditions],
+            "slice_by": [name for name, _ in each.conditions],
+            "slice_value": [word for _, word in each.conditions],
             "value": value, "ci_low": float(low), "ci_high": float(high), "rest": rest,
             "difference": value - rest, "difference_low": float(least),
             "difference_high": float(most), "p": each.p, "p_adjusted": each.adjusted,

@@ -10,6 +10,7 @@ from formlab.analysis.summarise import draws
 from formlab.tables import Evaluation
 
 SIZES = ("nodes", "groups", "levels")
+_OF = ("benchmark", "split", "metric", "level", "mode")
 
 
 def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
@@ -18,12 +19,13 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        doc_id, system, settings; of the gold tree `nodes`, `groups` (nodes with others below) and
-        `levels`, the root not counted; `given`, the nodes of the predicted tree; `distance` and
-        `similarity`, NaN where undefined. Empty where the evaluation compares no trees.
+        doc_id, system, the columns that say how `distance` was made; of the gold tree `nodes`,
+        `groups` (nodes with others below) and `levels`, the root not counted; `given`, the nodes of
+        the predicted tree; `distance` and `similarity`, NaN where undefined. Empty where the
+        evaluation compares no trees.
     """
-    scores = evaluation.scores.filter(pl.col("unit") == "document")
-    documents = _values(scores, "tree_edit_distance", "distance", "system", "settings")
+    scores = evaluation.scores.filter(pl.col("level") == "document")
+    documents = _values(scores, "tree_edit_distance", "distance", *_OF, "system", "settings")
     documents = documents.join(_values(scores, "tree_similarity", "similarity"), on="doc_id")
     cases = evaluation.cases.filter(pl.col("task") == "layout")
     gold = cases.filter(pl.col("path").is_not_null())
@@ -35,7 +37,7 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     given = cases.filter(pl.col("pred_path").is_not_null()).group_by("doc_id").agg(given=pl.len())
     table = documents.join(sizes, on="doc_id", how="left").join(given, on="doc_id", how="left")
     table = table.with_columns(pl.col(*SIZES, "given").fill_null(0).cast(pl.Int64))
-    columns = ["doc_id", "system", *SIZES, "given", "distance", "similarity", "settings"]
+    columns = ["doc_id", "system", *SIZES, "given", "distance", "similarity", *_OF, "settings"]
     return table.select(columns).sort(-pl.col("distance"), "doc_id")
 
 
@@ -57,12 +59,12 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
     Returns
     -------
     polars.DataFrame
-        size, correlation in [-1, 1], ci_low, ci_high; NaN where all forms are alike.
+        size, value in [-1, 1], ci_low, ci_high, n_docs, settings; NaN where all forms are alike.
 
     Examples
     --------
     >>> forms = {"nodes": [1, 2, 3], "groups": [0, 0, 0], "levels": [3, 2, 1]}
-    >>> growth(pl.DataFrame(forms | {"distance": [1.0, 4.0, 9.0]}))["correlation"].to_list()
+    >>> growth(pl.DataFrame(forms | {"distance": [1.0, 4.0, 9.0]}))["value"].to_list()
     [1.0, nan, -1.0]
     """
     known = sizes.filter(pl.col("distance").is_finite())
@@ -79,8 +81,10 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
         drawn = drawn[~np.isnan(drawn)]
         low, high = np.quantile(drawn, (0.025, 0.975)) if drawn.size > 1 else (np.nan, np.nan)
         rows.append((size, float(found[0]), float(low), float(high)))
-    names = ["size", "correlation", "ci_low", "ci_high"]
-    return pl.DataFrame(rows, schema=names, orient="row")
+    names = ["size", "value", "ci_low", "ci_high"]
+    settings = f"spearman|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    return table.with_columns(n_docs=pl.lit(known.height), settings=pl.lit(settings))
 
 
 def _spearman(one: np.ndarray, two: np.ndarray) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,15 @@ from formlab import metrics, tables
 from formlab.analysis.bands import BANDS, banded, position
 from formlab.errors import UnknownName
 from formlab.metrics import Metric, ratio
-from formlab.tables import USABLE, Evaluation
+from formlab.tables import FIELD_LEVELS, USABLE, Evaluation, Settings
 
+# What tells the rows of a metric apart; `task` follows from them.
+SLICE = ("level", "slice_by", "slice_value")
 # The most numbers that one block of resampling weights may hold (float32).
 BLOCK = 5_000_000
 
 
-@dataclass
+@dataclasses.dataclass
 class Row:
     """One row of a summary to be: parts per document, and how summed parts become its value.
 
@@ -43,16 +45,16 @@ def summarise(
     """The summary table of an evaluation.
 
     Each metric gets its pooled value (micro: the score of the summed tallies) and, as
-    ``macro_<metric>``, the mean over documents (`formlab.metrics.mean_of`).
-    The slice is ``all`` for whole documents, ``fields`` for all fields together and
-    ``column=value`` for the rest.
+    ``macro_<metric>``, the mean over documents (`formlab.metrics.mean_of`). A row is of all that
+    has its `level` (``page``, ``field`` …), or of the slice `slice_by` = `slice_value`.
 
     Parameters
     ----------
     evaluation
         As from `evaluate`.
     by
-        Columns of *cases* or *documents* to slice the field scores by; ``kind`` if left out.
+        Columns of *cases* or *documents*, a user's own among them, to slice the field scores by;
+        ``kind`` if left out.
     resamples
         How often documents are drawn with replacement, all scores of a draw together.
     level
@@ -63,12 +65,12 @@ def summarise(
     Returns
     -------
     polars.DataFrame
-        The schema SUMMARY. The interval is NaN for fewer than two documents. `n_missing` counts
-        the units (documents or fields) without a usable prediction, `n_undefined` those whose own
-        value is NaN (of a mean over documents: the documents it leaves out), `n_reader` the
-        fields whose verdict depends on the reading rule (cause ``reader``), `n_ambiguous` the
-        dates that are equal only if day and month are read in the other order; all are among
-        `n_cases`.
+        The schema SUMMARY; `task` is null where the scores are of several. The interval is NaN for
+        fewer than two documents. `n_missing` counts the units (documents or fields) without a
+        usable prediction, `n_undefined` those whose own value is NaN (of a mean over documents: the
+        documents it leaves out), `n_reader` the fields whose verdict depends on the reading rule
+        (cause ``reader``), `n_ambiguous` the dates that are equal only if day and month are read in
+        the other order; all are among `n_cases`.
 
     Raises
     ------
@@ -81,11 +83,11 @@ def summarise(
         return tables.table("summary", [])
     values = [float(row.score(row.parts.sum(axis=0))) for row in rows]
     lows, highs = _intervals(rows, len(codes), resamples=resamples, level=level, seed=seed)
-    note = f"|ci=bootstrap,documents,n={resamples},level={level:g},seed={seed}"
+    interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
     summary = [
         row.labels
         | {"value": value, "ci_low": low, "ci_high": high}
-        | {"settings": row.labels["settings"] + note}
+        | {"settings": dataclasses.replace(row.labels["settings"], interval=interval)}
         for row, value, low, high in zip(rows, values, lows, highs, strict=True)
     ]
     return tables.check("summary", tables.table("summary", summary))
@@ -101,42 +103,50 @@ def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) ->
     codes
         The place of each document in the parts.
     """
-    flags = _flags(evaluation.cases)
-    on = ["doc_id", "path"]
-    scores = evaluation.scores.join(flags, on=on, how="left", maintain_order="left")
-    ready = scores.filter(pl.col("slice").is_not_null())
-    loose = scores.filter(pl.col("slice").is_null())
-    parts = [(str(key[0]), part) for key, part in ready.group_by("slice", maintain_order=True)]
-    parts.append(("fields", loose))
-    parts += [
-        (name, loose.join(chosen, on=["doc_id", "path"], how="semi"))
-        for name, chosen in _slices(evaluation, by)
+    key = ["doc_id", "path"]
+    scores = evaluation.scores.join(_flags(evaluation), on=key, how="left", maintain_order="left")
+    loose = scores.filter(of_cases())
+    groups = [loose] if loose.height else []
+    open_slices = loose.drop("slice_by", "slice_value")
+    groups += [
+        open_slices.join(chosen, on=key, how="inner", maintain_order="left")
+        for chosen in _slices(evaluation, by)
     ]
-    for name, part in parts:
-        for (metric,), group in part.group_by("metric", maintain_order=True):
-            yield from _metric_rows(evaluation, metrics.get(str(metric)), name, group, codes)
+    ready = scores.filter(~of_cases())
+    for part in (ready, *groups):
+        for group in part.partition_by(*SLICE, maintain_order=True):
+            for (metric,), rows in group.group_by("metric", maintain_order=True):
+                yield from _metric_rows(evaluation, metrics.get(str(metric)), rows, codes)
 
 
-def _flags(cases: pl.DataFrame) -> pl.DataFrame:
+def of_cases() -> pl.Expr:
+    """Whether scores are of single cases, by whose columns they can be sliced."""
+    return pl.col("level").is_in(FIELD_LEVELS) & pl.col("slice_by").is_null()
+
+
+def _flags(evaluation: Evaluation) -> pl.DataFrame:
     """Of each field: does its verdict depend on the reading rule, or on the order of a date?"""
-    kept = cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
     reader = (pl.col("cause") == "reader").fill_null(False).alias("reader")
-    return kept.group_by("doc_id", "path").agg(
+    return evaluation.fields.group_by("doc_id", "path").agg(
         reader.any(), pl.col("ambiguous").fill_null(False).any()
     )
 
 
-def _slices(evaluation: Evaluation, by: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
-    # Nodes of a tree have the paths of fields; no score is one of theirs.
-    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+def _slices(evaluation: Evaluation, by: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The fields of each slice, by `doc_id` and `path`."""
+    cases = evaluation.fields
     for column in by:
         values = sliced(cases, evaluation.documents, column)
-        named = cases.select("doc_id", "path").with_columns(values.alias("slice"))
+        named = cases.select("doc_id", "path").with_columns(values.alias("_value"))
         for (value,), group in sorted(
-            named.group_by("slice"), key=lambda item: order(values, item[0][0])
+            named.group_by("_value"), key=lambda item: order(values, item[0][0])
         ):
-            label = "none" if value is None else value
-            yield f"{column}={label}", group.select("doc_id", "path")
+            label = "none" if value is None else str(value)
+            yield (
+                group.select("doc_id", "path")
+                .unique()
+                .with_columns(slice_by=pl.lit(column), slice_value=pl.lit(label))
+            )
 
 
 def sliced(cases: pl.DataFrame, documents: pl.DataFrame, column: str) -> pl.Series:
@@ -167,31 +177,35 @@ def order(values: pl.Series, value: Any) -> tuple[bool, Any]:
 
 
 def _metric_rows(
-    evaluation: Evaluation, metric: Metric, name: str, group: pl.DataFrame, codes: dict[str, int]
+    evaluation: Evaluation, metric: Metric, group: pl.DataFrame, codes: dict[str, int]
 ) -> Iterator[Row]:
     place = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
     parts = _per_document(place, _parts(group), len(codes))
     values = group["value"].to_numpy()
+    first = group.row(0, named=True)
+    settings, score = Settings(**first["settings"]), metric.score_in(first["mode"])
     base = {
         "benchmark": evaluation.benchmark, "split": evaluation.split,
-        "system": evaluation.system, "metric": metric.name, "slice": name,
+        "system": evaluation.system, "metric": metric.name,
+        "task": first["task"] if group["task"].n_unique() == 1 else None,
+        **{name: first[name] for name in ("level", "slice_by", "slice_value", "mode")},
         "n_docs": len(np.unique(place)), "n_cases": group.height,
         "n_missing": int((~group["status"].is_in(USABLE)).sum()),
         "n_undefined": int(np.isnan(values).sum()),
         "n_reader": int(group["reader"].sum()),
         "n_ambiguous": int(group["ambiguous"].sum()),
-        "settings": group["settings"][0],
+        "settings": dataclasses.replace(settings, average="micro"),
     }  # fmt: skip
-    yield Row(base | {"settings": base["settings"] + "|avg=micro"}, parts, metric.score)
+    yield Row(base, parts, score)
     mean_name = metrics.mean_of(metric.name)
     if mean_name is None:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
     alone = len(np.unique(place)) == len(place)
     there = np.unique(place)
-    each, where = (values, place) if alone else (metric.score(parts[there]), there)
+    each, where = (values, place) if alone else (score(parts[there]), there)
     labels = {
-        "metric": mean_name, "settings": base["settings"] + "|avg=macro",
+        "metric": mean_name, "settings": dataclasses.replace(settings, average="macro"),
         "n_undefined": int(np.isnan(each).sum()),
     }  # fmt: skip
     yield Row(base | labels, _mean_parts(each, where, len(codes)), ratio)

@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.bands import band, cut
-from formlab.analysis.summarise import sliced, summarise
+from formlab.analysis.summarise import of_cases, sliced, summarise
 from formlab.errors import UnknownName
 from formlab.tables import Evaluation
 
@@ -18,6 +18,7 @@ from formlab.tables import Evaluation
 MOST, BANDS_OF_MANY = 12, 6
 UNKNOWN = "unknown"
 Bins = Mapping[str, Sequence[float]]
+_OF = ("benchmark", "split", "metric", "level", "mode")
 _VALUES = ("value", "ci_low", "ci_high")
 _COUNTS = ("n_docs", "n_cases", "n_undefined")
 
@@ -78,10 +79,10 @@ def surface(
         cells, on=["x_value", "y_value"], how="left", maintain_order="left"
     ).with_columns(
         *(pl.col(name).fill_null(0) for name in _COUNTS),
-        *(pl.lit(name).alias(place) for place, name in (("x", x), ("y", y), ("metric", metric))),
-        pl.col("settings").fill_null(pl.col("settings").drop_nulls().first()),
+        *(pl.lit(name).alias(place) for place, name in (("x", x), ("y", y))),
+        *(pl.col(name).fill_null(pl.col(name).drop_nulls().first()) for name in (*_OF, "settings")),
     )
-    return filled.select("metric", "x", "y", "x_value", "y_value", *_VALUES, *_COUNTS, "settings")
+    return filled.select(*_OF, "x", "y", "x_value", "y_value", *_VALUES, *_COUNTS, "settings")
 
 
 def curve(
@@ -127,7 +128,6 @@ def curve(
         evaluation, measures, [x], bins or {}, part,
         resamples=resamples, level=level, seed=seed, most=None,
     )  # fmt: skip
-    note = f"|smooth=mean of {window} neighbouring values" if window > 1 else ""
     order = pl.Enum(list(dict.fromkeys(measures)))
     cells = cells.sort(pl.col("metric").cast(order), "x_value")
     parts = [
@@ -135,8 +135,18 @@ def curve(
         for part in cells.partition_by("metric", maintain_order=True)
     ]
     whole = pl.concat(parts) if parts else cells.with_columns(smooth=pl.lit(None, pl.Float64))
-    whole = whole.with_columns(pl.col("settings") + note, pl.lit(x).alias("x"))
-    return whole.select("metric", "x", "x_value", *_VALUES, *_COUNTS, "smooth", "settings")
+    if window > 1:
+        rules = pl.concat_str(
+            pl.col("settings").struct.field("rules").cast(pl.String),
+            pl.lit(f"smooth=mean of {window} neighbouring values"),
+            separator="|", ignore_nulls=True,
+        )  # fmt: skip
+        whole = whole.with_columns(
+            pl.col("settings").struct.with_fields(rules.cast(pl.Categorical).alias("rules"))
+        )
+    return whole.with_columns(pl.lit(x).alias("x")).select(
+        *_OF, "x", "x_value", *_VALUES, *_COUNTS, "smooth", "settings"
+    )
 
 
 def smoothed(values: np.ndarray, window: int) -> np.ndarray:
@@ -161,34 +171,27 @@ def _cells(
 ) -> pl.DataFrame:  # fmt: skip
     """The pooled scores of each combination of the columns' values, through `summarise`."""
     names = [metrics.get(name).name for name in measures]
-    chosen = pl.col("slice").is_null() if part == "fields" else pl.col("slice") == part
+    chosen = of_cases() if part == "fields" else pl.col("slice_by").is_null() & ~of_cases()
     rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
     places = ("x_value", "y_value")[: len(columns)]
     values = [
         _levels(_column(evaluation, rows, name, part), bins.get(name), most) for name in columns
     ]
-    codes = pl.concat_str([value.to_physical().cast(pl.String) for value in values], separator="|")
-    marked = rows.with_columns(rows.select(codes.alias("slice"))["slice"])
+    named = pl.DataFrame([value.alias(place) for place, value in zip(places, values, strict=True)])
+    named = named.with_columns(pl.struct(places).rank("dense").cast(pl.String).alias("slice_value"))
+    marked = rows.with_columns(named["slice_value"], slice_by=pl.lit("cell"))
     cells = summarise(
         dataclasses.replace(evaluation, scores=marked), by=(),
         resamples=resamples, level=level, seed=seed,
     ).filter(pl.col("metric").is_in(names))  # fmt: skip
-    alone = pl.col("n_docs") < 2
-    back = [
-        pl.col("slice").str.split("|").list.get(k).cast(pl.Int64).alias(place)
-        for k, place in enumerate(places)
-    ]
-    cells = cells.with_columns(
-        *back,
-        *(pl.when(alone).then(float("nan")).otherwise(name).alias(name) for name in _VALUES[1:]),
-    )
-    kinds = [value.dtype for value in values]
-    return cells.with_columns(
-        pl.col(place).replace_strict(
-            dict(enumerate(kind.categories)), default=None, return_dtype=kind
-        )
-        for place, kind in zip(places, kinds, strict=True)
-    ).select("metric", *places, *_VALUES, *_COUNTS, "settings")
+    single = pl.col("n_docs") < 2
+    return cells.join(
+        named.unique(), on="slice_value", how="left", maintain_order="left"
+    ).select(
+        *_OF, *places, "value",
+        *(pl.when(single).then(float("nan")).otherwise(name).alias(name) for name in _VALUES[1:]),
+        *_COUNTS, "settings",
+    )  # fmt: skip
 
 
 def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, part: str) -> pl.Series:
@@ -201,7 +204,7 @@ def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, part: str) ->
         )["at"]  # fmt: skip
     if part != "fields":
         raise UnknownName.of("column of documents", name, documents.columns)
-    cases = evaluation.cases.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    cases = evaluation.fields
     named = cases.select("doc_id", "path", sliced(cases, documents, name).alias("at"))
     named = named.unique(["doc_id", "path"], keep="first")
     return rows.join(named, on=["doc_id", "path"], how="left", maintain_order="left")["at"]

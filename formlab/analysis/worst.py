@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from formlab.tables import WHOLE_LEVELS
+
 
 def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
@@ -46,8 +48,7 @@ def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
 def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
     """The cases of fields that are not right, or that stand out of order in a page's text."""
     return cases.filter(
-        pl.col("path").is_not_null(),
-        pl.col("task") != "layout",
+        ~pl.col("level").is_in(WHOLE_LEVELS),
         pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
         | (pl.col("cause") == "wrong_order").fill_null(False),
     )

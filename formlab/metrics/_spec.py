@@ -90,6 +90,7 @@ class Metric:
 
     `tallies` takes n gold and n predicted strings and returns a float64 array of shape (n, k);
     `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
+    `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
     a scorer makes, of which some have no `tallies` of their own; `units` are the units it is taken
@@ -107,6 +108,7 @@ class Metric:
     view: str = "text"
     score: Callable[[np.ndarray], np.ndarray] = ratio
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
+    published_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
     tasks: tuple[str, ...] = ()
     need: Need | None = None
@@ -119,9 +121,14 @@ class Metric:
         """What the metric needs of a unit of this kind; None if nothing."""
         return self.need if self.need and unit in self.need.units else None
 
-    def values(self, tallies: np.ndarray) -> np.ndarray:
+    def score_in(self, mode: str | None) -> Callable[[np.ndarray], np.ndarray]:
+        """The score as a mode defines it."""
+        published = self.published_score if mode == "official" else None
+        return published or self.score
+
+    def values(self, tallies: np.ndarray, mode: str | None = None) -> np.ndarray:
         """The score of each unit alone, shape (n,), from tallies of shape (n, k)."""
-        return (self.unit_score or self.score)(tallies)
+        return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
         """The tally of one pair; a TypeError for a metric that only a scorer can count."""

@@ -1,13 +1,14 @@
 """Precision, recall and F1 of extracted entities, over all (micro) and as means (macro).
 
 The parts of a score are counts, added over documents: entities found, in the gold and predicted
-(tp, gold, pred), and a mark that is not 0 where undefined scores become what the published
-evaluator of VRDU makes of them: 0, or a recall of 1 where there was nothing to find.
+(tp, gold, pred). By published rules undefined scores become what the released evaluator of VRDU
+makes of them: 0, or a recall of 1 where there was nothing to find.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ __all__ = [
     "recall_of", "same_values",
 ]  # fmt: skip
 
-Score = Callable[[np.ndarray], np.ndarray]
+Score = Callable[..., np.ndarray]
 SOURCE = "VRDU, Wang et al., KDD 2023, section 4.3"
 
 
@@ -28,17 +29,15 @@ def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray) -> np.ndar
     return np.divide(hits, total, out=np.array(otherwise, dtype=float), where=total != 0)
 
 
-def _nothing(mark: np.ndarray, published: float | np.ndarray = 0.0) -> np.ndarray:
-    return np.where(mark != 0, published, np.nan)
-
-
-def precision_of(parts: np.ndarray) -> np.ndarray:
+def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     """tp / pred.
 
     Parameters
     ----------
     parts
-        Shape (…, 4): tp, gold, pred and the mark of published rules.
+        Shape (…, 3): tp, gold and pred.
+    published
+        Whether undefined scores are those of the released evaluator.
 
     Returns
     -------
@@ -47,56 +46,59 @@ def precision_of(parts: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> precision_of(np.array([[3.0, 6, 4, 0], [0, 2, 0, 0], [0, 2, 0, 1]])).tolist()
-    [0.75, nan, 0.0]
+    >>> precision_of(np.array([[3.0, 6, 4], [0, 2, 0]])).tolist()
+    [0.75, nan]
+    >>> float(precision_of(np.array([0.0, 2, 0]), published=True))
+    0.0
     """
-    found, _, pred, mark = np.moveaxis(parts, -1, 0)
-    return _over(found, pred, _nothing(mark))
+    found, _, pred = np.moveaxis(parts, -1, 0)
+    return _over(found, pred, np.full(pred.shape, 0.0 if published else np.nan))
 
 
-def recall_of(parts: np.ndarray) -> np.ndarray:
+def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     """tp / gold, as `precision_of`; nothing in the gold: by published rules 1 if any predicted.
 
     Examples
     --------
-    >>> recall_of(np.array([[3.0, 6, 4, 0], [0, 0, 2, 0], [0, 0, 2, 1]])).tolist()
-    [0.5, nan, 1.0]
+    >>> recall_of(np.array([[3.0, 6, 4], [0, 0, 2]])).tolist()
+    [0.5, nan]
+    >>> float(recall_of(np.array([0.0, 0, 2]), published=True))
+    1.0
     """
-    found, gold, pred, mark = np.moveaxis(parts, -1, 0)
-    return _over(found, gold, _nothing(mark, (pred > 0).astype(float)))
+    found, gold, pred = np.moveaxis(parts, -1, 0)
+    nothing = (pred > 0).astype(float) if published else np.full(pred.shape, np.nan)
+    return _over(found, gold, nothing)
 
 
-def f1_of(parts: np.ndarray) -> np.ndarray:
+def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     """2 tp / (gold + pred), the harmonic mean of both; NaN (published: 0) where all are 0.
 
     Examples
     --------
-    >>> f1_of(np.array([[3.0, 6, 4, 0], [0, 0, 0, 0]])).tolist()
+    >>> f1_of(np.array([[3.0, 6, 4], [0, 0, 0]])).tolist()
     [0.6, nan]
     """
-    found, gold, pred, mark = np.moveaxis(parts, -1, 0)
-    return _over(2 * found, gold + pred, _nothing(mark))
+    found, gold, pred = np.moveaxis(parts, -1, 0)
+    return _over(2 * found, gold + pred, np.full(pred.shape, 0.0 if published else np.nan))
 
 
-def mean_of(score: Score) -> Score:
-    """The mean of `score` over entities, from parts of shape (…, 3 E + 1).
+def mean_of(score: Score, *, published: bool = False) -> Score:
+    """The mean of `score` over entities, from parts of shape (…, 3 E).
 
-    The parts are tp, gold and pred of each of E entities, then the mark. By published rules every
-    entity counts; else one that no gold has, and an undefined score, is left out of the mean.
+    The parts are tp, gold and pred of each of E entities. By published rules every entity counts;
+    else one that no gold has, and an undefined score, is left out of the mean.
 
     Examples
     --------
     >>> parts = np.array([1.0, 2, 2, 0, 0, 0])
-    >>> [float(mean_of(f1_of)(np.append(parts, mark))) for mark in (0, 1)]
+    >>> [float(mean_of(f1_of, published=rules)(parts)) for rules in (False, True)]
     [0.5, 0.25]
     """
 
     def mean(parts: np.ndarray) -> np.ndarray:
-        counts, mark = parts[..., :-1], parts[..., -1:]
-        counts = counts.reshape(*counts.shape[:-1], -1, 3)
-        marks = np.broadcast_to(mark, counts.shape[:-1])
-        values = score(np.concatenate([counts, marks[..., None]], axis=-1))
-        used = ~np.isnan(values) & ((counts[..., 1] > 0) | (marks != 0))
+        counts = parts.reshape(*parts.shape[:-1], -1, 3)
+        values = score(counts, published=published)
+        used = ~np.isnan(values) & ((counts[..., 1] > 0) | published)
         total = np.where(used, values, 0.0).sum(axis=-1)
         return _over(total, used.sum(axis=-1), np.full(total.shape, np.nan))
 
@@ -108,11 +110,13 @@ _TITLES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def _metric(prefix: str, name: str) -> Metric:
-    macro = prefix == "macro_"
+    score, macro = _SCORES[name], prefix == "macro_"
+    published = mean_of(score, published=True) if macro else partial(score, published=True)
     return Metric(
         name=prefix + name, title=prefix.replace("_", " ") + _TITLES[name], source=SOURCE,
         unit="mean over entity names" if macro else "entities", view="counts",
-        score=mean_of(_SCORES[name]) if macro else _SCORES[name], units=("document",),
+        score=mean_of(score) if macro else score, published_score=published,
+        units=("document",),
     )  # fmt: skip
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 
-from formlab import files, tables
+from formlab import tables
 from formlab.metrics._spec import Metric
 
 # The statuses that each share counts; `valid_answers` are those that needed no repair.
@@ -66,34 +65,6 @@ def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
     hits = np.array([status in _COUNTED[name] for status in statuses], dtype=float)
     asked = np.array([status not in ("missing", "unscored") for status in statuses], dtype=float)
     return np.stack([hits, asked], axis=1)
-
-
-def scores(responses: pl.DataFrame) -> pl.DataFrame:
-    """Each share as rows of *scores*: one per answer, unit `answer`.
-
-    Each stands twice: in the slice of its task, ``task=vqa``, and in ``all``.
-
-    Examples
-    --------
-    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "task": "vqa"}
-    >>> made = scores(tables.table("responses", [row | {"status": "ok"}]))
-    >>> made.filter(metric="valid_answers")["slice"].to_list()
-    ['all', 'task=vqa']
-    """
-    statuses = responses["status"].to_list()
-    rows = []
-    for name in VALIDITY_METRICS:
-        rules = f"{name}|formlab={files.version()}"
-        tallies = answer_tallies(statuses, name).tolist()
-        for row, (hits, total) in zip(responses.iter_rows(named=True), tallies, strict=True):
-            same = {key: row[key] for key in ("benchmark", "split", "doc_id", "system", "status")}
-            same |= {
-                "unit": "answer", "metric": name, "hits": hits, "total": total,
-                "value": hits / total if total else math.nan,
-                "settings": f"{row['benchmark']}:{row['split']}|{rules}",
-            }  # fmt: skip
-            rows += [same | {"slice": part} for part in ("all", f"task={row['task']}")]
-    return tables.table("scores", rows)
 
 
 VALIDITY_METRICS = {

@@ -9,7 +9,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled, read_fields
-from formlab.scoring.page_text import inserted, read_page_text, texts_only
+from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
 
 # Columns of *records* under the names that *cases* has for the side they come from.
@@ -205,6 +205,8 @@ def judged(
     if "accepted" not in joined.columns:
         absent.append(pl.lit(None, pl.List(pl.String)).alias("accepted"))
     joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
+    if "level" not in joined.columns:
+        joined = joined.with_columns(_level().alias("level"))
     usable = pl.col("status").is_in(USABLE)
     pred = pl.when(usable).then(pl.col("pred")).otherwise(None)
     joined = joined.with_columns(pred.alias("used"))
@@ -271,6 +273,15 @@ def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
     return joined.with_columns(
         pl.when(odd.fill_null(False)).then(pl.lit("reader")).otherwise("cause").alias("cause")
     )
+
+
+def _level() -> pl.Expr:
+    """What a case is, where its task's scorer does not say."""
+    stretch = (pl.col("kind") == INSERTED).fill_null(False)
+    return (
+        pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+        .when(stretch).then(pl.lit("stretch")).otherwise(pl.lit("field"))
+    )  # fmt: skip
 
 
 def _outcome() -> pl.Expr:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from formlab import benchmarks
-from formlab.errors import DataBroken, UnknownName
+from formlab import benchmarks, tables
+from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.metrics import response_validity
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
 from formlab.scoring.tasks import READING, TASKS
+from formlab.scoring.tasks._answers import answer_scores
 from formlab.tables import Corpus, Evaluation, Predictions
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -86,22 +87,25 @@ def evaluate(
     if strange.height:
         count = strange.select("split", "doc_id").unique().height
         notes["predicted documents that are not in the corpus"] = count
-    answers = dataclasses.replace(predictions, records=here)
+    answers = dataclasses.replace(predictions, records=_plain(here))
+    plain = dataclasses.replace(corpus, records=_plain(corpus.records))
     scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
     options = {"mode": mode, "threshold": threshold}
     found = [
-        score(corpus, answers, **options, **({"reader": reader} if score in READING else {}))
+        score(plain, answers, **options, **({"reader": reader} if score in READING else {}))
         for score in scorers
     ]
     for scored in found:
         notes.update(scored.notes)
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    answered = _following(corpus, predictions)
-    left = unscored(strange, system=predictions.system)
+    left = unscored(_plain(strange), system=predictions.system)
+    cases = pl.concat([*(scored.cases for scored in found), left])
     evaluation = Evaluation(
         documents=corpus.documents,
-        cases=pl.concat([*(scored.cases for scored in found), left]),
-        scores=pl.concat([*(scored.scores for scored in found), answered]),
+        cases=_with_own(cases, corpus.records, here),
+        scores=pl.concat(
+            [*(scored.scores for scored in found), _answers(corpus, predictions, mode)]
+        ),
         benchmark=corpus.benchmark,
         split=corpus.split,
         system=predictions.system,
@@ -157,7 +161,29 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     )  # fmt: skip
 
 
-def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+def _plain(records: pl.DataFrame) -> pl.DataFrame:
+    """Without a user's own columns."""
+    return records.select(list(tables.RECORDS))
+
+
+def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """The cases with a user's own columns of either side's records."""
+    own = {
+        key: (records, tables.own_columns("records", records))
+        for key, records in (("path", gold), ("pred_path", answers))
+    }
+    if twice := set(own["path"][1]) & set(own["pred_path"][1]):
+        raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
+    for key, (records, names) in own.items():
+        if names:
+            theirs = records.filter(pl.col("path").is_not_null())
+            theirs = theirs.select("doc_id", pl.col("path").alias(key), *names)
+            cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
+    return cases
+
+
+def _answers(corpus: Corpus, predictions: Predictions, mode: str) -> pl.DataFrame:
+    """Scores of each answer's status: over all tasks, and by task."""
     responses = predictions.responses.filter(
         pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list()),
         pl.col("split") == corpus.split,
@@ -166,7 +192,7 @@ def _following(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     asked = response_validity.was_prompted(responses)
     # As everywhere, a run may be called otherwise than its rows say.
     named = responses.with_columns(system=pl.lit(predictions.system))
-    return response_validity.scores(named if asked else named.clear())
+    return answer_scores(named if asked else named.clear(), mode=mode)
 
 
 def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:

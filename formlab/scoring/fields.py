@@ -35,9 +35,9 @@ from formlab.tables import BOX
 LEAST, HALF, WHOLE = 0.25, 0.5, 0.75
 READER = "centre"
 _RULES = {
-    "centre": f"read=centre,else-overlap>={LEAST:g}",
-    "overlap": f"read=overlap>={HALF:g}",
-    "cut": f"read=cut,whole>={WHOLE:g}",
+    "centre": f"centre,else-overlap>={LEAST:g}",
+    "overlap": f"overlap>={HALF:g}",
+    "cut": f"cut,whole>={WHOLE:g}",
 }
 READERS = tuple(_RULES)
 # Words and boxes of a page that are laid beside each other at once, and words of one field whose
@@ -76,7 +76,7 @@ def described(reader: str = READER) -> str:
     Examples
     --------
     >>> described()
-    'read=centre,else-overlap>=0.25|readings=overlap,cut'
+    'centre,else-overlap>=0.25|readings=overlap,cut'
     """
     return f"{_RULES[reader]}|readings={','.join(others(reader))}"
 

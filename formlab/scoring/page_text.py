@@ -33,7 +33,7 @@ from formlab.tables import BOX, USABLE
 from formlab.text.marks import TITLES, own_marks
 
 RULES = (
-    f"read=page-text,one-to-one,whole-words,similarity>={LEAST:g},"
+    f"page-text,one-to-one,whole-words,similarity>={LEAST:g},"
     f"{LEAST_SHORT:g} below 8 characters,exact below {SHORT}"
 )
 # How like a gold field's words in the gold text must be, as keys and lines may be spelled apart.

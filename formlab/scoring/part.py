@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from formlab import files
+from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.tables import Corpus, Evaluation, Predictions
 
@@ -187,7 +187,7 @@ def marked(evaluation: Evaluation, said: str, notes: dict[str, int]) -> Evaluati
     """The evaluation with the choice of documents in its settings, notes and scores."""
     scores = evaluation.scores
     if said != ALL:
-        scores = scores.with_columns(pl.col("settings") + f"|documents={said}")
+        scores = tables.with_settings(scores, documents=said)
     return dataclasses.replace(
         evaluation, scores=scores, settings=evaluation.settings | {"documents": said},
         notes=evaluation.notes | notes,

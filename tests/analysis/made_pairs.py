@@ -21,9 +21,9 @@ def made(system, rows, *, documents=None, gold="x", **facts):
         cases.append(case)
         if case["outcome"] != "unscored":
             scores.append(base | {
-                "doc_id": doc, "path": path, "unit": "field", "metric": "normalised_accuracy",
+                "doc_id": doc, "path": path, "level": "field", "metric": "normalised_accuracy",
                 "hits": float(right), "total": 1.0, "value": float(right), "status": "ok",
-                "settings": "b:s|normalised_accuracy",
+                "settings": {},
             })  # fmt: skip
     return Evaluation(**{
         "documents": tables.table("documents", [

@@ -45,7 +45,9 @@ def test_values_equal_those_of_the_summary():
     found = compare(pair, by=["path"])
     for side, one in zip("ab", pair, strict=True):
         summary = analysis.summarise(one, by=["path"])
-        both = found.join(summary, on=["metric", "slice"])
+        both = found.join(
+            summary, on=["metric", "level", "slice_by", "slice_value"], nulls_equal=True
+        )
         assert both.height == found.height
         assert both[f"value_{side}"].to_list() == pytest.approx(both["value"].to_list())
 
@@ -98,18 +100,18 @@ def test_adjusted_p_equals_statsmodels_over_the_slices_and_leaves_the_whole_apar
         from_matrix(n, generator.uniform(size=(20, 5)) < s) for n, s in (("m", 0.4), ("n", 0.7))
     ]
     found = only(compare(pair, by=["path"]), metric="normalised_accuracy")
-    slices = found.filter(pl.col("slice") != "fields")
+    slices = found.filter(pl.col("slice_by").is_not_null())
     for column, method in (("p_holm", "holm"), ("p_bh", "fdr_bh")):
         expected = multipletests(slices["p"].to_numpy(), method=method)[1]
         assert slices[column].to_list() == pytest.approx(expected.tolist())
-    whole = found.filter(pl.col("slice") == "fields").to_dicts()[0]
+    whole = found.filter(pl.col("slice_by").is_null()).to_dicts()[0]
     assert whole["p_holm"] == whole["p_bh"] == whole["p"]
 
 
 def test_a_slice_that_only_one_system_claims_is_undefined_for_the_other():
     claim = ("1", "/z", 0, {"kind": "extra", "gold": None, "pred": "?", "outcome": "spurious"})
     found = compare([made("m", M), made("n", [*N, claim])], by=["kind"])
-    row = only(found, metric="normalised_accuracy", slice="kind=extra").to_dicts()[0]
+    row = only(found, metric="normalised_accuracy", slice_value="extra").to_dicts()[0]
     assert math.isnan(row["value_a"])
     assert row["value_b"] == 0
     assert math.isnan(row["p"])
@@ -125,7 +127,7 @@ def test_names_that_are_not_known_are_refused():
 
 def test_one_slice_that_holds_everything_is_not_tested_again():
     found = compare([made("m", M), made("n", N)], by=["kind"])
-    assert set(found["slice"]) == {"fields"}
+    assert found["slice_by"].null_count() == found.height
     assert dict(found.schema) == COMPARISON
 
 
@@ -176,7 +178,9 @@ def test_fields_that_depend_on_the_rule_have_the_cause_reader_and_are_counted(re
     for one, count in zip(readers_of_pages, (6, 0, 0), strict=True):
         fields = one.cases.filter(pl.col("path").is_not_null())
         assert (fields["cause"] == "reader").sum() == count
-        row = only(analysis.summarise(one), metric="normalised_accuracy", slice="fields")
+        row = only(
+            analysis.summarise(one), metric="normalised_accuracy", level="field", slice_by=None
+        )
         assert row["n_reader"].item() == count
     # Also where the rule in use has it wrong and another has it right.
     cut = read_again(readers_of_pages[0], "cut").cases.filter(pl.col("path").is_not_null())
@@ -187,8 +191,8 @@ def test_fields_that_depend_on_the_rule_have_the_cause_reader_and_are_counted(re
 
 def test_rule_stands_in_the_settings_of_fields_and_other_rules_are_not_mixed(readers_of_pages):
     wide, exact, _ = readers_of_pages
-    said = only(wide.scores, metric="cer", unit="field")["settings"][0]
-    assert "|read=centre,else-overlap>=0.25|readings=overlap,cut|" in said
+    said = only(wide.scores, metric="cer", level="field")["settings"][0]
+    assert said["read"] == "centre,else-overlap>=0.25|readings=overlap,cut"
     assert wide.settings["readings"] == ["overlap", "cut"]
     with pytest.raises(DataBroken, match="reading rule is centre in wide, cut in exact"):
         compare([wide, read_again(exact, "cut")])
@@ -233,7 +237,7 @@ def test_fields_of_the_sample_that_stand_in_the_output_are_not_missing(sample):
 
 
 def test_two_scales_of_the_sample_are_not_told_apart_by_any_rule(sample):
-    found = compare(sample).filter(pl.col("settings").str.contains("|read=", literal=True))
+    found = compare(sample).filter(pl.col("settings").struct.field("read").is_not_null())
     assert found.height
     assert set(found["rules"]) == {"same"}
     assert found["p_holm"].min() > 0.05

@@ -17,8 +17,8 @@ def scored(values, names=("cer", "exact_accuracy")):
     documents = [{k: doc[k] for k in ("benchmark", "split", "doc_id")} for doc in docs]
     cases = [doc | {"task": "text", "outcome": "match", "gold": "a", "kind": "k"} for doc in docs]
     scores = [
-        doc | {"unit": "field", "metric": name, "hits": 10.0 * value, "total": 10.0,
-               "value": value, "status": "ok", "settings": name}
+        doc | {"level": "field", "metric": name, "hits": 10.0 * value, "total": 10.0,
+               "value": value, "status": "ok", "settings": {}}
         for doc, row in zip(docs, values, strict=True)
         for name, value in zip(names, row, strict=True)
     ]  # fmt: skip

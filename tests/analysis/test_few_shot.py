@@ -37,8 +37,8 @@ def test_seeds_are_averaged_with_a_t_interval(few):
     assert half > 0.9
     assert found["ci_low"] == pytest.approx(max(0, found["value"] - half))
     assert found["ci_high"] == 1
-    assert "Made, mixed, 2 splits" in found["settings"]
-    assert "ci=t,splits" in found["settings"]
+    assert found["split"] == "Made, mixed, 2 splits"
+    assert found["settings"]["interval"].startswith("t,splits")
 
 
 def test_one_split_keeps_its_own_score_and_interval(few):
@@ -61,7 +61,7 @@ def test_line_items_stand_beside_simple_entities(few):
 def test_gap_is_mixed_minus_unseen_with_the_mover_interval():
     base = {
         "corpus": "c", "train_size": 10, "system": "s", "part": WHOLE, "metric": "micro_f1",
-        "interval": "splits", "n_splits": 3, "n_docs": 3, "settings": "",
+        "interval": "splits", "n_splits": 3, "n_docs": 3,
     }  # fmt: skip
     rows = [
         base | {"task": "mixed", "value": 0.8, "ci_low": 0.77, "ci_high": 0.83},

@@ -63,11 +63,11 @@ def test_f1_of_entities_is_twice_the_found_over_both_sides():
     one = made("m", [("1", "/a", 1)])
     rows = [
         {
-            "benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "unit": "document",
-            "slice": f"entity={name}", "metric": "f1", "stats": stats, "value": 0.5,
-            "status": "ok", "settings": "x",
+            "benchmark": "b", "split": "s", "doc_id": "1", "system": "m", "level": "document",
+            "slice_by": "entity", "slice_value": name, "metric": "f1", "stats": stats, "value": 0.5,
+            "status": "ok", "settings": {},
         }
-        for name, stats in (("day", [1.0, 2, 2, 0]), ("sum", [0.0, 1, 3, 0]))
+        for name, stats in (("day", [1.0, 2, 2]), ("sum", [0.0, 1, 3]))
     ]  # fmt: skip
     one = type(one)(**vars(one) | {"scores": tables.table("scores", rows)})
     found = kind_tallies(one, "f1", "entity")

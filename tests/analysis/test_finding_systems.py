@@ -31,8 +31,8 @@ def with_pages(evaluation, values):
     rows = [
         {
             "benchmark": "b", "split": "s", "doc_id": doc, "system": evaluation.system,
-            "unit": "page", "slice": "all", "metric": "cer", "hits": 100.0 * value,
-            "total": 100.0, "value": float(value), "status": "ok", "settings": "b:s|cer",
+            "level": "page", "metric": "cer", "hits": 100.0 * value,
+            "total": 100.0, "value": float(value), "status": "ok", "settings": {},
         }
         for doc, value in zip(evaluation.documents["doc_id"], values, strict=True)
     ]  # fmt: skip

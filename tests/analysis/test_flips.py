@@ -7,6 +7,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference
 from formlab import analysis, benchmarks
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, mcnemar, side
 from formlab.errors import UnknownName
+from formlab.tables import slice_name
 from tests.analysis.made_pairs import from_matrix, made
 
 M = [("1", "/a", 1), ("1", "/b", 1), ("2", "/a", 1), ("2", "/b", 0), ("3", "/a", 0)]
@@ -43,7 +44,7 @@ def test_the_same_false_claim_is_one_field_that_both_get_wrong():
 
 
 def test_text_inserted_into_a_page_is_no_field_that_one_system_gets_right():
-    text = {"kind": "inserted", "gold": None, "pred": "?", "outcome": "spurious"}
+    text = {"level": "stretch", "gold": None, "pred": "?", "outcome": "spurious"}
     # The same words, at other places of the two texts.
     table = flips(
         made("m", [*M, ("3", "/inserted/4", 0, text)]),
@@ -87,8 +88,8 @@ def test_slices_by_the_gold_are_tested_and_those_by_the_outcome_are_not():
     others = [(d, p, r, {"kind": p, "cause": None if r else "missing"}) for d, p, r in N]
     table = flips(made("m", rows), made("n", others))
     found = flip_matrix(table, made("m", M).documents, by=["kind", "cause_b"])
-    by = {row["slice"]: row for row in found.to_dicts()}
-    assert list(by) == ["all", "kind=/a", "kind=/b", "cause_b=missing"]
+    by = {slice_name(row): row for row in found.to_dicts()}
+    assert list(by) == ["fields", "kind=/a", "kind=/b", "cause_b=missing"]
     # Of the two fields that n gets wrong m has one.
     assert (by["cause_b=missing"]["only_a"], by["cause_b=missing"]["both_wrong"]) == (1, 1)
     assert by["cause_b=missing"]["value_a"] == 1 / 2

@@ -3,14 +3,15 @@ import math
 from formlab import analysis, tables
 from formlab.analysis.levels import MEASURES, rules
 from formlab.metrics import METRICS
+from tests.made_slices import of
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 
 
 def row(metric, part, value, **more):
-    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": metric}
+    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
     bounds = {"ci_low": value, "ci_high": value}
-    return KEY | counts | bounds | {"metric": metric, "slice": part, "value": value} | more
+    return KEY | counts | bounds | of(part) | {"metric": metric, "value": value} | more
 
 
 def levels(*rows):
@@ -25,7 +26,8 @@ def test_every_measure_is_a_registered_metric():
 def test_scores_that_are_defined_speak_for_their_level():
     assert levels(
         row("normalised_accuracy", "fields", 0.5), row("normalised_accuracy", "all", 0.9),
-        row("fact_accuracy", "fields", math.nan), row("tree_similarity", "all", 0.7),
+        row("fact_accuracy", "fields", math.nan, level="fact"),
+        row("tree_similarity", "all", 0.7, level="document"),
         row("rougeL", "all", 0.1),
     ) == [
         ("reading", "normalised_accuracy", "fields", 0.5),
@@ -58,20 +60,24 @@ def test_same_accuracy_of_entities_is_of_locating_and_of_another_panel():
 
 
 def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
-    said = "{}|cer|unit=page|norm={}|mode=fixed|formlab={}|avg=micro|ci=n{}"
+    def said(norm, version, interval):
+        return {"mode": "fixed", "settings": {
+            "rules": f"norm={norm}", "formlab": version, "average": "micro", "interval": interval,
+        }}  # fmt: skip
+
     heads = analysis.headlines(
         tables.table("summary", [
-            row("cer", "all", 0.1, settings=said.format("funsd:test", "space", "0.1", 1)),
-            row("cer", "all", 0.2, benchmark="sroie",
-                settings=said.format("sroie:test", "space", "0.2", 9)),
-            row("cer", "all", 0.3, system="y", settings=said.format("a", "none", "0.1", 1)),
+            row("cer", "all", 0.1, **said("space", "0.1", "n1")),
+            row("cer", "all", 0.2, benchmark="sroie", **said("space", "0.2", "n9")),
+            row("cer", "all", 0.3, system="y", **said("none", "0.1", "n1")),
         ])
     )  # fmt: skip
     panels = dict(heads.select("value", "panel").rows())
     assert panels[0.1] == panels[0.2] != panels[0.3]
     assert heads["mode"].to_list() == ["fixed"] * 3
-    part = "b:s|cer|mode=fixed|formlab=1|documents=answered: 8 of 50, sha256 0a"
-    assert rules(part) == "cer|mode=fixed"
+    part = {"formlab": "1", "documents": "answered: 8 of 50, sha256 0a"}
+    one = {"benchmark": "b", "metric": "cer", "level": "page", "mode": "fixed", "settings": part}
+    assert rules(one) == "cer|level=page|mode=fixed"
 
 
 def test_rungs_are_those_of_all_fields():

@@ -116,9 +116,9 @@ def test_undefined_scores_give_nan():
 
 def test_metrics_with_many_parts_are_compared_from_their_sums():
     metric = METRICS["macro_f1"]
-    # Two entities: found, gold and predicted of each, then the mark.
-    first = np.array([[1, 1, 1, 0, 1, 0, 0], [0, 1, 1, 1, 1, 1, 0]], dtype=float)
-    second = np.array([[1, 1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0]], dtype=float)
+    # Two entities: found, gold and predicted of each.
+    first = np.array([[1, 1, 1, 0, 1, 0], [0, 1, 1, 1, 1, 1]], dtype=float)
+    second = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]], dtype=float)
     row = differences([Pair(first, second, metric.score)])[0]
     # First: 2·1 / (2 + 2) and 2·1 / (2 + 1); their mean is 7/12. Second: 1.
     assert row["value_a"] == pytest.approx((1 / 2 + 2 / 3) / 2)

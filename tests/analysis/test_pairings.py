@@ -58,7 +58,7 @@ def test_values_read_perfectly_under_other_names_are_no_worse_than_silence():
     assert pooled(found, "cer") == 0
     assert pooled(found, "field_f1") == 1
     assert pooled(evaluated({"a": GOLD}, {"a": [("/x", "", "text")]}), "cer") == 1
-    assert "match=path,label+box>=0.5,else-equal-value" in found.scores["settings"][0]
+    assert "match=path,label+box>=0.5,else-equal-value" in found.scores["settings"][0]["rules"]
 
 
 def test_the_pairings_of_renamed_fields_by_hand():

@@ -20,11 +20,12 @@ def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
     assert whole.documents.height == 1
     assert whole.cases.height == sum(one.cases.height for one in splits)
     summary = analysis.summarise(whole, by=["kind"], resamples=20)
-    found = tables.only(summary, metric="micro_f1", slice="all").row(0, named=True)
+    found = tables.only(summary, metric="micro_f1", slice_by=None).row(0, named=True)
     # 4 of 4, then 2 of 4 with 4 predicted: 2·6 / (8 + 8).
     assert found["value"] == pytest.approx(12 / 16)
     assert (found["n_docs"], found["n_cases"]) == (1, 2)
-    assert found["settings"].startswith("vrdu:Made, 2 splits|micro_f1|mode=official")
+    said = tables.settings_text(found)
+    assert said.startswith("vrdu:Made, 2 splits|micro_f1|level=document|mode=official")
 
 
 def test_a_single_split_stays_as_it_is(splits):
@@ -34,7 +35,7 @@ def test_a_single_split_stays_as_it_is(splits):
 def test_types_add_up_the_entities_that_have_them(splits):
     found = analysis.by_entity(splits, resamples=20)
     f1 = {
-        row["slice"]: (row["value"], row["n_gold"], row["type"])
+        tables.slice_name(row): (row["value"], row["n_gold"], row["type"])
         for row in tables.only(found, metric="f1").to_dicts()
     }
     # who: right, then cut short; tag (string as well): predicted once, in no gold.

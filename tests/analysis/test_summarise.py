@@ -7,7 +7,7 @@ import pytest
 from formlab import analysis, metrics, tables
 from formlab.analysis.summarise import draws
 from formlab.errors import UnknownName
-from formlab.tables import Evaluation, only
+from formlab.tables import Evaluation, only, readable
 
 BASE = {"benchmark": "b", "split": "s", "system": "m"}
 
@@ -34,9 +34,9 @@ def evaluation(rows, templates=None):
     ]
     scores = [
         BASE | {
-            "doc_id": d, "path": p, "unit": "field", "metric": "cer", "hits": float(e),
+            "doc_id": d, "path": p, "level": "field", "metric": "cer", "hits": float(e),
             "total": float(n), "value": e / n if n else float("nan"), "status": "ok",
-            "settings": "x",
+            "settings": {},
         }
         for d, p, _, e, n in rows
     ]  # fmt: skip
@@ -56,7 +56,7 @@ ROWS = [
 
 
 def get(summary, metric, part, column="value"):
-    return only(summary, metric=metric, slice=part)[column].item()
+    return only(readable(summary), metric=metric, slice=part)[column].item()
 
 
 def test_pooled_value_sums_tallies_and_macro_takes_the_mean_of_documents():
@@ -73,7 +73,7 @@ def test_pooled_value_sums_tallies_and_macro_takes_the_mean_of_documents():
 
 def test_slices_go_by_case_by_document_and_by_band_in_order():
     data = evaluation(ROWS, templates={"1": "A", "2": "B"})
-    slices = analysis.summarise(data, by=["template", "length"])["slice"].unique(
+    slices = readable(analysis.summarise(data, by=["template", "length"]))["slice"].unique(
         maintain_order=True
     )
     assert slices.to_list() == [
@@ -130,8 +130,8 @@ def test_bleu_of_a_corpus_comes_from_summed_statistics():
     tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
     rows = [
         BASE | {
-            "doc_id": str(n), "unit": "page", "slice": "all", "metric": "bleu", "stats": t.tolist(),
-            "value": float(metrics.get("bleu").values(t[None])[0]), "status": "ok", "settings": "x",
+            "doc_id": str(n), "level": "page", "metric": "bleu", "stats": t.tolist(),
+            "value": float(metrics.get("bleu").values(t[None])[0]), "status": "ok", "settings": {},
         }
         for n, t in enumerate(tallies)
     ]  # fmt: skip
@@ -158,17 +158,17 @@ def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     # Per document 2/4 and 1/1, pooled 3/5; of VRDU's macro F1, a mean over entities, there is none.
     rows = [
         BASE | {
-            "doc_id": doc, "path": "/a", "unit": "field", "metric": name, "hits": hits,
-            "total": total, "value": hits / total, "status": "ok", "settings": "x",
+            "doc_id": doc, "path": "/a", "level": "field", "metric": name, "hits": hits,
+            "total": total, "value": hits / total, "status": "ok", "settings": {},
         }
         for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy")
         for doc, hits, total in (("1", 2.0, 4.0), ("2", 1.0, 1.0))
     ]  # fmt: skip
-    entity = BASE | {"unit": "document", "slice": "all", "status": "ok", "settings": "x"}
+    entity = BASE | {"level": "document", "status": "ok", "settings": {}}
     rows += [
         entity | {"doc_id": doc, "metric": name, "stats": stats, "value": f1}
         for name in ("f1", "macro_f1")
-        for doc, stats, f1 in (("1", [1.0, 2, 2, 0], 0.5), ("2", [1.0, 1, 1, 0], 1.0))
+        for doc, stats, f1 in (("1", [1.0, 2, 2], 0.5), ("2", [1.0, 1, 1], 1.0))
     ]
     made = dataclasses.replace(
         evaluation([("1", "/a", "x", 0, 1), ("2", "/a", "x", 0, 1)]),

@@ -95,7 +95,7 @@ def test_undefined_scores_are_counted_and_not_pooled():
 
 def test_scores_of_whole_documents_need_columns_of_documents(evaluation):
     scores = evaluation.scores.with_columns(
-        pl.lit("all").alias("slice"), pl.lit("form_completed").alias("metric")
+        pl.lit("document").alias("level"), pl.lit("form_completed").alias("metric")
     ).unique("doc_id", keep="first")
     whole = Evaluation(evaluation.documents, evaluation.cases, scores, "b", "s", "x")
     table = surface(whole, "form_completed", "n_fields", "n_kinds", part="all")
@@ -123,7 +123,7 @@ def test_curve_has_a_point_for_each_value_and_is_smoothed(evaluation):
     assert table["x_value"].to_list() == ["1", "2", "4"]
     assert table["value"].to_list() == [0.25, 0.5, 1.0]
     assert table["smooth"].to_list() == pytest.approx([3 / 8, 7 / 12, 3 / 4])
-    assert table["settings"][0].endswith("|smooth=mean of 3 neighbouring values")
+    assert table["settings"][0]["rules"].endswith("smooth=mean of 3 neighbouring values")
     with pytest.raises(ValueError, match="odd"):
         curve(evaluation, ["click_accuracy"], "n_fields", window=2)
 

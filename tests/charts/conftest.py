@@ -3,6 +3,7 @@
 import pytest
 
 from formlab import tables
+from tests.made_slices import of
 
 KEY = {"benchmark": "b", "split": "s", "system": "x"}
 
@@ -27,10 +28,8 @@ def item(task, number, scope, reference, complexity, modal, right):
 def row(metric, name, value, **more):
     counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0}
     bounds = {"ci_low": value - 0.1, "ci_high": value + 0.1}
-    settings = {"settings": f"b:s|{metric}"}
-    return (
-        KEY | counts | bounds | settings | {"metric": metric, "slice": name, "value": value} | more
-    )
+    of_row = of(name, metric) | {"metric": metric, "value": value, "settings": {}}
+    return KEY | counts | bounds | of_row | more
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from formlab import charts, tables
 from formlab.analysis import headlines
 from formlab.analysis.cross import FACTS
 from formlab.charts.published import ELSEWHERE, OWN
+from tests.made_slices import of
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 
@@ -12,9 +13,9 @@ KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 def own(metric, part, value, benchmark, mode="official", **more):
     counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0}
     return {
-        "benchmark": benchmark, "split": "s", "system": "x", "metric": metric, "slice": part,
+        "benchmark": benchmark, "split": "s", "system": "x", "metric": metric, **of(part, metric),
         "value": value, "ci_low": value - 0.1, "ci_high": value + 0.1,
-        "settings": f"{benchmark}:s|{metric}|mode={mode}",
+        "mode": mode, "settings": {},
     } | counts | more  # fmt: skip
 
 

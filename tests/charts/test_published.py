@@ -70,4 +70,4 @@ def test_caption_has_own_numbers_settings_and_citation(summary_of):
     )
     assert "Over all items: accuracy of cross-reference answers 0.500 (95 %" in said.text
     assert "Table 4a, Table 4b" in said.text
-    assert said.settings == "b:s|vqa_accuracy"
+    assert said.settings == "b:s|vqa_accuracy|level=question"

@@ -114,7 +114,9 @@ def test_caption_has_both_skills_their_settings_and_the_citation(summary_of):
     assert "questions 0.500 (95 %" in said.text
     assert "consistency checks 0.250 (95 %" in said.text
     assert said.text.endswith("Paper, Table 4.")
-    assert said.settings == "b:s|vqa_accuracy; b:s|consistency_accuracy"
+    assert said.settings == (
+        "b:s|vqa_accuracy|level=question; b:s|consistency_accuracy|level=check"
+    )
     assert "No answer was scored" in relation_caption(summary_of(), say="X.").text
 
 

@@ -7,11 +7,12 @@ from formlab.charts.slices import slice_caption, slice_figures, slice_ranks, sli
 
 def row(name, value, system="m"):
     return {
-        "benchmark": "b", "split": "s", "system": system, "metric": "outcome", "slice": name,
-        "columns": [name.partition("=")[0]], "values": [name.partition("=")[2]], "value": value,
+        "benchmark": "b", "split": "s", "system": system, "metric": "outcome",
+        "slice_by": [name.partition("=")[0]], "slice_value": [name.partition("=")[2]],
+        "value": value,
         "ci_low": value - 0.1, "ci_high": value + 0.1, "rest": 0.8, "difference": value - 0.8,
         "difference_low": -0.5, "difference_high": -0.1, "p": 0.001, "p_adjusted": 0.01,
-        "excess": 12.5, "n_docs": 9, "n_cases": 40, "n_tested": 77, "settings": "x",
+        "excess": 12.5, "n_docs": 9, "n_cases": 40, "n_tested": 77, "settings": {},
     }  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_caption_has_both_ends_and_counts_the_empty_cells(table):
     assert "between 0.333 at 8 by 3" in caption.text
     assert "1.000 at 8 by 2 (n = 2 in 1 document)" in caption.text
     assert caption.text.endswith("3 cells hold forms, 1 hold none and stay empty.")
-    assert caption.settings.startswith("b:s|avg=micro")
+    assert caption.settings.startswith("b:s|click_accuracy|level=field|avg=micro")
 
 
 def test_scale_ends_near_the_data_where_all_is_low():

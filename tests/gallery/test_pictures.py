@@ -117,12 +117,12 @@ def test_tables_of_other_cases_are_refused():
 def test_each_case_has_its_own_scores_and_verdict():
     rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
     cases = tables.table("cases", rows).with_columns(verdict=pl.Series([None, "label_error"]))
-    key = {"benchmark": "demo", "split": "test", "doc_id": "0", "system": "a", "settings": "s"}
-    cer = key | {"metric": "cer", "unit": "field", "path": "/a"}
+    key = {"benchmark": "demo", "split": "test", "doc_id": "0", "system": "a", "settings": {}}
+    cer = key | {"metric": "cer", "level": "field", "path": "/a"}
     rows = [
         cer | {"hits": 1.0, "total": 4.0, "value": 0.25},
         cer | {"metric": "wer", "hits": 0.0, "total": 0.0, "value": float("nan")},
-        cer | {"unit": "page", "path": None, "hits": 5.0, "total": 9.0, "value": 5 / 9},
+        cer | {"level": "page", "path": None, "hits": 5.0, "total": 9.0, "value": 5 / 9},
     ]
     scores = tables.table("scores", rows)
     first, second = gallery.errors(cases, root=None, scores=scores).cases

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.metrics.response_validity import VALIDITY_METRICS, scores
-from formlab.tables import STATUSES
+from formlab.metrics.response_validity import VALIDITY_METRICS
+from formlab.scoring.tasks._answers import answer_scores
+from formlab.tables import STATUSES, readable
 
 
 def responses(*statuses, task="vqa"):
@@ -15,7 +16,8 @@ def responses(*statuses, task="vqa"):
 
 
 def share(given, name, task="vqa"):
-    part = scores(given).filter(metric=name, slice="all" if task == "all" else f"task={task}")
+    of = {"slice_by": None} if task == "all" else {"slice_by": "task", "slice_value": task}
+    part = tables.only(answer_scores(given), metric=name, **of)
     hits, total = part["hits"].sum(), part["total"].sum()
     return hits, total, hits / total if total else math.nan
 
@@ -46,9 +48,9 @@ def test_shares_but_the_usable_ones_add_up_to_one():
 
 
 def test_scores_name_their_slices_and_rules():
-    rows = scores(pl.concat([responses("ok", "missing"), responses("ok", task="layout")]))
-    assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
-    assert rows["settings"][0].startswith("b:s|usable_answers|formlab=")
+    rows = answer_scores(pl.concat([responses("ok", "missing"), responses("ok", task="layout")]))
+    assert set(readable(rows)["slice"]) == {"all", "task=vqa", "task=layout"}
+    assert readable(rows)["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
     # What was never asked is undefined and keeps its row.
     unasked = rows.filter(metric="valid_answers", status="missing")
     assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

@@ -104,7 +104,7 @@ def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
 
 def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
     golds = dict(forms.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
-    scores = result.scores.filter(pl.col("unit") == "page")
+    scores = result.scores.filter(pl.col("level") == "page")
     for doc_id, (_, _, said) in faults.items():
         gold, pred = text.normalise(golds[doc_id]), text.normalise(said)
         value = {
@@ -116,7 +116,8 @@ def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
 
 
 def test_settings_tell_the_rule(result):
-    assert f"|{RULES}|" in only(result.scores, unit="field", metric="cer")["settings"][0]
+    row = only(result.scores, level="field", metric="cer").row(0, named=True)
+    assert row["settings"]["read"] == RULES
 
 
 def test_fields_of_another_page_are_not_found(forms):
@@ -178,7 +179,7 @@ def test_marks_are_left_out_to_find_fields_and_counted(evaluate):
     assert result.notes["table bars taken out to find fields"] == 3
     assert result.notes["marks of emphasis taken out to find fields"] == 2
     # The page's own scores are of the text as it was given: 15 characters of "name: ada berg".
-    assert only(result.scores, doc_id="a", unit="page", metric="cer")["hits"].item() > 0
+    assert only(result.scores, doc_id="a", level="page", metric="cer")["hits"].item() > 0
 
 
 def test_words_that_were_joined_are_cut_between_fields(evaluate):

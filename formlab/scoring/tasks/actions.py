@@ -16,10 +16,10 @@ import polars as pl
 from formlab import tables, text
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
-from formlab.scoring.tasks._cases import score_rows, settings
 from formlab.scoring.tasks._filled import Form, case_rows, read_forms, settle
+from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import Corpus, Predictions
+from formlab.tables import Corpus, Predictions, Settings
 
 # Metrics of clicks, as against values.
 POINTED = {
@@ -35,7 +35,7 @@ _RULES = {
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
-    """Every field (unit `field`) and every form (unit `document`, slice ``all``).
+    """Every field and every form.
 
     In mode `official` a value must be the same code points and is found anywhere in the output,
     inside other words too; in mode `fixed` it must be the same number, date, choice or normalised
@@ -74,7 +74,7 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     pointed = any(line.clicks for line in lines) or not any(line.named for line in lines)
     notes["values given by the names of their fields: clicks not scored"] += not pointed
     left = set() if pointed else POINTED
-    parts = [tables.table("scores", []), *_scores(corpus, forms, cases, mode, acted=acted)]
+    parts = [tables.table("scores", []), *_scores(forms, cases, mode, acted=acted)]
     scores = pl.concat(parts).filter(~pl.col("metric").is_in(left))
     return Scored(cases, scores, {name: n for name, n in notes.items() if n})
 
@@ -87,7 +87,7 @@ def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    corpus: Corpus, forms: Sequence[Form], cases: pl.DataFrame, mode: str, *, acted: bool
+    forms: Sequence[Form], cases: pl.DataFrame, mode: str, *, acted: bool
 ) -> Iterator[pl.DataFrame]:
     asked = cases.filter(pl.col("gold").is_not_null())
     fields = [want for form in forms for want in form.fields]
@@ -105,31 +105,31 @@ def _scores(
         metric = family.METRICS[name]
         if mode == "official":
             metric = replace(metric, need=None)
-        elif need := metric.needs("field"):
-            rules.append(need.said)
-        if mode != "official":
+        else:
             rules.append(text.DATE_RULE)
-        said = settings(corpus, name, *rules, mode=mode)
-        yield score_rows(part, metric, used, unit="field", settings=said)
+        said = made_by(*rules)
+        yield score_rows(part, metric, used, said, level="field", mode=mode)
         if name == "action_match_rate":
-            yield _spurious(cases, forms, said)
+            yield _spurious(cases, forms, said, mode)
     sizes = [len(form.fields) for form in forms]
     whole = family.episodes(fields, verdicts, sizes, parts)
-    yield from _whole(corpus, forms, cases, whole, mode, acted=acted)
+    yield from _whole(forms, cases, whole, mode, acted=acted)
 
 
-def _spurious(cases: pl.DataFrame, forms: Sequence[Form], said: str) -> pl.DataFrame:
+def _spurious(
+    cases: pl.DataFrame, forms: Sequence[Form], said: Settings, mode: str
+) -> pl.DataFrame:
     """Actions that nothing asked for: made, and matching nothing."""
     lines = [form.lines[number] for form in forms for number in form.extra]
     made = [(not math.isnan(line.x)) + bool(line.value.strip()) for line in lines]
     tallies = np.stack([np.zeros(len(made)), np.array(made, dtype=float)], axis=1)
     part = cases.filter(pl.col("gold").is_null())
     metric = family.METRICS["action_match_rate"]
-    return score_rows(part, metric, tallies, unit="field", settings=said)
+    return score_rows(part, metric, tallies, said, level="field", mode=mode)
 
 
 def _whole(
-    corpus: Corpus, forms: Sequence[Form], cases: pl.DataFrame,
+    forms: Sequence[Form], cases: pl.DataFrame,
     whole: dict[str, np.ndarray], mode: str, *, acted: bool,
 ) -> Iterator[pl.DataFrame]:  # fmt: skip
     order = {form.doc_id: place for place, form in enumerate(forms)}
@@ -144,7 +144,5 @@ def _whole(
         rules = [by] if name == "form_completed" else ["avg=fields"]
         if mode != "official":
             rules.append(text.DATE_RULE)
-        said = settings(corpus, name, *rules, mode=mode)
-        yield score_rows(
-            part, family.METRICS[name], tallies, unit="document", settings=said, slices="all"
-        )
+        metric, said = family.METRICS[name], made_by(*rules)
+        yield score_rows(part, metric, tallies, said, level="document", mode=mode)

@@ -16,17 +16,17 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.metrics.fields import FIELD_METRICS, field_tallies
-from formlab.metrics.marking import MARKING_METRICS, cross_tallies, mark_tallies
+from formlab.metrics.fields import field_tallies
+from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text
 from formlab.scoring._oracle import NORM
 from formlab.scoring.align import GOLD, PRED, in_order, in_page_text, judged
 from formlab.scoring.fieldmatch import PAIRINGS, match
-from formlab.scoring.tasks._cases import (
+from formlab.scoring.tasks._kit import (
     any_for,
+    made_by,
     score_rows,
-    settings,
     used,
     with_status,
 )
@@ -48,7 +48,7 @@ def score(
     pairing: str = "default",
     reader: str = reading.READER,
 ) -> Scored:
-    """Every field (unit `field`) by the measures of its modality and by the ladder.
+    """Every field by the measures of its modality and by the ladder.
 
     `pairing` is one of `formlab.scoring.fieldmatch.PAIRINGS`.
     """
@@ -68,10 +68,10 @@ def score(
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     part = cases.filter(pl.col("outcome") != "unscored")
-    rules = [PAIRINGS[pairing], *([reading.described(reader)] if seen.height else [])]
-    scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    read = reading.described(reader) if seen.height else None
+    scores = [tables.table("scores", []), *_scores(part, PAIRINGS[pairing], read, mode, threshold)]
     if given.height:
-        scores += _found(corpus, part, [PAIRINGS[pairing]], mode)
+        scores += _found(part, PAIRINGS[pairing], mode)
     return Scored(cases, pl.concat(scores))
 
 
@@ -96,8 +96,7 @@ def _in_texts(
     part = cases.filter(
         pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
     )
-    rules = [page_text.RULES]
-    scores = [tables.table("scores", []), *_scores(corpus, part, rules, mode, threshold)]
+    scores = [tables.table("scores", []), *_scores(part, None, page_text.RULES, mode, threshold)]
     return Scored(cases, pl.concat(scores), notes)
 
 
@@ -126,14 +125,11 @@ def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.Da
 
 
 def _scores(
-    corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str, threshold: float
+    part: pl.DataFrame, pairing: str | None, read: str | None, mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
     def rows(cases: pl.DataFrame, name: str, tallies: np.ndarray, how: str) -> pl.DataFrame:
-        metric = MARKING_METRICS.get(name) or metrics.get(name)
-        need = metric.needs("field")
-        needed = [need.said] if need else []
-        said = settings(corpus, name, "unit=field", how, *needed, *rules, mode=mode)
-        return score_rows(cases, metric, tallies, unit="field", settings=said)
+        said = made_by(how, pairing, read=read)
+        return score_rows(cases, metrics.get(name), tallies, said, level="field", mode=mode)
 
     asked = pl.col("gold").is_not_null()
     written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
@@ -163,10 +159,8 @@ def _scores(
     yield rows(part, "spurious_rate", tallies, "claims=not empty")
 
 
-def _found(
-    corpus: Corpus, part: pl.DataFrame, rules: list[str], mode: str
-) -> Iterator[pl.DataFrame]:
+def _found(part: pl.DataFrame, pairing: str, mode: str) -> Iterator[pl.DataFrame]:
     """Which fields were found at all, whatever was read in them."""
     for name, tallies in field_tallies(part["gold"].fill_null("").to_list(), used(part)).items():
-        said = settings(corpus, name, "unit=field", "of=fields with a value", *rules, mode=mode)
-        yield score_rows(part, FIELD_METRICS[name], tallies, unit="field", settings=said)
+        said = made_by("of=fields with a value", pairing)
+        yield score_rows(part, metrics.get(name), tallies, said, level="field", mode=mode)

@@ -19,7 +19,7 @@ from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
-from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import BOX, USABLE, Corpus, Predictions
 from formlab.text.flow import Flow, read
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
-    """Every fact (unit `fact`, sliced by kind) and every page (unit `page`, slice ``all``).
+    """Every fact and every page.
 
     In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
     text anywhere counts, as in the released code. Both definitions of accuracy are given: of the
@@ -62,7 +62,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
-    scores = [tables.table("scores", []), *_scores(corpus, table, verdicts, pages, mode=mode)]
+    scores = [tables.table("scores", []), *_scores(table, verdicts, pages, mode=mode)]
     return Scored(table, pl.concat(scores), {name: n for name, n in notes.items() if n})
 
 
@@ -96,7 +96,7 @@ def _page(
     said, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
     rows = [
         base | {side: fact[side] for side in BOX} | {
-            "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
+            "level": "fact", "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
             "pred": verdict.text or None, "gold_origin": fact["origin"],
             "gold_status": fact["status"],
             "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
@@ -108,8 +108,10 @@ def _page(
     points = structure(markup, pred["value"]).score
     same = "match" if texts[0] == texts[1] else "mismatch" if texts[1] else "missing"
     origin = whole["origin"][0] if whole.height else None
-    page = {"path": None, "kind": "page", "gold": texts[0], "pred": texts[1], "outcome": same}
-    rows.append(base | page | {"gold_origin": origin, "misplaced": False, "why": None})
+    page = {"level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1]}
+    rows.append(
+        base | page | {"outcome": same, "gold_origin": origin, "misplaced": False, "why": None}
+    )
     return rows, said, (*texts, points)
 
 
@@ -171,7 +173,7 @@ def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    corpus: Corpus, cases: pl.DataFrame, verdicts: list[FactVerdict], pages: list, *, mode: str
+    cases: pl.DataFrame, verdicts: list[FactVerdict], pages: list, *, mode: str
 ) -> Iterator[pl.DataFrame]:
     facts = cases.filter(pl.col("path").is_not_null())
     whole = cases.filter(pl.col("path").is_null())
@@ -181,20 +183,17 @@ def _scores(
     if facts.height:
         rule = "match=context" if mode == "fixed" else "match=substring"
         for name, tallies in family.counts(verdicts).items():
-            per = f"per={PER.get(name, 'gold')}"
-            said = settings(corpus, name, per, rule, mode=mode)
-            yield score_rows(facts, family.METRICS[name], tallies, unit="fact", settings=said)
+            said = made_by(f"per={PER.get(name, 'gold')}", rule)
+            yield score_rows(facts, metrics.get(name), tallies, said, level="fact", mode=mode)
     if not whole.height:
         return
     golds, preds, points = zip(*pages, strict=True)
     for name in TEXT:
-        metric = metrics.get(name)
-        said = settings(corpus, name, "norm=visible", mode=mode)
+        metric, said = metrics.get(name), made_by("norm=visible")
         tallies = metric.tallies(golds, preds)
-        yield score_rows(whole, metric, tallies, unit="page", settings=said, slices="all")
+        yield score_rows(whole, metric, tallies, said, level="page", mode=mode)
     tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
-    said = settings(corpus, structure_score.name, mode=mode)
-    yield score_rows(whole, structure_score, tallies, unit="page", settings=said, slices="all")
+    yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)
 
 
 def ranks(summary: pl.DataFrame) -> pl.DataFrame:
@@ -212,10 +211,12 @@ def ranks(summary: pl.DataFrame) -> pl.DataFrame:
         `system`, `general` = (R1 + RL + 1 - E) / 3, `facts` = FFA, and the rank by each, 1 best;
         equal values share the better rank.
     """
-    wanted = {f"macro_{name}": "all" for name in TEXT} | {"fact_accuracy": "fields"}
+    wanted = {f"macro_{name}": "page" for name in TEXT} | {"fact_accuracy": "fact"}
     parts = [
-        tables.only(summary, metric=name, slice=part).select("system", pl.col("value").alias(name))
-        for name, part in wanted.items()
+        tables.only(summary, metric=name, level=level, slice_by=None).select(
+            "system", pl.col("value").alias(name)
+        )
+        for name, level in wanted.items()
     ]
     joined = parts[0]
     for part in parts[1:]:

@@ -14,13 +14,13 @@ import polars as pl
 from formlab import tables
 from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
-from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import USABLE, Corpus, Predictions
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:  # noqa: ARG001
-    """JSON accuracy of every document (unit `document`, slice ``all``).
+    """JSON accuracy of every document.
 
     A document without a usable JSON has lost every leaf. Mode `official` forgives a null that was
     filled in, as the published tool does.
@@ -37,10 +37,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         path=pl.lit(None, pl.String),
     )
     tallies = [_tally(row, official=mode == "official") for row in both.to_dicts()]
-    said = settings(corpus, "json_accuracy", "unit=document", "lists=any-order", mode=mode)
     scores = score_rows(
-        both, json_accuracy, np.array(tallies).reshape(-1, 2),
-        unit="document", settings=said, slices="all",
+        both, json_accuracy, np.array(tallies).reshape(-1, 2), made_by("lists=any-order"),
+        level="document", mode=mode,
     )  # fmt: skip
     return Scored(tables.table("cases", []), scores)
 

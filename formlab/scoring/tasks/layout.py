@@ -12,7 +12,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.metrics.tree import tree_edit_tallies
 from formlab.metrics.tree_edits import Edit
-from formlab.scoring.tasks._cases import score_rows, settings
+from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import USABLE, Corpus, Predictions
 from formlab.trees import Node, from_records
@@ -26,7 +26,7 @@ _ENTITY = r"^/entities/-?\d+$"
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
-    """The trees of every document (unit `document`, slice ``all``), gold beside predicted.
+    """The trees of every document gold beside predicted.
 
     A document without a usable prediction has the tree of an empty form. The cases are the edit
     script: one per node that was kept, renamed, deleted, inserted, moved or reordered (`subtype`),
@@ -59,8 +59,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     distance = np.stack([tallies[:, 0], np.ones(len(ids))], axis=1)
     scores = [
         score_rows(
-            part, metrics.get(name), parts, unit="document", slices="all",
-            settings=settings(corpus, name, RULES, mode=mode),
+            part, metrics.get(name), parts, made_by(RULES),
+            level="document", mode=mode, task="layout",
         )
         for name, parts in (("tree_edit_distance", distance), ("tree_similarity", tallies[:, 1:]))
     ]  # fmt: skip
@@ -83,7 +83,7 @@ def _cases(pairs: Iterable[tuple[dict[str, Any], Node | None, Node | None]]) -> 
 def _case(edit: Edit) -> dict[str, Any]:
     outcome = _OUTCOMES.get(edit.op, "mismatch")
     return {
-        "task": "layout", "kind": "node", "subtype": edit.op, "outcome": outcome,
+        "task": "layout", "level": "node", "kind": "node", "subtype": edit.op, "outcome": outcome,
         "path": edit.gold_path, "pred_path": edit.pred_path, "depth": edit.depth, "cost": edit.cost,
         "gold": edit.label if edit.gold_path is not None else None,
         "pred": edit.pred_label,

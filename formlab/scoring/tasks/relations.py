@@ -17,26 +17,26 @@ from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import fieldmatch
 from formlab.scoring.align import GOLD, PRED, judged
 from formlab.scoring.tasks import content
-from formlab.scoring.tasks._cases import (
+from formlab.scoring.tasks._kit import (
     any_for,
+    made_by,
     score_rows,
-    settings,
     with_status,
 )
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import LADDER, Corpus, Predictions
 
 TASKS = {"vqa": "vqa_accuracy", "consistency": "consistency_accuracy"}
+LEVELS = {"vqa": "question", "consistency": "check"}
 _KEY = ["doc_id", "path"]
 _FIELDS = pl.col("task").is_in(content.TASKS) & pl.col("path").is_not_null()
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
-    """Every question and check (unit `item`): for itself, and in each slice it belongs to.
+    """Every question and check: for itself, and in each slice it belongs to.
 
-    The slices are ``all``, one per value of scope, reference, complexity and modal relationship,
-    and their combinations, ``scope=…&reference=…&complexity=…&modal=…``; the four rungs of the
-    ladder have the slice ``task=…``.
+    It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
+    the four rungs of the ladder by task.
     """
     found, scores, notes = [], [tables.table("scores", [])], {}
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
@@ -52,7 +52,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
         cases = judged(
-            with_status(_joined(gold, given), predictions.records),
+            with_status(_joined(gold, given), predictions.records).with_columns(
+                level=pl.lit(LEVELS[task])
+            ),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
@@ -60,7 +62,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         found.append(cases)
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-        scores += _scores(corpus, asked, task, mode, threshold)
+        scores += _scores(asked, task, mode, threshold)
     cases = pl.concat([tables.table("cases", []), *found])
     return Scored(cases, pl.concat(scores), {what: n for what, n in notes.items() if n})
 
@@ -122,37 +124,25 @@ def _extracted(
     return rows.with_columns(pl.lit("consistency").alias("task")).select(given.columns)
 
 
-def _slices(cases: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
-    """Each kind of slice: its name for the settings, and every case's slice of that kind."""
-    yield "all", pl.Series(["all"] * cases.height, dtype=pl.String)
-    labels = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
-    for axis, values in labels.items():
-        yield axis, axis + "=" + values
-    joined = [f"{axis}=" + values for axis, values in labels.items()]
-    yield (
-        "cell",
-        pl.Series(["&".join(parts) for parts in zip(*joined, strict=True)], dtype=pl.String),
-    )
+def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]]:
+    """What cases are sliced by, and the value of every case; none for all together."""
+    yield None, None
+    values = {axis: cases[axis].fill_null("none") for axis in RELATIONS}
+    yield from values.items()
+    cell = pl.concat_str(values.values(), separator=" & ")
+    yield " & ".join(RELATIONS), cases.select(cell.alias("cell"))["cell"]
 
 
-def _scores(
-    corpus: Corpus, cases: pl.DataFrame, task: str, mode: str, threshold: float
-) -> Iterator[pl.DataFrame]:
+def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iterator[pl.DataFrame]:
     if not cases.height:
         return
-    metric, tallies = TASKS[task], held(cases["typed"].to_list())
-    rules = ["unit=item", "rung=typed", text.DATE_RULE]
-    if metric == "consistency_accuracy":
-        rules += ["answer=given,else-extracted", fieldmatch.RULES]
-    said = settings(corpus, metric, *rules, mode=mode)
-    entry = RELATION_METRICS[metric]
-    for _, names in _slices(cases):
-        yield score_rows(cases, entry, tallies, unit="item", settings=said, slices=names.to_list())
+    of = {"level": LEVELS[task], "mode": mode}
+    metric, tallies = RELATION_METRICS[TASKS[task]], held(cases["typed"].to_list())
+    answers = ("answer=given,else-extracted", fieldmatch.RULES) if task == "consistency" else ()
+    said = made_by("rung=typed", text.DATE_RULE, *answers)
+    for by, values in _slices(cases):
+        yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)
+    said = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for rung in LADDER:
-        name = f"{rung}_accuracy"
-        rules = ["unit=item", f"fuzzy>={threshold:g}", text.DATE_RULE]
-        said = settings(corpus, name, *rules, mode=mode)
-        yield score_rows(
-            cases, metrics.get(name), held(cases[rung].to_list()),
-            unit="item", settings=said, slices=f"task={task}",
-        )  # fmt: skip
+        metric, tallies = metrics.get(f"{rung}_accuracy"), held(cases[rung].to_list())
+        yield score_rows(cases, metric, tallies, said, slice_by="task", slice_value=task, **of)

@@ -11,7 +11,7 @@ from formlab.benchmarks import vrdu
 from formlab.formats import vrdu as predicted
 from formlab.metrics import entities as family
 from formlab.scoring.tasks import entities
-from formlab.tables import only
+from formlab.tables import only, slice_name
 
 from ...made_vrdu import SPLIT, make, one, put
 
@@ -25,6 +25,9 @@ GOLD = [
 @pytest.fixture
 def root(tmp_path):
     return make(tmp_path / "data")
+
+
+OF = ("level", "slice_by", "slice_value")
 
 
 def results(folder, corpus, entities_, doc="a.pdf"):
@@ -42,10 +45,12 @@ def scored(corpus, predictions, mode="official"):
 
 def summed(scores):
     """Value by slice and metric, from the parts summed over documents."""
-    ready = scores.filter(pl.col("slice").is_not_null())
+    ready = scores.filter(pl.col("level") == "document")
     return {
-        key: float(family.METRICS[key[1]].score(np.array(part["stats"].to_list()).sum(axis=0)))
-        for key, part in ready.group_by("slice", "metric")
+        (slice_name(dict(zip(OF, key, strict=True))), metric): float(
+            family.METRICS[metric].score_in(mode)(np.array(part["stats"].to_list()).sum(axis=0))
+        )
+        for (*key, metric, mode), part in ready.group_by(*OF, "metric", "mode")
     }
 
 
@@ -94,7 +99,13 @@ def test_of_an_unrepeated_entity_the_most_confident_value_counts(root, tmp_path,
     who = done.cases.filter(pl.col("kind") == "who", pl.col("outcome") != "unscored")
     assert who["pred"].to_list() == [taken]
     assert done.cases.filter(outcome="unscored").height == 2
-    assert done.scores["settings"].str.contains("unrepeated=most-confident,else-first").all()
+    assert (
+        done.scores["settings"]
+        .struct.field("rules")
+        .cast(pl.String)
+        .str.contains("unrepeated=most-confident,else-first")
+        .all()
+    )
 
 
 def test_fixed_mode_mends_each_and_the_changes_are_listed_with_their_reasons(root, tmp_path):
@@ -164,9 +175,9 @@ def test_document_without_prediction_stays_and_finds_nothing(root, tmp_path):
     put(root, GOLD)
     corpus = vrdu.read(SPLIT, root)
     found = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"))
-    whole = found.scores.filter(pl.col("slice") == "all", pl.col("metric") == "micro_recall")
+    whole = found.scores.filter(pl.col("slice_by").is_null(), pl.col("metric") == "micro_recall")
     assert whole.sort("doc_id").select("doc_id", "status", "stats").rows() == [
-        ("a.pdf", "missing", [0, 4, 0, 1]), ("b.pdf", "ok", [0, 0, 0, 1]),
+        ("a.pdf", "missing", [0, 4, 0]), ("b.pdf", "ok", [0, 0, 0]),
     ]  # fmt: skip
     assert found.cases["outcome"].unique().to_list() == ["missing"]
     fixed = scored(corpus, results(tmp_path, corpus, [], doc="b.pdf"), "fixed")

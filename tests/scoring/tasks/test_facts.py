@@ -59,7 +59,7 @@ def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
     assert pooled(scored, "fact_missing_rate") == (5, 8)
     assert pooled(scored, "fact_accuracy", "number") == (2, 6)
     assert pooled(scored, "fact_accuracy", "temporal") == (0, 2)
-    said = dict(scored.scores.select("metric", "settings").unique().iter_rows())
+    said = dict(tables.readable(scored.scores).select("metric", "settings").unique().iter_rows())
     assert "per=gold" in said["fact_accuracy"]
     assert "per=found" in said["fact_accuracy_of_found"]
 
@@ -126,11 +126,11 @@ def test_ranks_of_the_published_table_come_from_its_figures():
         "macro_rouge1_stem": "rouge1", "macro_rougeL_stem": "rougeL",
         "macro_edit_distance": "edit_distance", "fact_accuracy": "fact_accuracy",
     }  # fmt: skip
-    base = {"benchmark": "fincriticaled", "split": "test", "settings": ""}
+    base = {"benchmark": "fincriticaled", "split": "test", "settings": {}}
     rows = [
         base
         | {"system": row["system"], "metric": metric, "value": row[column]}
-        | {"slice": "fields" if metric == "fact_accuracy" else "all"}
+        | {"level": "fact" if metric == "fact_accuracy" else "page"}
         for row in table.iter_rows(named=True)
         for metric, column in columns.items()
     ]

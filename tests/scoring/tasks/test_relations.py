@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from formlab import tables
 from formlab.scoring.tasks import relations
 
 from .conftest import ANSWER
@@ -16,7 +17,8 @@ def test_questions_are_right_on_the_typed_rung_in_every_slice(score):
     vqa = scored.scores.filter(pl.col("metric") == "vqa_accuracy")
     summed = {
         name: (hits, total)
-        for name, hits, total in vqa.group_by("slice")
+        for name, hits, total in tables.readable(vqa)
+        .group_by("slice")
         .agg(pl.col("hits").sum(), pl.col("total").sum())
         .rows()
     }
@@ -24,7 +26,10 @@ def test_questions_are_right_on_the_typed_rung_in_every_slice(score):
     assert summed["all"] == (2, 6)
     assert summed["scope=intra-group"] == summed["scope=inter-group"] == (1, 3)
     assert summed["complexity=simple"] == (2, 6)
-    cell = "scope=inter-group&reference=direct-link&complexity=simple&modal=single-modality"
+    cell = (
+        "scope & reference & complexity & modal"
+        "=inter-group & direct-link & simple & single-modality"
+    )
     assert summed[cell] == (1, 3)
     assert scored.cases.filter(pl.col("path") == "/vqa/q9")["outcome"].to_list() == ["spurious"]
 
@@ -38,7 +43,7 @@ def test_a_check_takes_the_answer_or_else_what_was_extracted(score):
         ("/consistency/c2", "PAID", True),
     ]
     rows = scored.scores.filter(
-        pl.col("metric") == "consistency_accuracy", pl.col("slice") == "all"
+        pl.col("metric") == "consistency_accuracy", pl.col("slice_by").is_null()
     )
     assert (rows["hits"].sum(), rows["total"].sum()) == (1, 6)
 
@@ -60,7 +65,7 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
 
 def test_a_system_that_only_failed_is_scored_as_finding_nothing(score):
     scored = score({"a.txt": "no"})
-    vqa = scored.scores.filter(pl.col("metric") == "vqa_accuracy", pl.col("slice") == "all")
+    vqa = scored.scores.filter(pl.col("metric") == "vqa_accuracy", pl.col("slice_by").is_null())
     assert (vqa["hits"].sum(), vqa["total"].sum()) == (0, 6)
     assert scored.notes == {}
 
@@ -68,6 +73,6 @@ def test_a_system_that_only_failed_is_scored_as_finding_nothing(score):
 def test_a_system_that_extracted_other_fields_found_nothing_to_check(score):
     scored = score({"a.json": {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}})
     rows = scored.scores.filter(
-        pl.col("metric") == "consistency_accuracy", pl.col("slice") == "all"
+        pl.col("metric") == "consistency_accuracy", pl.col("slice_by").is_null()
     )
     assert (rows["hits"].sum(), rows["total"].sum()) == (0, 6)

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, metrics
-from formlab.tables import only
+from formlab.tables import only, readable
 
 # The pages of the two forms, and the fields of the first.
 PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
@@ -21,21 +21,21 @@ def value(evaluation, metric, **where):
 
 def test_whole_page_is_compared_without_case_and_white_space(evaluate):
     result = evaluate(PAGE)
-    assert value(result, "cer", doc_id="a", unit="page") == 0
-    assert value(result, "wer", doc_id="a", unit="page") == 0
-    assert value(result, "bleu", doc_id="a", unit="page") == pytest.approx(1)
+    assert value(result, "cer", doc_id="a", level="page") == 0
+    assert value(result, "wer", doc_id="a", level="page") == 0
+    assert value(result, "bleu", doc_id="a", level="page") == pytest.approx(1)
 
 
 def test_error_rates_are_not_capped(evaluate):
     result = evaluate({"doc_id": "b", "text": "Total 9.00" + "x" * 20})
-    assert value(result, "cer", doc_id="b", unit="page") == 2
+    assert value(result, "cer", doc_id="b", level="page") == 2
 
 
 def test_empty_gold_read_as_empty_is_undefined_for_error_rates_and_counted(evaluate):
     result = evaluate(*FIELDS)
     assert math.isnan(value(result, "cer", doc_id="a", path="/entities/2"))
     summary = analysis.summarise(result)
-    row = only(summary, metric="cer", slice="fields").row(0, named=True)
+    row = only(summary, metric="cer", level="field", slice_by=None).row(0, named=True)
     # Edits 0 + 1 + 10 over characters 5 + 8 + 10; one of the four fields is undefined.
     assert row["value"] == pytest.approx(11 / 23)
     assert (row["n_docs"], row["n_cases"], row["n_missing"], row["n_undefined"]) == (2, 4, 1, 1)
@@ -45,10 +45,10 @@ def test_gold_against_itself_is_best_on_every_metric(corpus, evaluate):
     gold = corpus.records.filter(pl.col("task") == "text", pl.col("value") != "")
     rows = gold.select("doc_id", "path", "value").to_dicts()
     summary = analysis.summarise(evaluate(*rows))
-    for row in summary.filter(pl.col("slice").is_in(["all", "fields"])).to_dicts():
+    for row in summary.filter(pl.col("slice_by").is_null()).to_dicts():
         down = metrics.get(metrics.plain(row["metric"])).direction == "down"
         # BLEU cannot speak of fields shorter than four words.
-        if (row["slice"], row["metric"]) in (("fields", "bleu"), ("fields", "macro_bleu")):
+        if row["level"] == "field" and row["metric"] in ("bleu", "macro_bleu"):
             assert math.isnan(row["value"])
         elif "bleu" not in row["metric"]:
             assert row["value"] == pytest.approx(0 if down else 1), row
@@ -57,12 +57,12 @@ def test_gold_against_itself_is_best_on_every_metric(corpus, evaluate):
 def test_a_field_that_the_gold_leaves_empty_is_in_no_error_rate_and_spurious_if_filled(evaluate):
     filled = evaluate(*FIELDS[:2], FIELDS[2] | {"value": "392 edits"})
     summary = analysis.summarise(filled)
-    row = only(summary, metric="cer", slice="fields").row(0, named=True)
+    row = only(summary, metric="cer", level="field", slice_by=None).row(0, named=True)
     # As if nothing had been read there: edits 0 + 1 + 10 over characters 5 + 8 + 10.
     assert (row["value"], row["n_undefined"]) == (pytest.approx(11 / 23), 1)
-    assert "|gold=not empty|" in row["settings"]
+    assert "|gold=not empty" in row["settings"]["rules"]
     # Of three values given one is spurious.
-    row = only(summary, metric="spurious_rate", slice="fields").row(0, named=True)
+    row = only(summary, metric="spurious_rate", level="field", slice_by=None).row(0, named=True)
     assert (row["value"], row["n_undefined"]) == (pytest.approx(1 / 3), 1)
     # Every table that is made of scores says the same.
     own = only(filled.scores, metric="cer", doc_id="a", path="/entities/2")
@@ -70,23 +70,23 @@ def test_a_field_that_the_gold_leaves_empty_is_in_no_error_rate_and_spurious_if_
 
 
 def test_bleu_of_perfectly_read_short_fields_is_undefined_and_counted(evaluate):
-    row = only(analysis.summarise(evaluate(*FIELDS)), metric="bleu", slice="fields")
+    row = only(analysis.summarise(evaluate(*FIELDS)), metric="bleu", level="field", slice_by=None)
     assert math.isnan(row["value"].item())
     assert row.select("n_cases", "n_undefined").row(0) == (4, 4)
-    assert "|gold>=4 words|" in row["settings"].item()
-    page = only(evaluate(PAGE).scores, metric="bleu", unit="page", doc_id="a")
+    assert "|gold>=4 words" in row["settings"].item()["rules"]
+    page = only(evaluate(PAGE).scores, metric="bleu", level="page", doc_id="a")
     # A page of three words counts as sacrebleu has it.
     assert page["value"].item() == pytest.approx(1)
-    assert "words" not in page["settings"].item()
+    assert "words" not in page["settings"].item()["rules"]
 
 
 def test_settings_say_how_the_score_was_made(evaluate):
     scores = evaluate(PAGE, *FIELDS).scores
-    page = only(scores, unit="page", metric="cer")["settings"][0]
-    assert page.startswith("funsd:test|cer|unit=page|norm=nfc,space,lower|gold=not empty|")
-    assert "|mode=fixed|formlab=" in page
-    rung = only(scores, unit="field", metric="fuzzy_accuracy")["settings"][0]
-    assert "|fuzzy>=0.8|" in rung
+    page = readable(only(scores, level="page", metric="cer"))["settings"][0]
+    rules = "norm=nfc,space,lower|gold=not empty"
+    assert page.startswith(f"funsd:test|cer|level=page|mode=fixed|{rules}|formlab=")
+    rung = only(scores, level="field", metric="fuzzy_accuracy")["settings"][0]
+    assert rung["rules"].startswith("fuzzy>=0.8|")
 
 
 def test_every_metric_stays_in_its_range_on_real_pages(shared):

@@ -1,0 +1,13 @@
+"""Rows of scores and summaries by the name that a reader sees: ``all``, ``fields``, ``kind=x``."""
+
+from formlab.analysis.levels import MEASURES
+
+_LEVELS = {one.metric: one.of for one in MEASURES if one.of not in ("field", "fact")}
+
+
+def of(name, metric=""):
+    """The columns that say what a row is of."""
+    if name in ("all", "fields"):
+        return {"level": "field" if name == "fields" else _LEVELS.get(metric, "page")}
+    by, _, value = name.partition("=")
+    return {"level": "field", "slice_by": by, "slice_value": value}

@@ -1,0 +1,73 @@
+import math
+
+import pytest
+
+import formlab_review as review
+from formlab import tables
+
+KEY = {"benchmark": "b", "split": "s", "task": "text", "decision": "accept", "label": "x"}
+
+
+def decided(reviewer, words, **more):
+    return [
+        KEY | {"doc_id": str(at // 2), "path": f"/{at}", "reviewer": reviewer, "decision": word}
+        | more
+        for at, word in enumerate(words)
+    ]  # fmt: skip
+
+
+def test_kappa_of_two_reviewers_by_hand_and_by_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    ada = ["accept", "accept", "edit", "reject", "accept", "edit"]
+    ben = ["accept", "edit", "edit", "reject", "accept", "accept"]
+    table = tables.table("decisions", [*decided("ada", ada), *decided("ben", ben)])
+    (row,) = review.reviewer_agreement(table, resamples=200).to_dicts()
+    # 4 of 6 alike; by chance (3·3 + 2·2 + 1·1) / 36 = 14/36: (24 - 14) / (36 - 14).
+    assert row["kappa"] == pytest.approx(10 / 22)
+    assert row["kappa"] == pytest.approx(metrics.cohen_kappa_score(ada, ben))
+    assert (row["about"], row["raters"], row["n_items"], row["n_same"]) == (
+        "review", "ada × ben", 6, 4,
+    )  # fmt: skip
+    assert row["ci_low"] <= row["kappa"] <= row["ci_high"]
+
+
+def test_reviews_and_verdicts_are_not_compared_with_each_other():
+    rows = [*decided("ada", ["accept", "edit"]), *decided("ben", ["wrong", "ambiguous"])]
+    assert review.reviewer_agreement(tables.table("decisions", rows)).height == 0
+
+
+def test_reviewers_with_nothing_in_common_have_no_kappa():
+    rows = [*decided("ada", ["accept"]), *decided("ben", ["accept"], doc_id="9")]
+    (row,) = review.reviewer_agreement(tables.table("decisions", rows)).to_dicts()
+    assert row["n_items"] == 0
+    assert math.isnan(row["kappa"])
+
+
+def test_disagreements_are_in_the_decision_or_in_the_value_given():
+    rows = [
+        *decided("ada", ["accept", "edit", "edit", "reject"], value="1"),
+        *decided("ben", ["accept", "edit", "reject"], value="1"),
+    ]
+    rows[5]["value"] = "2"
+    found = review.disagreements(tables.table("decisions", rows))
+    assert found.select("path", "ada", "ben").rows() == [
+        ("/1", "edit: 1", "edit: 2"), ("/2", "edit: 1", "reject: 1"),
+    ]  # fmt: skip
+    assert found["label"].to_list() == ["x", "x"]
+
+
+def test_one_reviewer_disagrees_with_nobody():
+    found = review.disagreements(tables.table("decisions", decided("ada", ["accept"])))
+    assert found.height == 0
+
+
+def test_agreement_is_shown_from_two_reviewers_on():
+    alone = tables.table("decisions", decided("ada", ["accept"]))
+    (note,) = review.agreement_tables(alone)
+    assert note.label == "Note"
+    both = [*decided("ada", ["accept"]), *decided("ben", ["accept"])]
+    assert review.agreement_tables(tables.table("decisions", both), resamples=0)[-1].label == "Note"
+    differ = [*decided("ada", ["accept"]), *decided("ben", ["reject"])]
+    *_, caption, table = review.agreement_tables(tables.table("decisions", differ), resamples=0)
+    assert "n = 1" in caption.text
+    assert table.frame["ben"].to_list() == ["reject"]

@@ -85,8 +85,8 @@ def limits(
     return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
 
 
-def counted(row: Mapping[str, Any]) -> int:
-    """The cases that a ratio is taken over: those whose own value is defined.
+def counted(row: Mapping[str, Any]) -> int | None:
+    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
 
     Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
 
@@ -96,6 +96,8 @@ def counted(row: Mapping[str, Any]) -> int:
     4
     """
     name = row.get("metric")
+    if row["n_cases"] is None:
+        return None
     if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
         return row["n_cases"]
     return row["n_cases"] - (row.get("n_undefined") or 0)

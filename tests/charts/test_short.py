@@ -8,8 +8,8 @@ TITLES = {"click_accuracy": "clicks", "form_completed": "forms without a fault"}
 
 def test_cards_follow_the_titles_and_the_sentence_has_their_figures(summary_of):
     rows = summary_of(
-        ("form_completed", 0.0, "document"), ("click_accuracy", 0.4, "field"),
-        ("cer", 0.1, "field"),
+        ("form_completed", "all", 0.0), ("click_accuracy", "fields", 0.4),
+        ("cer", "fields", 0.1),
     )  # fmt: skip
     cards = score_cards(rows, TITLES)
     assert [(card.label, card.value) for card in cards.cards] == [
@@ -19,12 +19,12 @@ def test_cards_follow_the_titles_and_the_sentence_has_their_figures(summary_of):
 
 
 def test_a_claim_follows_the_figures(summary_of):
-    rows = summary_of(("click_accuracy", 0.4, "field"))
+    rows = summary_of(("click_accuracy", "fields", 0.4))
     finding = analysis.Finding("Dates are ahead", "kinds")
     assert score_cards(rows, TITLES, finding).finding == "x: clicks 0.400. Dates are ahead."
 
 
 def test_nothing_scored_is_said(summary_of):
-    for rows in (summary_of(), summary_of(("click_accuracy", math.nan, "field"))):
+    for rows in (summary_of(), summary_of(("click_accuracy", "fields", math.nan))):
         cards = score_cards(rows, TITLES)
         assert (list(cards.cards), cards.finding) == ([], "Nothing was scored.")

@@ -80,7 +80,7 @@ def few_shot_caption(
     over = {"splits": "over splits (t)", "documents": "over documents (bootstrap)"}
     kinds = " and ".join(over[kind] for kind in rows["interval"].unique().sort())
     text = sentences(say, f"{title}: {values}; {counts}", f"95 % intervals {kinds}")
-    settings = rows["settings"].unique(maintain_order=True).to_list()
+    settings = list(dict.fromkeys(map(tables.settings_text, rows.iter_rows(named=True))))
     more = f" and {len(settings) - 1} more" if len(settings) > 1 else ""
     return Caption(text, settings=f"{settings[0]}{more}")
 

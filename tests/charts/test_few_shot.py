@@ -59,5 +59,5 @@ def test_caption_names_few_scores_and_the_ends_of_many(count):
     assert "Made, mixed templates, 1 training documents 0.100 (0.400 to 0.600)" in said.text
     assert f"n = {7 * count} documents in {count} split" in said.text
     assert ("0.300" in said.text, "0.500" in said.text) == (False, count == 5)
-    assert said.settings == tables.settings_text(table({}).row(0, named=True))
+    assert said.settings.split(" and ")[0] == tables.settings_text(table({}).row(0, named=True))
     assert "No micro F1" in few_shot_caption("Shown.", table()).text

@@ -83,7 +83,7 @@ def test_wrong_values_are_counted_by_cause_and_by_kind():
     assert by_cause.drop("run").rows() == [
         ("digit", 2, 0.5), ("lookalike", 1, 0.25), ("wrong row", 1, 0.25),
     ]  # fmt: skip
-    assert by_kind.drop("run").rows() == [("date", 2, 0.5), ("name", 2, 0.5)]
+    assert by_kind.drop("run").rows() == [("date", 2, 2, 0.5), ("name", 4, 2, 0.5)]
 
 
 def test_cards_of_runs_are_of_one_run_each(monkeypatch):

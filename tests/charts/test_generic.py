@@ -180,6 +180,7 @@ def test_published_figures_are_open_and_measured_ones_filled():
     }  # fmt: skip
     both = layers(charts.dots(frame, kind="kind", colour="group"), "point")[0]["encoding"]
     assert both["fillOpacity"]["scale"]["range"] == [1.0, 0.0]
+    assert both["strokeDash"]["legend"]["orient"] == "top"
 
 
 def test_several_colours_of_a_row_stand_apart_unless_a_line_joins_them():

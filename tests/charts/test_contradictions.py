@@ -51,6 +51,42 @@ def said_numbers(text):
     return {found.strip() for found in NUMBER.findall(text)}
 
 
+def counts(draw):
+    docs = int(draw.choice([1, 2, 7, 40, 100_000]))
+    return {"n_docs": docs, "n_cases": docs * int(draw.integers(1, 30))}
+
+
+def ends(draw, value):
+    if draw.random() < 0.2 or value != value:
+        return {"ci_low": float("nan"), "ci_high": float("nan")}
+    return {"ci_low": value - float(draw.random()), "ci_high": value + float(draw.random())}
+
+
+def shown(value):
+    """Every way in which a sentence may write a number."""
+    if value is None or value != value:
+        return set()
+    forms = {f"{value:,.{d}f}".replace("-", "−") for d in (0, 1, 2, 3)}
+    forms |= {f"{value:+,.{d}f}".replace("-", "−") for d in (2, 3)}
+    forms |= {form.removeprefix("+") for form in forms}
+    # What rounds to 0 is written with and without a sign.
+    forms |= {form.removeprefix("−") for form in forms if not re.search("[1-9]", form)}
+    forms |= {f"{value:.0%}", f"{value:.1%}".replace("%", " %"), f"{value:.2g}", f"{value:.3g}"}
+    return forms
+
+
+def check(text, *frames, more=()):
+    """Each number of the sentence is one of its tables, and nothing in it compares."""
+    known = set(FIXED) | {str(x) for x in more}
+    for frame in frames:
+        for column in frame.columns:
+            if frame[column].dtype.is_numeric():
+                known |= {form for value in frame[column].to_list() for form in shown(value)}
+    assert said_numbers(text) <= known, (text, said_numbers(text) - known)
+    assert not compares(text), text
+    assert "nan" not in text.split()
+
+
 def random_evaluation(draw, name="fox"):
     docs = int(draw.choice([1, 4, 9, 25]))
     gaps = draw.random(3) * draw.choice([0, 0.6])

@@ -1,9 +1,11 @@
 import math
+import random
 
 import polars as pl
 import pytest
 
 from formlab import charts, metrics
+from formlab.analysis import Finding
 from formlab.charts.short import score_cards
 
 
@@ -59,6 +61,8 @@ def test_cards_have_value_interval_and_counts(summary_of):
     assert cards.cards[0].note == "95 % interval 0.400 to 0.600, n = 4 in 2 documents"
     assert cards.finding == "x: CER 0.500. More."
     assert score_cards(rows.clear(), {"cer": "CER"}).finding == "Nothing was scored."
+    finding = Finding("Dates are ahead", "kinds")
+    assert score_cards(rows, {"bleu": "BLEU"}, finding).finding == "x: BLEU 0.100. Dates are ahead."
 
 
 def test_a_figure_of_notes_alone_is_one_note():
@@ -70,8 +74,6 @@ def test_a_figure_of_notes_alone_is_one_note():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_every_number_of_a_caption_stands_in_its_rows(summary_of, seed):
-    import random
-
     draw = random.Random(seed)
     names = draw.sample(sorted(set(metrics.METRICS)), 3)
     values = [draw.choice([math.nan, 0.0, 1.0, draw.random() * 3]) for _ in names]

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-from formlab import files
 from formlab.console import plain
 from formlab.errors import DataBroken
-from formlab.reports import plan
 
 MANIFEST = "reports.yml"
 _HEAD = """\
@@ -40,6 +38,9 @@ def init(folder: Path) -> None:
 
     Nothing is overwritten.
     """
+    from formlab import files
+    from formlab.reports import plan
+
     books = {folder / "notebooks" / book.name: book for book in plan.own_notebooks()}
     manifest = folder / MANIFEST
     there = [path for path in (manifest, *books) if path.exists()]

@@ -49,15 +49,15 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
     """
     from formlab import reports
 
-    given = {name: options[name] for name in _BUILDING if options[name] is not None}
+    settings = {name: options[name] for name in _BUILDING if options[name] is not None}
     if options["manifest"]:
-        _alone(notebooks, options)
-        results = reports.build_manifest(options["manifest"], force=force, **given)
+        _check_alone(notebooks, options)
+        results = reports.build_manifest(options["manifest"], force=force, **settings)
     else:
         parameters = {name: _literal(text) for name, text in pairs(options["changes"]).items()}
         results = reports.build(
             notebooks or None, parameters=parameters, evaluations=options["evaluations"],
-            force=force, **{"out": Path("reports"), "workers": None} | given,
+            force=force, **{"out": Path("reports"), "workers": None} | settings,
         )  # fmt: skip
     for note in dict.fromkeys(note for result in results for note in result.notes):
         click.echo(f"note: {plain(note)}", err=True)
@@ -71,8 +71,8 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
         sys.exit(1)
 
 
-def _alone(notebooks: tuple[Path, ...], options: dict[str, Any]) -> None:
-    """A manifest says which reports to build: nothing else may."""
+def _check_alone(notebooks: tuple[Path, ...], options: dict[str, Any]) -> None:
+    """Refuse what a manifest lists beside a manifest."""
     for name, value in {"NOTEBOOKS": notebooks, "--eval": options["evaluations"],
                         "-p": options["changes"]}.items():  # fmt: skip
         if value:

@@ -172,7 +172,7 @@ class Explorer:
 
     def __init__(self, folders: Sequence[str] = (), *, limit: int = 20) -> None:
         opened = analysis.open_all(folders)
-        sources = _sources(folders)
+        sources = _sources(folders, opened)
         self._choices = {
             f"{place}. {one.system} on {one.benchmark}:{one.split}": (one, source)
             for place, (one, source) in enumerate(zip(opened, sources, strict=True), start=1)
@@ -258,12 +258,14 @@ class Explorer:
         display(ipywidgets.VBox([row, *self._parts, self._code]))
 
 
-def _sources(folders: Sequence[str]) -> list[str]:
+def _sources(folders: Sequence[str], evaluations: Sequence[Evaluation]) -> list[str]:
     if folders:
         return [f"analysis.open_evaluation({str(folder)!r})" for folder in folders]
+    systems = dict(analysis.BASELINES)
+    # Some samples may be left out on this machine.
     return [
-        f"analysis.open_evaluation(benchmark={benchmark!r}, system={system!r})"
-        for benchmark, system in analysis.BASELINES
+        f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={systems[e.benchmark]!r})"
+        for e in evaluations
     ]
 
 

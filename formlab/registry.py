@@ -87,7 +87,8 @@ class _Plugins:
 
     registered: dict[str, dict[tuple[Source, str], Entry]] = field(default_factory=dict)
     registries: dict[str, Registry] = field(default_factory=dict)
-    files: dict[Path, Problem | None] = field(default_factory=dict)
+    # The SHA-256 of each file that was run, or why it could not be.
+    files: dict[Path, str | Problem] = field(default_factory=dict)
     named: str = ""
     loading: Source | None = None
 
@@ -298,11 +299,11 @@ def load(path: str | Path) -> ModuleType:
     code = path.read_bytes()
     source = Source("file", str(path), hashlib.sha256(code).hexdigest())
     name = f"formlab_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    if name in sys.modules and getattr(sys.modules[name], "__sha256__", None) == source.version:
+    if _STATE.files.get(path) == source.version:
         return sys.modules[name]
     _unload(path)
     module = ModuleType(name)
-    module.__file__, module.__sha256__ = str(path), source.version  # type: ignore[attr-defined]
+    module.__file__ = str(path)
     sys.modules[name] = module
     try:
         with _loading(source):
@@ -315,7 +316,7 @@ def load(path: str | Path) -> ModuleType:
         raise NotAvailable(
             f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
         ) from error
-    _STATE.files[path] = None
+    _STATE.files[path] = source.version
     _remember(source)
     # Processes that start from this one find it there, whatever folder they work in.
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
@@ -336,7 +337,7 @@ def load_named() -> None:
 def problems(*kinds: str) -> list[Problem]:
     """Every plug-in that cannot be used: files, then entries of `kinds`; of all without any."""
     load_named()
-    found = [problem for problem in _STATE.files.values() if problem]
+    found = [state for state in _STATE.files.values() if isinstance(state, Problem)]
     return found + [p for kind in kinds or KINDS for p in _view(kind).problems()]
 
 
@@ -358,6 +359,19 @@ def plugins() -> list[dict[str, str]]:
     return rows + files
 
 
+def versions() -> dict[str, str]:
+    """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
+    load_named()
+    entries = [e for kind in KINDS for es in _view(kind)._plugins().values() for e in es]
+    return {str(e.source): e.source.version for e in entries if e.source.kind != "notebook"}
+
+
+def source_of(kind: str, name: str) -> str | None:
+    """The kind of source that an entry comes from; None if there is no such entry."""
+    view = _view(kind)
+    return view.source(name).kind if name in view else None
+
+
 def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
     records = []
@@ -369,7 +383,7 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     return records
 
 
-def restore(records: Iterable[Mapping[str, str]], *, where: object) -> None:
+def restore(records: Any, *, where: object) -> None:
     """Make sure that every plug-in of `records`, as `needed` made them, is there.
 
     A file is run only if the user named it in this session, or named it before and it has not
@@ -380,27 +394,38 @@ def restore(records: Iterable[Mapping[str, str]], *, where: object) -> None:
     NotAvailable
         If a plug-in is not there, is not known to the user, or has changed.
     """
-    for record in records:
-        kind, name = record.get("plugin", ""), record.get("entry", "")
-        if kind not in KINDS or name in _view(kind):
+    for record in records if isinstance(records, list) else ():
+        if not isinstance(record, Mapping):
             continue
-        noun, origin = kind.removesuffix("s"), str(record.get("name"))
-        if record.get("kind") == "file":
-            if _remembered().get(origin) == record.get("version") == _sha256(origin):
-                load(origin)
+        fields = ("plugin", "entry", "kind", "name", "version")
+        kind, name, origin_kind, origin, version = (str(record.get(field)) for field in fields)
+        if kind not in KINDS:
+            continue
+        view, noun = _view(kind), kind.removesuffix("s")
+        if name in view:
+            now = view.source(name)
+            if (now.kind, now.name) == (origin_kind, origin) and now.version != version:
+                what = f"{noun} {name!r} has changed since: {now}"
+                print(f"note: {where}: {what}", file=sys.stderr)
+            continue
+        if origin_kind == "file":
+            # Where this user keeps it now, which may be another place or another computer.
+            for known, sha in _remembered().items():
+                if sha == version == _sha256(known):
+                    load(known)
+            if name in view:
                 continue
-            state = "is not there any more"
-            if sha := _sha256(origin):
-                same = sha == record.get("version")
-                state = "has not been used here" if same else "has changed"
-            remedy = f"look at the file; if you trust it: --plugin {origin} (or {VARIABLE})"
+            found = _sha256(origin)
+            state = "has changed since" if found else "is not there"
+            state = "has never been used here" if found == version else state
             what = f"{noun} {name!r} is needed, and its plug-in {origin} {state}"
-        elif record.get("kind") == "package":
-            what = f"{noun} {name!r} of package {origin} {record.get('version')} is needed"
-            remedy = f"pip install {origin}"
+            remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
+        elif origin_kind == "package":
+            what = f"{noun} {name!r} of package {origin} {version} is needed"
+            remedy = f"pip install {origin}=={version}"
         else:
-            what = f"{noun} {name!r} is needed, which {origin} registered"
-            remedy = "register it again before, or keep it in a file and name that with --plugin"
+            what = f"{noun} {name!r} is needed, which was registered in a notebook or program"
+            remedy = "register it again first, or keep it in a file and name that with --plugin"
         raise NotAvailable(what, where=where, remedy=remedy)
 
 
@@ -492,6 +517,7 @@ def _named() -> list[str]:
 
 
 def _unload(path: Path) -> None:
+    _STATE.files.pop(path, None)
     for kind, entries in _STATE.registered.items():
         for key in [key for key in entries if key[0].name == str(path)]:
             del entries[key]

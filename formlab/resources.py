@@ -12,7 +12,7 @@ from formlab.errors import NotAvailable
 # The modules that each extra of pyproject.toml installs, as far as formlab imports them.
 EXTRAS = {
     "ocr": ("rapidocr", "onnxruntime", "cv2"),
-    "chat": ("openai",),
+    "chat": ("filelock", "openai"),
     "browser": ("playwright",),
     "arena": ("flask", "playwright", "rapidocr", "onnxruntime", "cv2"),
 }
@@ -47,7 +47,7 @@ def need(extra: str) -> None:
     """
     missing = [module for module in EXTRAS[extra] if find_spec(module) is None]
     if missing:
-        raise _absent(" and ".join(missing), extra)
+        raise _absent(missing, extra)
 
 
 def optional(module: str, *, extra: str) -> Any:
@@ -77,12 +77,13 @@ class _Optional:
         try:
             return getattr(import_module(self._module), name)
         except ModuleNotFoundError as error:
-            raise _absent(self._module, self._extra) from error
+            raise _absent([self._module], self._extra) from error
 
 
-def _absent(modules: str, extra: str) -> NotAvailable:
-    which = "are" if " and " in modules else "is"
+def _absent(modules: list[str], extra: str) -> NotAvailable:
+    listed = " and ".join([", ".join(modules[:-1]), modules[-1]]) if modules[1:] else modules[0]
+    which = "are" if modules[1:] else "is"
     return NotAvailable(
-        f"this needs {modules}, which {which} not installed",
+        f"this needs {listed}, which {which} not installed",
         remedy=f"pip install 'formlab[{extra}]'",
     )

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files
+from formlab import files, registry
 from formlab.errors import DataBroken, TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -431,6 +431,10 @@ class Folder:
     # Counts the changes of the schema that older folders cannot be read after.
     FORMAT: ClassVar[int] = 1
 
+    def uses(self) -> dict[str, Iterable[str]]:
+        """By kind of plug-in the names that its tables mention."""
+        return {}
+
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
         found = {name: _mismatches(name, getattr(self, name)) for name in self.TABLES}
@@ -455,6 +459,7 @@ class Folder:
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
             and field.name not in self.PARTS
         }
+        manifest["plugins"] = registry.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -478,6 +483,8 @@ class Folder:
         ------
         DataMissing, DataBroken
             If the folder, its manifest or a table is absent, damaged or of another kind.
+        NotAvailable
+            If a plug-in that it needs is absent; see `registry.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")
@@ -490,6 +497,8 @@ class Folder:
             )
         if manifest.get("format", 1) != cls.FORMAT:
             raise cls._of_other_format(manifest, folder)
+        if cls is Evaluation:
+            registry.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
@@ -550,6 +559,12 @@ class Predictions(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
 
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The system, and the benchmark that it read."""
+        # The settings that are not at their default stand behind a system's name.
+        system = self.system.partition("(")[0]
+        return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
+
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation(Folder):
@@ -601,3 +616,7 @@ class Evaluation(Folder):
             predictions = str(folder / "predictions")
         corpus = f"{manifest.get('benchmark')} {predictions} --split {manifest.get('split')}"
         return f"formlab score {corpus} --mode {manifest.get('mode')} --out FOLDER"
+
+    def uses(self) -> dict[str, Iterable[str]]:
+        """The benchmark, and the metrics of its scores."""
+        return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from formlab.benchmarks.formcraft.records import field_rows
-from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
+from formlab.benchmarks.formcraft import FieldModel, FormCraft, Group, field_rows
 
 _ITEMS = ("vqa", "consistency")
 # The parts of an item that name fields.

@@ -14,9 +14,7 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files
 from formlab.analysis.verdicts import rulings
-from formlab.benchmarks.formcraft import read_form
-from formlab.benchmarks.formcraft.records import field_rows
-from formlab.benchmarks.formcraft.tidy import tidied
+from formlab.benchmarks.formcraft import field_rows, read_form, tidied
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 from formlab_review import drafts

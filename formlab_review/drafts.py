@@ -17,8 +17,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, tables
-from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, item_rows
-from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft import CONSISTENCY, VQA, FormCraft, item_rows
 from formlab.errors import DataBroken
 
 FILE = "drafts.jsonl"

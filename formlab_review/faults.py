@@ -9,15 +9,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from formlab import text
-from formlab.benchmarks.formcraft.formulas import (
+from formlab.benchmarks.formcraft import (
+    RELATIONS,
+    Check,
     NoFormulaError,
+    Question,
+    Relation,
+    canonical,
     is_written_as,
+    label_of,
+    modality_of,
     number_in,
     value_of,
 )
-from formlab.benchmarks.formcraft.records import label_of
-from formlab.benchmarks.formcraft.schema import Check, Question, Relation
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, canonical, modality_of
 
 _ITEMS: dict[str, type[Relation]] = {"vqa": Question, "consistency": Check}
 Row = dict[str, Any]

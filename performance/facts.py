@@ -16,9 +16,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from formlab.benchmarks._facts import FACTS, tagged
+from formlab.benchmarks.fincriticaled import FACTS, tagged
 from formlab.metrics._places import Places
-from formlab.metrics.facts import judge, locate
+from formlab.metrics.facts import locate, match_facts
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
@@ -64,7 +64,7 @@ def matched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
         events = written_events(gold)
         places = Places(Flow(events, tags=FACTS))
         facts = [locate(places, fact.kind, fact.value, fact.mark) for fact in tagged(events)]
-        verdicts = judge(places, facts, Places(read(pred)))
+        verdicts = match_facts(places, facts, Places(read(pred)))
         total += len(verdicts)
         right += sum(verdict.correct for verdict in verdicts)
     return total, right

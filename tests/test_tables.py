@@ -1,9 +1,11 @@
+import json
+
 import polars as pl
 import pytest
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing, TableBroken
-from formlab.tables import Corpus, Predictions
+from formlab.tables import Corpus, Evaluation, Predictions
 
 BASE = {"benchmark": "b", "split": "s", "doc_id": "1"}
 GOLD = BASE | {"role": "gold", "task": "text", "status": "ok"}
@@ -81,3 +83,49 @@ def test_unknown_column_or_type_is_refused_when_a_table_is_made():
 def test_half_a_surrogate_pair_is_kept_as_its_escape():
     frame = tables.table("records", [GOLD | {"value": "a\ud800b"}])
     assert frame["value"].item() == "a\\ud800b"
+
+
+def evaluation(**changes):
+    case = BASE | {"system": "m", "task": "text", "path": "/a", "outcome": "match"}
+    given = {
+        "documents": tables.table("documents", [BASE]), "cases": tables.table("cases", [case]),
+        "scores": tables.table("scores", []), "benchmark": "b", "split": "s", "system": "m",
+    }  # fmt: skip
+    return Evaluation(**(given | changes))
+
+
+def test_own_columns_are_saved_and_those_with_taken_names_are_refused(tmp_path):
+    own = evaluation()
+    own = evaluation(
+        documents=own.documents.with_columns(scanner=pl.lit("A")),
+        cases=own.cases.with_columns(effort=pl.lit(2)),
+    )
+    loaded = Evaluation.load(own.save(tmp_path / "e"))
+    assert (loaded.own, loaded.cases["effort"].item()) == (["scanner", "effort"], 2)
+    taken = own.documents.with_columns(outcome=pl.lit("match"))
+    with pytest.raises(TableBroken, match="names of other tables' columns: outcome"):
+        evaluation(documents=taken).check()
+    both = own.documents.with_columns(effort=pl.lit(1))
+    with pytest.raises(TableBroken, match="of documents and of cases: effort"):
+        evaluation(documents=both, cases=own.cases).check()
+
+
+def test_a_case_is_known_by_document_task_level_and_paths():
+    one = evaluation().cases
+    for change in ({"task": "entity"}, {"level": "node"}, {"pred_path": "/b"}):
+        other = one.with_columns(pl.lit(v).alias(k) for k, v in change.items())
+        tables.check("cases", pl.concat([one, other]))
+    with pytest.raises(TableBroken, match="2 rows share a key"):
+        tables.check("cases", pl.concat([one, one]))
+
+
+def test_an_evaluation_of_another_format_is_refused_and_says_how_to_make_it_anew(tmp_path):
+    folder = evaluation().save(tmp_path / "e")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    # As 0.1 wrote it: without the number of a format.
+    del manifest["format"]
+    old = manifest | {"formlab": "0.1.0", "parts": ["corpus", "predictions"]}
+    (folder / "manifest.json").write_text(json.dumps(old))
+    with pytest.raises(DataBroken, match=r"formlab 0\.1\.0 in format 1") as caught:
+        Evaluation.load(folder)
+    assert f"formlab score b {folder}/predictions --split s --mode fixed" in str(caught.value)

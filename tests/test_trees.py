@@ -7,8 +7,7 @@ import pytest
 
 from formlab import tables
 from formlab.benchmarks import funsd, sroie
-from formlab.benchmarks.formcraft.records import field_rows
-from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab.benchmarks.formcraft import FormCraft, field_rows
 from formlab.errors import DataBroken
 from formlab.trees import MAX_LEVELS, Node, flatten, from_form, from_records
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,11 +14,10 @@ import polars as pl
 
 from formlab import files
 from formlab.benchmarks import fincriticaled
-from formlab.benchmarks._facts import FACTS
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
-from formlab.metrics.facts import judge, locate
+from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.judge import official, performance, plain_text, settled
 from formlab.systems.judge import Call, ask
 from formlab.tables import Corpus, Predictions
@@ -219,9 +217,9 @@ def _audited(
     raw: Mapping,
     notes: Counter[str],
 ) -> list[dict[str, Any]]:
-    gold, pred = Places(Flow(written_events(markup), tags=FACTS)), Places(read(text))
+    gold, pred = Places(Flow(written_events(markup), tags=fincriticaled.FACTS)), Places(read(text))
     wanted = [locate(gold, fact["kind"], fact["value"], fact["mark"]) for fact in facts]
-    rules = judge(gold, wanted, pred)
+    rules = match_facts(gold, wanted, pred)
     judged = doc_id in raw
     said = settled(raw.get(doc_id), facts, pred, notes) if judged else [None] * len(facts)
     stretches = planted(text, gold=visible_text(markup))
@@ -263,6 +261,6 @@ def _facts(corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
         if row["path"] is not None:
             page.append(
                 {"path": row["path"], "kind": row["kind"], "value": row["value"]}
-                | json.loads(row["meta"])
+                | fincriticaled.fact_meta(row)._asdict()
             )
     return dict(found)

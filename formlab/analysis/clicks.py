@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.analysis.bands import band, cut
+from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.metrics.actions import DESCRIPTION, distances, nearest
 from formlab.tables import Evaluation
@@ -110,7 +110,7 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
     """
     templates = dict(evaluation.documents.select("doc_id", "template").rows())
     elements = {
-        doc: [tuple(row) for row in json.loads(meta or "{}").get("elements", [])]
+        doc: [tuple(row) for row in elements_of(meta)]
         for doc, meta in evaluation.documents.select("doc_id", "meta").iter_rows()
     }
     scores = evaluation.scores.filter(pl.col("level") == "field")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from scipy import stats
 
 from formlab import tables
 from formlab.analysis.summarise import summarise
+from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
 from formlab.tables import Evaluation
@@ -49,9 +49,7 @@ def few_shot_only(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
 
 def said(evaluation: Evaluation) -> dict[str, Any]:
     """What the documents say of their split: its task, training size and seed, where known."""
-    text = evaluation.documents["meta"].first() if evaluation.documents.height else None
-    info = json.loads(text or "{}")
-    return info if isinstance(info, dict) else {}
+    return vrdu.split_meta(evaluation.documents)
 
 
 def corpus_name(evaluation: Evaluation) -> str:
@@ -62,11 +60,8 @@ def corpus_name(evaluation: Evaluation) -> str:
 
 def schema_of(evaluation: Evaluation) -> Schema | None:
     """What may be extracted, as the documents say; None if they do not."""
-    corpus = tables.Corpus(
-        evaluation.documents, tables.table("records", []), evaluation.benchmark, evaluation.split
-    )
     try:
-        return Schema.of(corpus)
+        return Schema.of(evaluation)
     except FormlabError:
         return None
 

@@ -45,12 +45,12 @@ def pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
     notes: Counter[str] = Counter()
     for one in evaluations:
         notes.update(one.notes)
-    documents = pl.concat([one.documents for one in evaluations])
+    documents = pl.concat([one.documents for one in evaluations], how="diagonal")
     return dataclasses.replace(
         first,
         documents=documents.unique("doc_id", keep="first", maintain_order=True).with_columns(split),
         # Of its own split, so that a case of a document in several is known by it.
-        cases=pl.concat([one.cases for one in evaluations]),
+        cases=pl.concat([one.cases for one in evaluations], how="diagonal"),
         scores=scores.with_columns(split),
         split=named,
         sources={name: code for one in evaluations for name, code in one.sources.items()},

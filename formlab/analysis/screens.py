@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import polars as pl
 
+from formlab.benchmarks.meta import meta_of
 from formlab.tables import BOX, Evaluation
 
 
@@ -24,9 +24,7 @@ def by_screen(evaluation: Evaluation) -> Evaluation:
     """
     rows = evaluation.documents.to_dicts()
     images = {
-        row["doc_id"]: held
-        for row in rows
-        if len(held := json.loads(row["meta"] or "{}").get("images") or []) > 1
+        row["doc_id"]: held for row in rows if len(held := meta_of(row).get("images") or []) > 1
     }
     screens = [
         row | {"doc_id": _name(row["doc_id"], number), "image": image}

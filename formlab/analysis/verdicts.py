@@ -7,7 +7,6 @@ values of a document at once, so one label that changes may change what its neig
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from formlab import decisions as decided
 from formlab import metrics, tables
 from formlab.analysis.pooling import pooled
 from formlab.analysis.summarise import summarise
+from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
@@ -96,7 +96,7 @@ def corrected(
     entity = pl.when(pl.col("task") == "entity").then(pl.col("path").str.extract("^/([^/]*)"))
     together = out.any().over("doc_id", entity.fill_null(pl.col("path"))).fill_null(False)
     metas = [
-        _entered(meta, right) if anew else meta
+        with_value(meta, right) if anew else meta
         for meta, right, anew in gold.select(
             "meta", "right", mended & (pl.col("task") == _ENTERED)
         ).iter_rows()
@@ -127,12 +127,6 @@ def _elsewhere() -> pl.Expr:
     one = first.is_not_null() & second.is_null()
     options = pl.col("kind").is_in(_OPTIONS).fill_null(False)
     return (pl.col("task") == _ENTERED) & (options | ~one.fill_null(False))
-
-
-def _entered(meta: str, value: str) -> str:
-    held = json.loads(meta)
-    held["items"][0]["value"] = value
-    return json.dumps(held, ensure_ascii=False)
 
 
 def with_verdicts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from formlab.errors import UnknownName
 from formlab.registry import when_called
@@ -22,7 +22,9 @@ class Benchmark:
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
     split from a folder in the published layout; `find_splits`, where given, tells the splits that
     a folder holds and their counts, beside those in `splits`. Both are functions, or are named as
-    ``module:function`` and imported when used.
+    ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
+    JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; without a schema it
+    is asked for the fields that the gold of a document has.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Benchmark:
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
     find_splits: Callable[[Path], dict[str, int]] | None = None
+    prompt: str = ""
+    schema: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         # Named as text, a reader is imported when it is used: lists of benchmarks need none.

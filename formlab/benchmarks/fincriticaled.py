@@ -14,10 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from formlab import files, tables
+from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Corpus
 from formlab.text.markup import written_events
@@ -30,7 +32,25 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-Row = dict[str, Any]
+__all__ = ["FACTS", "FactMeta", "fact_meta", "read", "tagged"]
+
+
+class FactMeta(NamedTuple):
+    """What a fact's record says beside its value.
+
+    `type` is the published name of its type, `hint` its context, and `mark` the running number
+    of its tag among all fact tags of the page.
+    """
+
+    type: str
+    hint: str
+    mark: int
+
+
+def fact_meta(record: Row) -> FactMeta:
+    """The published type, the hint and the tag's number of a fact's record."""
+    meta = meta_of(record)
+    return FactMeta(meta["type"], meta["hint"], meta["mark"])
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -43,10 +63,10 @@ def read(split: str, root: Path) -> Corpus:
     flaws: Counter[str] = Counter()
     documents, records, sources = [], [], {}
     for stem, markup, origin, meta in _pages(root, flaws, sources):
-        base = {"benchmark": "fincriticaled", "split": split, "doc_id": stem}
+        key = {"doc_id": stem}
         facts = tagged(written_events(markup), flaws=flaws)
         _count_flaws(markup, facts, flaws)
-        gold = base | {"role": "gold", "task": "fact", "status": "ok", "page": 1}
+        gold = key | {"task": "fact", "page": 1}
         records.append(gold | {"kind": "page", "value": markup, "origin": origin})
         image = _image(root, stem, flaws)
         boxes = _boxes(root, image, flaws)
@@ -55,22 +75,15 @@ def read(split: str, root: Path) -> Corpus:
             for number, fact in enumerate(facts)
         ]
         counts = {"n_fields": len(facts), "n_kinds": len({fact.kind for fact in facts})}
-        documents.append(base | counts | image | meta)
-    if not documents:
-        raise DataMissing("no gold pages", where=root, remedy=_REMEDY)
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="fincriticaled",
-        split=split,
-        root=root,
-        flaws={name: count for name, count in sorted(flaws.items()) if count},
-        sources=sources,
-    )
+        documents.append(key | counts | image | meta)
+    return corpus(
+        "fincriticaled", split, root, documents=documents, records=records, flaws=flaws,
+        sources=sources, empty=DataMissing("no gold pages", where=root, remedy=_REMEDY),
+    )  # fmt: skip
 
 
 def _record(fact: Fact, number: int, origin: str) -> Row:
-    meta = {"type": fact.type, "hint": fact.hint, "mark": fact.mark}
+    meta = FactMeta(fact.type, fact.hint, fact.mark)._asdict()
     return {
         "path": f"/facts/{number}", "kind": fact.kind, "value": fact.value,
         "origin": f"{origin}#/facts/{number}", "meta": json.dumps(meta, ensure_ascii=False),
@@ -150,17 +163,10 @@ def _rows(
 
 def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
     base = root.parent if root.is_file() else root
-    for folder in IMAGES:
-        image = base / folder / f"{stem}.png"
-        if image.is_file():
-            name = image.relative_to(base).as_posix()
-            try:
-                width, height = files.image_size(image)
-            except DataBroken:
-                flaws["images unreadable"] += 1
-                return {"image": name}
-            return {"image": name, "width": width, "height": height}
-    return {}
+    images = [base / folder / f"{stem}.png" for folder in IMAGES]
+    found = next((image for image in images if image.is_file()), None)
+    # Pages may come without images: that is no flaw.
+    return image_columns(base, found, flaws) if found else {}
 
 
 def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from formlab import files, tables
+from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")
-Row = dict[str, Any]
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -34,22 +33,17 @@ def read(split: str, root: Path) -> Corpus:
     documents, records, sources = [], [], {}
     for file in sorted(folder.glob("*.json")):
         entities = _entities(file)
-        rows = list(_records(file, entities, flaws))
-        base = {"benchmark": "funsd", "split": split, "doc_id": file.stem}
-        records += [base | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
-        documents.append(base | _document(root, split, file.stem, entities, flaws))
+        key = {"doc_id": file.stem}
+        records += [key | {"page": 1} | row for row in _records(file, entities, flaws)]
+        image = root / FOLDERS[split] / "images" / f"{file.stem}.png"
+        kinds = {entity.get("label") for entity in entities}
+        counts = {"n_fields": len(entities), "n_kinds": len(kinds)}
+        documents.append(key | counts | image_columns(root, image, flaws))
         sources[str(file.relative_to(root))] = files.sha256(file)
-    if not documents:
-        raise DataBroken("no annotation files", where=folder, remedy="check the download")
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="funsd",
-        split=split,
-        root=root,
-        flaws=dict(sorted(flaws.items())),
-        sources=sources,
-    )
+    return corpus(
+        "funsd", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
+        empty=DataBroken("no annotation files", where=folder, remedy="check the download"),
+    )  # fmt: skip
 
 
 def _entities(file: Path) -> list[Row]:
@@ -60,22 +54,6 @@ def _entities(file: Path) -> list[Row]:
             "a FUNSD annotation is an object with a list 'form' of entities", where=file
         )
     return entities
-
-
-def _document(root: Path, split: str, stem: str, entities: list[Row], flaws: Counter) -> Row:
-    image = Path(FOLDERS[split]) / "images" / f"{stem}.png"
-    kinds = {entity.get("label") for entity in entities}
-    row = {"n_fields": len(entities), "n_kinds": len(kinds)}
-    if not (root / image).is_file():
-        flaws["images missing"] += 1
-        return row
-    try:
-        width, height = files.image_size(root / image)
-    except DataBroken:
-        # The reader of the page gets to say why; the document stays.
-        flaws["images unreadable"] += 1
-        return row | {"image": image.as_posix()}
-    return row | {"image": image.as_posix(), "width": width, "height": height}
 
 
 def _records(file: Path, entities: list[Row], flaws: Counter) -> Iterator[Row]:

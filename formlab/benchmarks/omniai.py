@@ -16,16 +16,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from formlab import files, tables
+from formlab import files
+from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
+from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.
 WHOLE = "/"
 _KINDS = {"number": "number", "integer": "number", "boolean": "checkbox", "string": "string"}
 _DEEPEST = 60
 _NAME = re.compile(r"[^\w.-]+")
-Row = dict[str, Any]
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -46,22 +48,15 @@ def read(split: str, root: Path) -> Corpus:
     for file in sorted([*base.glob("*.json"), *base.glob("*.jsonl")]):
         for where, item in _items(file):
             doc_id = _doc_id(item, file, where, taken)
-            key = {"benchmark": "omniai", "split": split, "doc_id": doc_id}
+            key = {"doc_id": doc_id}
             rows = list(_records(item, where, flaws))
-            records += [key | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
+            records += [key | {"page": 1} | row for row in rows]
             documents.append(key | _document(item, base, root, rows, flaws))
         sources[str(file.relative_to(root))] = files.sha256(file)
-    if not documents:
-        raise DataBroken("no items", where=base, remedy="one JSON file a form")
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="omniai",
-        split=split,
-        root=root,
-        flaws={what: count for what, count in sorted(flaws.items()) if count},
-        sources=sources,
-    )
+    return corpus(
+        "omniai", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
+        empty=DataBroken("no items", where=base, remedy="one JSON file a form"),
+    )  # fmt: skip
 
 
 def _items(file: Path) -> Iterator[tuple[str, Row]]:
@@ -81,6 +76,11 @@ def _items(file: Path) -> Iterator[tuple[str, Row]]:
 
 def _image(item: Row) -> str:
     return str(item.get("imageUrl") or item.get("file_name") or "")
+
+
+def image_url(document: Row | str | None) -> str:
+    """The address or name of a document's image, as its item gives it."""
+    return str(meta_of(document).get("imageUrl") or "")
 
 
 def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
@@ -138,8 +138,7 @@ def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[st
         inner = rules.get("properties")
         for key, item in value.items():
             rule = inner.get(key) if isinstance(inner, dict) else None
-            step = key.replace("~", "~0").replace("/", "~1")
-            yield from _leaves(item, rule, f"{path}/{step}", depth + 1)
+            yield from _leaves(item, rule, f"{path}/{escape(key)}", depth + 1)
     elif isinstance(value, list):
         for place, item in enumerate(value):
             yield from _leaves(item, rules.get("items"), f"{path}/{place}", depth + 1)
@@ -164,15 +163,7 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
     }  # fmt: skip
     name = PurePosixPath(urlsplit(_image(item)).path).name
     found = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
-    if found is None:
-        flaws["images not in the folder"] += 1
-        return row
-    row["image"] = found.relative_to(root).as_posix()
-    try:
-        row["width"], row["height"] = files.image_size(found)
-    except DataBroken:
-        flaws["images unreadable"] += 1
-    return row
+    return row | image_columns(root, found, flaws, missing="images not in the folder")
 
 
 def _text(value: Any) -> str | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from rapidfuzz import fuzz
 
-from formlab import files, tables
+from formlab import files
+from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
@@ -21,7 +21,6 @@ KEYS = ("company", "date", "address", "total")
 LINES_PER_KEY = 6
 # Below this similarity (0 to 100) the lines do not hold the value.
 SAME = 85.0
-Row = dict[str, Any]
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -36,7 +35,7 @@ def read(split: str, root: Path) -> Corpus:
     flaws: Counter[str] = Counter()
     documents, records, sources = [], [], {}
     for file in sorted(folder.glob("*.json")):
-        base = {"benchmark": "sroie", "split": split, "doc_id": file.stem}
+        key = {"doc_id": file.stem}
         lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
         keys = files.read_json(file)
         if not isinstance(keys, dict):
@@ -47,34 +46,14 @@ def read(split: str, root: Path) -> Corpus:
             _key(name, keys, lines, file.name, flaws) for name in dict.fromkeys((*KEYS, *keys))
         ]
         rows += lines
-        records += [base | {"role": "gold", "status": "ok", "page": 1} | row for row in rows]
-        documents.append(base | _document(root, file.stem, keys, flaws))
+        records += [key | {"page": 1} | row for row in rows]
+        image = image_columns(root, root / "img" / f"{file.stem}.jpg", flaws)
+        documents.append(key | {"n_fields": len(keys), "n_kinds": len(keys)} | image)
         sources[f"key/{file.name}"] = files.sha256(file)
-    if not documents:
-        raise DataBroken("no key files", where=folder, remedy="check the download")
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="sroie",
-        split=split,
-        root=root,
-        flaws=dict(sorted(flaws.items())),
-        sources=sources,
-    )
-
-
-def _document(root: Path, stem: str, keys: Row, flaws: Counter) -> Row:
-    row = {"n_fields": len(keys), "n_kinds": len(keys)}
-    image = Path("img") / f"{stem}.jpg"
-    if not (root / image).is_file():
-        flaws["images missing"] += 1
-        return row
-    try:
-        width, height = files.image_size(root / image)
-    except DataBroken:
-        flaws["images unreadable"] += 1
-        return row | {"image": image.as_posix()}
-    return row | {"image": image.as_posix(), "width": width, "height": height}
+    return corpus(
+        "sroie", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
+        empty=DataBroken("no key files", where=folder, remedy="check the download"),
+    )  # fmt: skip
 
 
 def _lines(file: Path, flaws: Counter) -> list[Row]:
@@ -152,7 +131,5 @@ def _part(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
 
 
 def _union(lines: list[Row]) -> dict[str, float]:
-    return {
-        "x0": min(line["x0"] for line in lines), "y0": min(line["y0"] for line in lines),
-        "x1": max(line["x1"] for line in lines), "y1": max(line["y1"] for line in lines),
-    }  # fmt: skip
+    ends = {"x0": min, "y0": min, "x1": max, "y1": max}
+    return {side: end(line[side] for line in lines) for side, end in ends.items()}

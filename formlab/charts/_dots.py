@@ -215,13 +215,15 @@ def _marks(
         over = {"field": field(kind), "type": "nominal", "sort": names}
         over["legend"] = key if len(there) > 1 else None
         if colour:
-            # The legend of colours says nothing of what is filled: that one has its own.
-            # Without its type it would be a scale of places, with values between those given.
-            opacities = [float(one) for one in own]
-            scale = alt.Scale(type="ordinal", domain=names, range=opacities)
+            # Vega has no legend of fills' opacity, so open markers are dashed as well.
+            # Without its type the scale would be one of places, with values between those given.
+            scale = alt.Scale(type="ordinal", domain=names, range=[float(one) for one in own])
+            marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
-                over["legend"].symbolFillColor = over["legend"].symbolStrokeColor = theme.SOFT
-            marks["fillOpacity"] = alt.FillOpacity(**over, scale=scale)
+                over["legend"].symbolStrokeColor = theme.SOFT
+            dashes = [[1, 0] if one else [2, 2] for one in own]
+            scale = alt.Scale(domain=names, range=dashes)
+            marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
             marks["fill"] = plot.colour(alt.Fill, colour, colours, legend=False)
         else:
             edges = [theme.GOLD if one else theme.PREDICTED for one in own]

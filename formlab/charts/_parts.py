@@ -95,8 +95,8 @@ def counted(row: Mapping[str, Any]) -> int:
     >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
     4
     """
-    name = row.get("metric")
-    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+    entry = metrics.METRICS.get(row.get("metric"))
+    if entry is None or entry.score is not metrics.ratio or row["n_cases"] is None:
         return row["n_cases"]
     return row["n_cases"] - (row.get("n_undefined") or 0)
 
@@ -112,7 +112,7 @@ def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
     return theme.system_colours(sorted(values) if column == "system" else values)
 
 
-def _short(name: str, kind: pl.DataType) -> pl.Expr:
+def short(name: str, kind: pl.DataType) -> pl.Expr:
     """A column fit for a chart: categories as text, and no text longer than a label."""
     if kind not in (pl.String, pl.Categorical, pl.Enum):
         return pl.col(name)
@@ -152,7 +152,7 @@ class Plot:
         if not shown.height:
             return None
         shown = shown.select(
-            _short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
+            short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
         return cls(shown, titles or {}, percent, metric)
 

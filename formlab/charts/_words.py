@@ -14,6 +14,7 @@ from formlab.charts._parts import NOTHING, TITLES, counted, note, words
 from formlab.charts._table import Table
 from formlab.charts.show import Caption, Card, Cards
 from formlab.errors import UnknownName
+from formlab.tables import readable
 
 # What a value is taken over, by its level.
 _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
@@ -62,7 +63,7 @@ def caption(
     """
     if rows is None:
         return Caption(sentences(say, more), label=label)
-    each = list(rows.iter_rows(named=True))
+    each = list(readable(rows).iter_rows(named=True))
     parts: dict[str, list[str]] = {}
     for row in each:
         title = f"{metrics.title(row['metric'])} " if name is None else ""
@@ -71,11 +72,11 @@ def caption(
         parts.setdefault(over, []).append(f"{who}{_number(row['value'])} ({span(row)})")
     numbers = "; ".join(f"{over}: {', '.join(values)}" for over, values in parts.items())
     text = sentences(say, numbers or missing, more)
-    settings = dict.fromkeys(filter(None, map(_settings, each)))
+    settings = dict.fromkeys(filter(None, map(how, each)))
     return Caption(text, label=label, settings="; ".join(settings) or None)
 
 
-def _settings(row: Mapping[str, Any]) -> str | None:
+def how(row: Mapping[str, Any]) -> str | None:
     """How the value of a row was made, on one line."""
     settings = row.get("settings")
     if settings is None or isinstance(settings, str):

@@ -18,9 +18,14 @@ import polars as pl
 from pydantic import ValidationError
 
 from formlab import files
-from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA, field_rows
-from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.formcraft import (
+    CONSISTENCY,
+    VQA,
+    FormCraft,
+    NotAFormError,
+    field_rows,
+    tidied,
+)
 from formlab.errors import DataBroken
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format

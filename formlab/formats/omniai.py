@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from formlab import files
-from formlab.benchmarks.omniai import WHOLE
+from formlab.benchmarks.omniai import WHOLE, image_url
 from formlab.errors import DataBroken
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
@@ -77,7 +77,7 @@ def _model(entry: Row) -> str:
 def _ids(corpus: Corpus) -> dict[str, str]:
     ids: dict[str, str] = {}
     for doc_id, meta, image in corpus.documents.select("doc_id", "meta", "image").rows():
-        url = str(json.loads(meta or "{}").get("imageUrl") or "")
+        url = image_url(meta)
         for name in (url, _basename(url), _basename(image or "")):
             if name:
                 ids.setdefault(name, doc_id)

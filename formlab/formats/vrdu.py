@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.benchmarks.vrdu._dataset import escape, fractions, placed, whole
+from formlab.benchmarks.vrdu import UNREPEATED, Schema, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.tables import Corpus, Predictions
+from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"
 SHAPE = '["name", ["text", [page, x0, y0, x1, y1], [[start, end]]]]'

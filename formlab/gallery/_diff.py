@@ -40,13 +40,13 @@ def diff(gold: str | None, pred: str | None) -> Runs:
 
 def _joined(runs: Runs) -> Runs:
     """Without empty runs, and with each stretch between equal runs as one delete and one insert."""
-    out: Runs = []
-    held = {"delete": "", "insert": ""}
+    joined: Runs = []
+    change = {"delete": "", "insert": ""}
     for op, text in [*runs, ("equal", "")]:
         if op != "equal":
-            held[op] += text
+            change[op] += text
         else:
-            out += [(name, changed) for name, changed in held.items() if changed]
-            held = {"delete": "", "insert": ""}
-            out += [(op, text)] if text else []
-    return out
+            joined += [(name, changed) for name, changed in change.items() if changed]
+            change = {"delete": "", "insert": ""}
+            joined += [(op, text)] if text else []
+    return joined

@@ -1,4 +1,4 @@
-"""What the log of an episode says, as steps to look at: texts cut short, places as fractions."""
+"""The events of an episode as steps to look at: texts cut short, positions as fractions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 @dataclasses.dataclass
-class Look:
+class Screenshot:
     """A screenshot, and whether the page still is as it shows it."""
 
     image: str | None
@@ -34,20 +34,20 @@ class Look:
 
     def action(self, event: Row, values: dict[str, str]) -> Row:
         """The step of an action, with its marks as fractions of the screenshot."""
-        asked = event.get("asked")
-        if not isinstance(asked, dict):
+        action = event.get("asked")
+        if not isinstance(action, dict):
             rest = {key: value for key, value in event.items() if key != "step"}
             text = clean(json.dumps(rest, ensure_ascii=False), limit=TEXT_LIMIT)
             return {"do": "Note", "text": text} | self._picture()
         # A field that was shown or a turned page moves what stands below.
         self.moved |= event.get("on") != self.on
         step = {
-            "do": short(asked.get("do")) or "?", "text": _said(asked),
-            "done": _said(event["done"]) if isinstance(event.get("done"), dict) else None,
+            "do": short(action.get("do")) or "?", "text": _operand(action),
+            "done": _operand(event["done"]) if isinstance(event.get("done"), dict) else None,
             "refused": short(event.get("refused")),
-            "mark": _fractions([asked.get("x"), asked.get("y")], self.size),
+            "mark": _fractions([action.get("x"), action.get("y")], self.size),
         } | self._picture()  # fmt: skip
-        pointed = asked.get("do") in POINTED
+        pointed = action.get("do") in POINTED
         target = event.get("target")
         hit = event["hit"] if pointed and "hit" in event else target
         if isinstance(hit, dict) and hit.get("field") not in ("body", "html"):
@@ -61,7 +61,7 @@ class Look:
             # The marks would lie on a picture of another place of the page.
             step |= {"mark": None, "box": None}
         gone = pointed and target is None and not step["refused"] and event.get("hit", 1)
-        self.moved |= asked.get("do") == "Scroll" or bool(gone)
+        self.moved |= action.get("do") == "Scroll" or bool(gone)
         return step
 
     def _hit(self, control: Row) -> Row:
@@ -73,13 +73,13 @@ class Look:
 
 
 def _values(event: Row, control: Row, values: dict[str, str]) -> Row:
-    """What the control holds after the action, and all that the action changed."""
+    """The control's content after the action, and all that the action changed."""
     option, ticked = control.get("option"), control.get("checked")
-    held = _content(ticked if option is not None else control.get("value"))
-    place = f"{control.get('field')}\n{option}"
-    before = values.get(place)
-    if held is not None:
-        values[place] = held
+    content = _content(ticked if option is not None else control.get("value"))
+    key = f"{control.get('field')}\n{option}"
+    before = values.get(key)
+    if content is not None:
+        values[key] = content
     changed = event.get("changed")
     if isinstance(changed, list):
         rows = [row for row in changed if isinstance(row, list) and len(row) == 4]
@@ -88,10 +88,10 @@ def _values(event: Row, control: Row, values: dict[str, str]) -> Row:
             for f, o, b, a in rows[:50]
         ]
     else:
-        one = {"field": short(control.get("field")), "option": short(option)}
-        known = held is not None and before is not None and held != before
-        changes = [one | {"before": before, "after": held}] if known else []
-    return {"held": held, "changes": changes}
+        where = {"field": short(control.get("field")), "option": short(option)}
+        known = content is not None and before is not None and content != before
+        changes = [where | {"before": before, "after": content}] if known else []
+    return {"content": content, "changes": changes}
 
 
 def _content(value: object) -> str | None:
@@ -100,7 +100,8 @@ def _content(value: object) -> str | None:
     return clean(value, limit=VALUE_LIMIT) if isinstance(value, str) else None
 
 
-def _said(action: Row) -> str:
+def _operand(action: Row) -> str:
+    """The point, the distance or the text of an action."""
     if "x" in action and "y" in action:
         x, y = (number(action[side]) for side in "xy")
         return "(no point)" if x is None or y is None else f"({x:.0f}, {y:.0f})"

@@ -1,4 +1,4 @@
-"""Episodes of form filling to look at, step by step: what was seen, done, hit and entered."""
+"""Episodes of form filling to look at, step by step: screenshot, action, target, content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formlab.charts._output import clean
 from formlab.charts.show import Caption
 from formlab.errors import DataMissing, FormlabError
 from formlab.gallery._crops import Crops, Source
-from formlab.gallery._steps import TEXT_LIMIT, Look, Row, number, pair, short
+from formlab.gallery._steps import TEXT_LIMIT, Row, Screenshot, number, pair, short
 from formlab.gallery.inline import frame
 
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
@@ -81,7 +81,7 @@ def episodes(
     run
         The folder that ``formlab arena fill`` wrote; or that of one episode.
     cases
-        A table of the schema ``cases``: what was wanted in each field and what it got.
+        A table of the schema ``cases``: the right answer of each field and the one entered.
     names
         Which episodes, in this order; all if empty.
     limit
@@ -100,8 +100,8 @@ def episodes(
     >>> str(episodes(None))
     'Note. No episode was recorded: there are no steps to show.'
     """
-    found = _found(Path(run)) if run is not None else {}
-    chosen = [name for name in names if name in found] if names else _worst_first(found)
+    recorded = _recorded(Path(run)) if run is not None else {}
+    chosen = [name for name in names if name in recorded] if names else _worst_first(recorded)
     if not chosen:
         return Caption("No episode was recorded: there are no steps to show.", label="Note")
     shots = _Shots(budget)
@@ -109,24 +109,24 @@ def episodes(
     for name in chosen[:limit]:
         if shots.spent >= budget:
             break
-        items.append(_episode(name, *found[name], shots, cases))
+        items.append(_episode(name, *recorded[name], shots, cases))
     full = f"At most {budget / 1e6:g} MB of screenshots stand in a page."
-    note = _note(items, len(found), full if shots.spent >= budget else "")
+    note = _note(items, len(recorded), full if shots.spent >= budget else "")
     return Episodes(items, shots.images, note)
 
 
-def _found(run: Path) -> dict[str, tuple[Path, Row]]:
+def _recorded(run: Path) -> dict[str, tuple[Path, Row]]:
     """Each episode's folder and what is known of it, by its name."""
     if (run / "events.jsonl").is_file():
         return {run.name: (run, {})}
-    known: dict[str, Row] = {}
+    results: dict[str, Row] = {}
     if (run / "episodes.jsonl").is_file():
         # The last attempt is the one whose folder is left.
-        known = {str(entry.get("doc_id")): entry for entry in _lines(run / "episodes.jsonl")}
+        results = {str(entry.get("doc_id")): entry for entry in _lines(run / "episodes.jsonl")}
     if not run.is_dir():
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
     folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
-    return {folder.name: (folder, known.get(folder.name, {})) for folder in folders}
+    return {folder.name: (folder, results.get(folder.name, {})) for folder in folders}
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -140,13 +140,13 @@ def _lines(path: Path) -> Iterator[Row]:
             yield value
 
 
-def _worst_first(found: dict[str, tuple[Path, Row]]) -> list[str]:
+def _worst_first(recorded: dict[str, tuple[Path, Row]]) -> list[str]:
     def share(name: str) -> float:
-        entry = found[name][1]
+        entry = recorded[name][1]
         fields = number(entry.get("fields"))
         return (number(entry.get("right")) or 0) / fields if fields else 0.0
 
-    return sorted(found, key=lambda name: (share(name), name))
+    return sorted(recorded, key=lambda name: (share(name), name))
 
 
 class _Shots:
@@ -182,7 +182,7 @@ def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataF
     steps: list[Row] = []
     looks = left = 0
     whole = True
-    look = Look(None, "no screenshot was taken", (1, 1), (1, 1), None)
+    shot = Screenshot(None, "no screenshot was taken", (1, 1), (1, 1), None)
     values: dict[str, str] = {}
     for event in _lines(folder / "events.jsonl"):
         if "see" in event:
@@ -190,29 +190,29 @@ def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataF
             key, why = shots.add(folder, str(event["see"])) if whole else (None, None)
             whole = whole and not (key is None and why is None)
             size, window = pair(event.get("size")), pair(event.get("window"))
-            look = Look(key, why, size, window, event.get("on"))
-            step = look.step(event.get("step"))
+            shot = Screenshot(key, why, size, window, event.get("on"))
+            step = shot.step(event.get("step"))
         elif "screen" in event:
             continue
         else:
-            step = look.action(event, values)
+            step = shot.action(event, values)
         if whole and len(steps) < STEP_LIMIT:
             steps.append(step)
         else:
             left += 1
-    told = folder / "task.txt"
+    task = folder / "task.txt"
     return {
         "name": clean(name, limit=200),
         **{key: short(entry.get(key)) for key in ("form", "status", "error")},
         **{key: number(entry.get(key)) for key in ("right", "fields")},
-        "told": clean(files.read_text(told), limit=TEXT_LIMIT) if told.is_file() else None,
+        "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else None,
         "steps": steps, "looks": looks, "left": left,
         "answers": _answers(name, cases),
     }  # fmt: skip
 
 
 def _answers(name: str, cases: pl.DataFrame | None) -> list[Row]:
-    """What was wanted in each field, and what became of it."""
+    """The right answer of each field, the one entered, and its outcome."""
     if cases is None:
         return []
     columns = ("path", "kind", "gold", "pred", "outcome", "cause")
@@ -225,9 +225,9 @@ def _answers(name: str, cases: pl.DataFrame | None) -> list[Row]:
 
 def _note(items: list[Row], total: int, full: str) -> str:
     """What was left out, and why, or nothing."""
-    said = []
+    sentences = []
     if len(items) < total:
-        said.append(f"{len(items)} of {total} episodes are shown.")
+        sentences.append(f"{len(items)} of {total} episodes are shown.")
     if left := sum(item["left"] for item in items):
-        said.append(f"{left:,} steps are left out.")
-    return " ".join([*said, full]) if said and full else " ".join(said)
+        sentences.append(f"{left:,} steps are left out.")
+    return " ".join([*sentences, full] if sentences and full else sentences)

@@ -29,11 +29,11 @@ _FAMILIES = {
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
         click_distance episodic_click episodic_value form_completed""",
-    "entities": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
+    "entities:METRICS": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
         macro_recall macro_f1""",
     "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate
         fact_misplaced_rate""",
-    "following:FOLLOWING_METRICS": """usable_answers valid_answers repaired_answers
+    "response_validity:VALIDITY_METRICS": """usable_answers valid_answers repaired_answers
         bad_json_answers refused_answers truncated_answers failed_calls""",
     "structure": "structure_score",
 }

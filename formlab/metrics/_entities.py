@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linear_sum_assignment
 
-from formlab.metrics._matches import DEFAULT, MODES, Codes, Columns, Key
+from formlab.metrics._comparators import DEFAULT, MODES, Codes, Columns, Key
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
 LEAVES = {

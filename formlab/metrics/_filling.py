@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from formlab import text
-from formlab.metrics._agreement import Pairs, agreement, found
-from formlab.metrics._clicks import closest, pair, separation
-from formlab.metrics._forms import TICKED, Filled, Line, Target, Verdict, Wanted
+from formlab.metrics._field_values import Pairs, found, match_values
+from formlab.metrics._forms import TICKED, FieldVerdict, Filled, GoldField, Line, Target
+from formlab.metrics._geometry import closest, pair, separation
 
 # Pairs of lines and values judged at once: bounds the memory.
 _CHUNK = 1 << 18
-Judged = tuple[list[Verdict], list[int]]
+Judged = tuple[list[FieldVerdict], list[int]]
 
 
-def judge(
-    fields: Sequence[Wanted],
+def match_fields(
+    fields: Sequence[GoldField],
     lines: Sequence[Line],
     elements: Sequence[tuple[Any, ...]] = (),
     *,
     output: str = "",
     exact: bool = False,
     threshold: float = 0.8,
-) -> tuple[list[Verdict], list[int]]:
+) -> tuple[list[FieldVerdict], list[int]]:
     """A verdict on each field of one form, and the lines that are meant for none.
 
     Parameters
@@ -45,19 +45,19 @@ def judge(
 
     Examples
     --------
-    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada", ((1, 0, 0, 50, 10),)),))
-    >>> verdicts, spare = judge([name], [Line(20, 5, "Ada"), Line(20, 5, "")], output="Ada")
+    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 0, 0, 50, 10),)),))
+    >>> verdicts, spare = match_fields([name], [Line(20, 5, "Ada"), Line(20, 5, "")], output="Ada")
     >>> verdicts[0].clicked, verdicts[0].placed, spare
     (True, True, [1])
     """
     form = Filled(fields, lines, elements, output)
-    return judge_all([form], exact=exact, threshold=threshold)[0]
+    return match_forms([form], exact=exact, threshold=threshold)[0]
 
 
-def judge_all(
+def match_forms(
     forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
 ) -> list[Judged]:
-    """`judge` of many forms, much faster than one by one."""
+    """`match_fields` of many forms, much faster than one by one."""
     return [
         judged
         for part in _chunks(forms)
@@ -90,7 +90,7 @@ def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Ju
     pairs = Pairs([len(form.lines) for form in forms], sizes)
     gaps = _gaps(forms, points, pairs, [item for _, item in items])
     _name(gaps, pairs, lines, items)
-    same, alike = agreement(
+    same, alike = match_values(
         pairs, [line.value for line in lines], items, exact=exact, threshold=threshold
     )
     ticked = np.array([want.kind in TICKED for want, _ in items], dtype=bool)
@@ -137,7 +137,7 @@ def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Tar
 
 
 def _name(
-    gaps: np.ndarray, pairs: Pairs, lines: list[Line], items: list[tuple[Wanted, Target]]
+    gaps: np.ndarray, pairs: Pairs, lines: list[Line], items: list[tuple[GoldField, Target]]
 ) -> None:
     """A line that names its field instead of a point is in its place there, and nowhere else."""
     named = np.array([line.named for line in lines], dtype=bool)
@@ -180,11 +180,11 @@ class _Own:
         return verdicts, spare
 
     def _verdict(
-        self, want: Wanted, start: int, chosen: list[int], owners: list[str | None]
-    ) -> Verdict:
+        self, want: GoldField, start: int, chosen: list[int], owners: list[str | None]
+    ) -> FieldVerdict:
         lines = self.form.lines
         known = all(item.boxes for item in want.items)
-        verdict = Verdict(expected=(2 if known else 1) * len(chosen))
+        verdict = FieldVerdict(expected=(2 if known else 1) * len(chosen))
         hits, clicks, rights = [], [], []
         for number, line in enumerate(chosen, start):
             gap = float(self.gaps[line, number]) if line >= 0 else np.inf
@@ -208,13 +208,13 @@ class _Own:
         return verdict
 
 
-def _said(want: Wanted, values: list[str]) -> str:
+def _said(want: GoldField, values: list[str]) -> str:
     if len(want.items) == 1 and want.kind not in TICKED:
         return values[0]
     return ", ".join(value.strip() or want.items[n].value for n, value in enumerate(values))
 
 
-def _untouched(want: Wanted, lines: Sequence[Line], hit: Sequence[str | None]) -> Verdict:
+def _untouched(want: GoldField, lines: Sequence[Line], hit: Sequence[str | None]) -> FieldVerdict:
     """The verdict on a field to leave alone; to say there that it stays empty is right too."""
     plain = {want.value, *want.accepted}
     # To click a mark without a word sets it.
@@ -226,7 +226,7 @@ def _untouched(want: Wanted, lines: Sequence[Line], hit: Sequence[str | None]) -
     ]
     done = not touched
     said = want.value if done else lines[touched[0]].value
-    return Verdict(right=done, placed=done, text=said, lines=touched)
+    return FieldVerdict(right=done, placed=done, text=said, lines=touched)
 
 
 def _actions(line: Line) -> int:

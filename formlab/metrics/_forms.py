@@ -44,7 +44,7 @@ class Filled(NamedTuple):
     `elements` are rows of page, x0, y0, x1, y1 and the path of the field an element belongs to.
     """
 
-    fields: Sequence[Wanted]
+    fields: Sequence[GoldField]
     lines: Sequence[Line]
     elements: Sequence[Sequence[Any]] = ()
     output: str = ""
@@ -58,7 +58,7 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GoldField:
     """One field to fill in.
 
     `value` is the gold as annotated; `items` are the values to enter one by one, none for a field
@@ -90,7 +90,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Verdict:
+class FieldVerdict:
     """What became of one field.
 
     `clicked` is None where no place is known or nothing is to be clicked, and `unwanted`, whether

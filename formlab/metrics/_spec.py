@@ -84,7 +84,7 @@ class Need(NamedTuple):
 SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Metric:
     """One entry of the registry.
 
@@ -93,23 +93,29 @@ class Metric:
     `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes; `units` are the units it is taken of and `need` is what they must have.
+    a scorer makes, of which some have no `tallies` of their own; `units` are the units it is taken
+    of and `need` is what they must have. It is scored wherever cases are of one of its `tasks`.
     """
 
     name: str
-    title: str
-    direction: Literal["up", "down"]
-    low: float
-    high: float | None
-    unit: str
-    source: str
-    view: str
-    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray]
+    tallies: Callable[[Sequence[str], Sequence[str]], np.ndarray] | None = None
+    title: str = ""
+    direction: Literal["up", "down"] = "up"
+    low: float = 0.0
+    high: float | None = 1.0
+    unit: str = ""
+    source: str = ""
+    view: str = "text"
     score: Callable[[np.ndarray], np.ndarray] = ratio
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
     published_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
+    tasks: tuple[str, ...] = ()
     need: Need | None = None
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", self.name.replace("_", " "))
 
     def needs(self, unit: str) -> Need | None:
         """What the metric needs of a unit of this kind; None if nothing."""
@@ -125,5 +131,7 @@ class Metric:
         return (self.unit_score or self.score_in(mode))(tallies)
 
     def __call__(self, gold: str, pred: str) -> Tally:
-        """The tally of one pair."""
+        """The tally of one pair; a TypeError for a metric that only a scorer can count."""
+        if self.tallies is None:
+            raise TypeError(f"{self.name} is counted by a scorer, from more than two texts")
         return Tally(tuple(self.tallies([gold], [pred])[0].tolist()), self.score, self.unit_score)

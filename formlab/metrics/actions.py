@@ -8,32 +8,45 @@ clicks; a box to leave alone is right where nothing clicks it. A click on it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from formlab.metrics._agreement import found_in
 from formlab.metrics._bleu import FOUR_WORDS, corpus_score, sentence_score, statistics
-from formlab.metrics._clicks import distances, nearest, pair
-from formlab.metrics._filling import judge, judge_all
-from formlab.metrics._forms import DESCRIPTION, Filled, Line, Target, Verdict, Wanted
-from formlab.metrics._spec import Metric, ratio
+from formlab.metrics._field_values import found_in
+from formlab.metrics._filling import match_fields, match_forms
+from formlab.metrics._forms import DESCRIPTION, FieldVerdict, Filled, GoldField, Line, Target
+from formlab.metrics._geometry import distances, nearest, pair
+from formlab.metrics._spec import Metric
 
 __all__ = [
-    "DESCRIPTION", "EPISODE", "METRICS", "Filled", "Line", "Target", "Verdict", "Wanted",
-    "counts", "distances", "episode", "episodes", "found_in", "judge", "judge_all",
-    "nearest", "pair",
+    "DESCRIPTION",
+    "EPISODE",
+    "METRICS",
+    "FieldVerdict",
+    "Filled",
+    "GoldField",
+    "Line",
+    "Target",
+    "counts",
+    "distances",
+    "episode",
+    "episodes",
+    "found_in",
+    "match_fields",
+    "match_forms",
+    "nearest",
+    "pair",
 ]  # fmt: skip
 
 
-def counts(fields: Sequence[Wanted], verdicts: Sequence[Verdict]) -> dict[str, np.ndarray]:
+def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dict[str, np.ndarray]:
     """Tallies of the metrics of single fields: shape (n, 2), for `description_bleu` (n, 10).
 
     Examples
     --------
-    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
-    >>> parts = counts([name], [Verdict(right=True, placed=True)])
+    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
+    >>> parts = counts([name], [FieldVerdict(right=True, placed=True)])
     >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
     ([[1.0, 1.0]], [[0.0, 0.0]])
     """
@@ -64,7 +77,7 @@ def _of(counted: Sequence[bool], held: Sequence[bool | None]) -> list[tuple[bool
 
 
 def episode(
-    fields: Sequence[Wanted], verdicts: Sequence[Verdict]
+    fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]
 ) -> dict[str, tuple[float, float]]:
     """Tallies of the metrics of one whole form.
 
@@ -73,8 +86,8 @@ def episode(
 
     Examples
     --------
-    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
-    >>> episode([name], [Verdict(found=True, right=True, placed=True)])
+    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
+    >>> episode([name], [FieldVerdict(found=True, right=True, placed=True)])
     {'episodic_click': (0.0, 0.0), 'episodic_value': (1.0, 1.0), 'form_completed': (1.0, 1.0)}
     """
     parts = counts(fields, verdicts)
@@ -83,7 +96,7 @@ def episode(
 
 
 def episodes(
-    fields: Sequence[Wanted], verdicts: Sequence[Verdict], sizes: Sequence[int],
+    fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict], sizes: Sequence[int],
     parts: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`episode` of many forms, whose fields stand one after the other.
@@ -102,8 +115,8 @@ def episodes(
 
     Examples
     --------
-    >>> name = Wanted("/Name", "string", "Ada", (Target("Ada"),))
-    >>> told = [Verdict(found=True, placed=True), Verdict(found=True), Verdict()]
+    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
+    >>> told = [FieldVerdict(found=True, placed=True), FieldVerdict(found=True), FieldVerdict()]
     >>> whole = episodes([name] * 3, told, [1, 2], counts([name] * 3, told))
     >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
     ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
@@ -126,41 +139,10 @@ def episodes(
     return {name: np.array(pairs, dtype=float).reshape(-1, 2) for name, pairs in rows.items()}
 
 
-def _alone(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
-    """Tallies of values given as texts, without a click, each a form of one field."""
-
-    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-        kind = DESCRIPTION if name == "description_bleu" else "string"
-        rows = []
-        for gold, pred in zip(golds, preds, strict=True):
-            wanted = [Wanted("/", kind, gold, (Target(gold),))]
-            lines = [Line(np.nan, np.nan, pred)] if pred else []
-            verdicts, _ = judge(wanted, lines, output=pred)
-            verdicts[0].submitted = verdicts[0].right
-            one = episode(wanted, verdicts)
-            rows.append(one[name] if name in one else counts(wanted, verdicts)[name][0])
-        return np.array(rows, dtype=float).reshape(len(rows), -1)
-
-    return tallies
-
-
-def _metric(
-    name: str, title: str, direction: Literal["up", "down"], unit: str, source: str
-) -> Metric:
-    long = name == "description_bleu"
-    return Metric(
-        name=name, title=title, direction=direction, low=0.0,
-        high=None if name == "click_distance" else 1.0, unit=unit, source=source, view="counts",
-        tallies=_alone(name), score=corpus_score if long else ratio,
-        unit_score=sentence_score if long else None, need=FOUR_WORDS if long else None,
-        units=("document",) if name in EPISODE else ("field",),
-    )  # fmt: skip
-
-
 EPISODE = ("episodic_click", "episodic_value", "form_completed")
 _PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
 _STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
-_ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
+_ENTRIES = (
     ("click_accuracy", "click accuracy", "up", "right clicks per field to click", _PAPER),
     ("unwanted_clicks", "unwanted clicks", "down", "clicked per field to leave alone", "formlab"),
     ("value_found_accuracy", "value accuracy, anywhere", "up", "found per value", _PAPER),
@@ -173,4 +155,13 @@ _ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
     ("episodic_value", "value accuracy per form", "up", "share of the fields", _PAPER),
     ("form_completed", "forms completed", "up", "forms without a fault", _STRICT),
 )
-METRICS = {entry[0]: _metric(*entry) for entry in _ENTRIES}
+_BLEU = {"score": corpus_score, "unit_score": sentence_score, "need": FOUR_WORDS}
+METRICS = {
+    name: Metric(
+        name=name, title=title, direction=direction, unit=unit, source=source, view="counts",
+        high=None if name == "click_distance" else 1.0,
+        units=("document",) if name in EPISODE else ("field",),
+        **(_BLEU if name == "description_bleu" else {}),
+    )
+    for name, title, direction, unit, source in _ENTRIES
+}  # fmt: skip

@@ -7,19 +7,18 @@ makes of them: 0, or a recall of 1 where there was nothing to find.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from formlab.metrics._comparators import same_values
 from formlab.metrics._entities import LEAVES, Matching, match_entities
-from formlab.metrics._matches import DEFAULT, same_values
 from formlab.metrics._spec import Metric
 
 __all__ = [
-    "LEAVES", "METRICS", "Matching", "f1", "macro_f1", "macro_precision", "macro_recall",
-    "match_entities", "micro_f1", "micro_precision", "micro_recall", "precision", "recall",
-    "same_values",
+    "LEAVES", "METRICS", "Matching", "f1_of", "match_entities", "mean_of", "precision_of",
+    "recall_of", "same_values",
 ]  # fmt: skip
 
 Score = Callable[..., np.ndarray]
@@ -106,39 +105,21 @@ def mean_of(score: Score, *, published: bool = False) -> Score:
     return mean
 
 
-def _pairs(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    """Of single values: the parts for n pairs, the empty text being nothing."""
-    given = [[bool(value.strip()) for value in side] for side in (golds, preds)]
-    same = same_values(DEFAULT, golds, preds) & np.array(given[0], dtype=bool)
-    columns = [np.asarray(column, dtype=float) for column in (same, *given)]
-    return np.stack(columns, axis=1)
+_SCORES = {"precision": precision_of, "recall": recall_of, "f1": f1_of}
+_TITLES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
-def _metric(name: str, title: str, score: Score, unit: str) -> Metric:
-    mean = name.startswith("macro_")
-    published = partial(score, published=True)
+def _metric(prefix: str, name: str) -> Metric:
+    score, macro = _SCORES[name], prefix == "macro_"
+    published = mean_of(score, published=True) if macro else partial(score, published=True)
     return Metric(
-        name=name, title=title, direction="up", low=0.0, high=1.0, unit=unit, source=SOURCE,
-        view="counts", tallies=_pairs, score=mean_of(score) if mean else score,
-        published_score=mean_of(score, published=True) if mean else published,
+        name=prefix + name, title=prefix.replace("_", " ") + _TITLES[name], source=SOURCE,
+        unit="mean over entity names" if macro else "entities", view="counts",
+        score=mean_of(score) if macro else score, published_score=published,
         units=("document",),
     )  # fmt: skip
 
 
-_ENTITIES, _MEAN = "entities", "mean over entity names"
-precision = _metric("precision", "precision", precision_of, _ENTITIES)
-recall = _metric("recall", "recall", recall_of, _ENTITIES)
-f1 = _metric("f1", "F1", f1_of, _ENTITIES)
-micro_precision = _metric("micro_precision", "micro precision", precision_of, _ENTITIES)
-micro_recall = _metric("micro_recall", "micro recall", recall_of, _ENTITIES)
-micro_f1 = _metric("micro_f1", "micro F1", f1_of, _ENTITIES)
-macro_precision = _metric("macro_precision", "macro precision", precision_of, _MEAN)
-macro_recall = _metric("macro_recall", "macro recall", recall_of, _MEAN)
-macro_f1 = _metric("macro_f1", "macro F1", f1_of, _MEAN)
 METRICS = {
-    metric.name: metric
-    for metric in (
-        precision, recall, f1, micro_precision, micro_recall, micro_f1,
-        macro_precision, macro_recall, macro_f1,
-    )
-}  # fmt: skip
+    prefix + name: _metric(prefix, name) for prefix in ("", "micro_", "macro_") for name in _SCORES
+}

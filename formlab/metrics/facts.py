@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 
-from formlab.metrics._match import MISSING, Match, Verdict, Wanted
+from formlab.metrics._fact_alignment import MISSING, FactVerdict, GoldFact, Match
 from formlab.metrics._places import Places, tokens
 from formlab.metrics._spec import Metric
 
-__all__ = ["METRICS", "MISSING", "Verdict", "Wanted", "counts", "judge", "locate"]
+__all__ = ["METRICS", "MISSING", "FactVerdict", "GoldFact", "counts", "locate", "match_facts"]
 
 
-def locate(gold: Places, kind: str, value: str, mark: int) -> Wanted | None:
+def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
     """Where a tagged fact stands in its page; None if its tag holds no text that is shown.
 
     A tag on part of a number or word stands for all of it.
@@ -27,10 +26,10 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> Wanted | None:
         # A currency sign that was given a number: the two stand together further on, if anywhere.
         near = [place for place in gold.find(wanted) if first <= place <= first + 200]
         first, last = (near[0], near[0] + len(wanted)) if near else (first, last)
-    return Wanted(kind, value, first, last) if last > first else None
+    return GoldFact(kind, value, first, last) if last > first else None
 
 
-def judge(gold: Places, facts: Sequence[Wanted | None], pred: Places) -> list[Verdict]:
+def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) -> list[FactVerdict]:
     """A verdict on each fact of one page.
 
     A fact is correct where the same tokens stand with the same sign, next to the same row label
@@ -41,16 +40,16 @@ def judge(gold: Places, facts: Sequence[Wanted | None], pred: Places) -> list[Ve
     --------
     >>> from formlab.text.flow import read
     >>> gold = Places(read("Net sales 4,310\\nCosts (15)\\nShares 7"))
-    >>> facts = [Wanted("number", "4,310", 2, 3), Wanted("number", "15", 5, 6)]
-    >>> judge(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))
-    [Verdict(found=True, correct=False, misplaced=False, text='4310'), \
-Verdict(found=True, correct=True, misplaced=False, text='15')]
+    >>> facts = [GoldFact("number", "4,310", 2, 3), GoldFact("number", "15", 5, 6)]
+    >>> match_facts(gold, facts, Places(read("Net sales 4310\\nCosts (15)\\nShares 2015")))
+    [FactVerdict(found=True, correct=False, misplaced=False, text='4310'), \
+FactVerdict(found=True, correct=True, misplaced=False, text='15')]
     """
     match = Match(gold, pred)
     return [MISSING if fact is None else match.verdict(fact) for fact in facts]
 
 
-def counts(verdicts: Sequence[Verdict]) -> dict[str, np.ndarray]:
+def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     """Tallies of each metric of `METRICS`, shape (facts, 2).
 
     Examples
@@ -66,35 +65,18 @@ def counts(verdicts: Sequence[Verdict]) -> dict[str, np.ndarray]:
     return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=True)}
 
 
-def _alone(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
-    """Tallies of facts that are given as values without a page around them."""
-
-    def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-        same = (tokens(gold) == tokens(pred) for gold, pred in zip(golds, preds, strict=True))
-        verdicts = [
-            Verdict(bool(tokens(pred)), right, False, pred)
-            for right, pred in zip(same, preds, strict=True)
-        ]
-        return counts(verdicts)[name]
-
-    return tallies
-
-
-def _metric(
-    name: str, title: str, direction: Literal["up", "down"], unit: str, source: str
-) -> Metric:
-    return Metric(
-        name=name, title=title, direction=direction, low=0.0, high=1.0, unit=unit, source=source,
-        view="counts", tallies=_alone(name), units=("fact",),
-    )  # fmt: skip
-
-
 _PAPER = "He et al., arXiv:2511.14998v1, equations 6 to 9"
 _RELEASE = "The-FinAI/FinCriticalED, evaluate_performance of the released notebook"
-_ENTRIES: tuple[tuple[str, str, Literal["up", "down"], str, str], ...] = (
+_ENTRIES = (
     ("fact_accuracy", "financial fact accuracy (FFA)", "up", "correct per gold fact", _PAPER),
     ("fact_accuracy_of_found", "FFA of facts found", "up", "correct per found fact", _RELEASE),
     ("fact_missing_rate", "facts missing", "down", "not found per gold fact", _RELEASE),
     ("fact_misplaced_rate", "facts in a wrong row", "down", "misplaced per gold fact", "formlab"),
 )
-METRICS = {entry[0]: _metric(*entry) for entry in _ENTRIES}
+METRICS = {
+    name: Metric(
+        name=name, title=title, direction=direction, unit=unit, source=source, view="counts",
+        units=("fact",),
+    )
+    for name, title, direction, unit, source in _ENTRIES
+}  # fmt: skip

@@ -37,8 +37,7 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
 
 def _metric(name: str, title: str, unit: str) -> Metric:
     return Metric(
-        name=name, title=title, direction="up", low=0.0, high=1.0, unit=unit, source="formlab",
-        view="counts", units=("field",),
+        name=name, title=title, unit=unit, source="formlab", view="counts", units=("field",),
         tallies=lambda golds, preds: field_tallies(golds, preds)[name],
     )  # fmt: skip
 

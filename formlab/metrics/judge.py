@@ -11,7 +11,7 @@ from typing import Any
 import json_repair
 
 from formlab.metrics._places import Places, tokens
-from formlab.metrics.facts import MISSING, Verdict
+from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.text.markup import SILENT, Event, events, is_html, written_events
 
 # Published name of each type, its part of the keys of counts, and its part of those of rates.
@@ -97,7 +97,7 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
     return answer
 
 
-def by_substring(values: Sequence[str], prediction: str) -> list[Verdict]:
+def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     """Verdicts of the released code's checks alone, where a judge placed nothing (mode `official`).
 
     Examples
@@ -113,7 +113,7 @@ def by_substring(values: Sequence[str], prediction: str) -> list[Verdict]:
         _overrule(entry, lower, packed)
         found = entry.get("found_in_prediction", False)
         verdicts.append(
-            Verdict(found, entry.get("correct", False), False, entry.get("matched_text", ""))
+            FactVerdict(found, entry.get("correct", False), False, entry.get("matched_text", ""))
         )
     return verdicts
 
@@ -203,7 +203,7 @@ def settled(
     facts: Sequence[Mapping[str, str]],
     pred: Places,
     notes: Counter[str] | None = None,
-) -> list[Verdict]:
+) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`).
 
     Entries are matched to facts by `number` (from 1), else by type, value and hint, each once. A
@@ -249,7 +249,7 @@ def _fact_of(
 
 def _verdict(
     entry: Mapping[str, Any] | None, fact: Mapping[str, str], pred: Places, notes: Counter[str]
-) -> Verdict:
+) -> FactVerdict:
     if entry is None:
         return MISSING
     there = bool(pred.find(tokens(fact["value"]))) or bool(pred.run_together(tokens(fact["value"])))
@@ -259,4 +259,4 @@ def _verdict(
     correct = there and (said or _same(matched, fact["value"]))
     notes["judge: called correct, not in the prediction"] += said and not there
     found = correct or there or entry.get("found_in_prediction") is True
-    return Verdict(found, correct, False, matched or (fact["value"] if there else ""))
+    return FactVerdict(found, correct, False, matched or (fact["value"] if there else ""))

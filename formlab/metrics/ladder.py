@@ -12,6 +12,7 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics._spec import Metric, Tally
+from formlab.tables import LADDER
 
 
 def _held(passed: Sequence[bool | None]) -> np.ndarray:
@@ -33,22 +34,12 @@ class RungMetric(Metric):
         return Tally(tuple(self.tallies([rung])[0].tolist()), self.score)
 
 
-def _accuracy(rung: str, title: str) -> RungMetric:
+def _accuracy(rung: str) -> RungMetric:
     return RungMetric(
-        name=f"{rung}_accuracy",
-        title=title,
-        direction="up",
-        low=0.0,
-        high=1.0,
-        unit="right values per value",
-        source="the strictness ladder, formlab.text.ladder",
-        view=rung,
-        tallies=_held,
+        name=f"{rung}_accuracy", title=f"accuracy, {rung}", unit="right values per value",
+        source="the strictness ladder, formlab.text.ladder", view=rung, tallies=_held,
         units=("field",),
-    )
+    )  # fmt: skip
 
 
-exact_accuracy = _accuracy("exact", "accuracy, exact")
-normalised_accuracy = _accuracy("normalised", "accuracy, normalised")
-typed_accuracy = _accuracy("typed", "accuracy, typed")
-fuzzy_accuracy = _accuracy("fuzzy", "accuracy, fuzzy")
+exact_accuracy, normalised_accuracy, typed_accuracy, fuzzy_accuracy = map(_accuracy, LADDER)

@@ -284,32 +284,18 @@ def cross_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 def _mark_metric(name: str, title: str, unit: str) -> Metric:
     return Metric(
-        name=name,
-        title=title,
-        direction="up",
-        low=0.0,
-        high=1.0,
-        unit=unit,
-        source="FORMCRAFT, section 4.2 and Table 2",
-        view="counts",
-        units=("field",),
+        name=name, title=title, unit=unit, source="FORMCRAFT, section 4.2 and Table 2",
+        view="counts", units=("field",),
         tallies=lambda golds, preds: mark_tallies(golds, preds)[name],
-    )
+    )  # fmt: skip
 
 
 mark_precision = _mark_metric("mark_precision", "precision of marks", "right marks per mark given")
 mark_recall = _mark_metric("mark_recall", "recall of marks", "right marks per mark on the form")
 mark_f1 = _mark_metric("mark_f1", "F1 of marks", "F1 over marks")
 cross_accuracy = Metric(
-    name="cross_accuracy",
-    title="accuracy, every constituent right",
-    direction="up",
-    low=0.0,
-    high=1.0,
-    unit="fields wholly right per field",
-    source="FORMCRAFT, section 4.2 and Table 3b",
-    view="counts",
-    units=("field",),
-    tallies=cross_tallies,
-)
+    name="cross_accuracy", title="accuracy, every constituent right", view="counts",
+    unit="fields wholly right per field", source="FORMCRAFT, section 4.2 and Table 3b",
+    units=("field",), tallies=cross_tallies,
+)  # fmt: skip
 MARKING_METRICS = {m.name: m for m in (mark_precision, mark_recall, mark_f1, cross_accuracy)}

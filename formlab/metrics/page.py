@@ -188,17 +188,10 @@ _TITLES = {
 # As with WER, a text without gold words has no share, and its insertions count in a sum.
 PAGE_METRICS = {
     f"words_{name}": Metric(
-        name=f"words_{name}",
-        title=title,
-        direction="down",
-        low=0.0,
-        high=None,
+        name=f"words_{name}", title=title, direction="down", high=None,
         unit="edits per word of the gold text; omitted, inserted, substituted and order sum to WER",
         source="the edits of Levenshtein 1966 over words, told apart by formlab.metrics.page",
-        view="text",
-        tallies=_tallies(name),
-        units=("page",),
-        need=SOME_GOLD,
+        tallies=_tallies(name), units=("page",), need=SOME_GOLD,
     )
     for name, title in _TITLES.items()
-}
+}  # fmt: skip

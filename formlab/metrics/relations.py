@@ -31,17 +31,9 @@ def held(hits: Sequence[bool | None]) -> np.ndarray:
 
 def _accuracy(name: str, title: str) -> Metric:
     return Metric(
-        name=name,
-        title=title,
-        direction="up",
-        low=0.0,
-        high=1.0,
-        unit="right answers per item",
-        source="FORMCRAFT, section 4.4 and Table 4b",
-        view="counts",
-        units=("item",),
-        tallies=answer_tallies,
-    )
+        name=name, title=title, unit="right answers per item", view="counts",
+        source="FORMCRAFT, section 4.4 and Table 4b", units=("item",), tallies=answer_tallies,
+    )  # fmt: skip
 
 
 vqa_accuracy = _accuracy("vqa_accuracy", "accuracy of cross-reference answers")

@@ -19,36 +19,14 @@ from formlab.text.markup import VOID, is_html
 KEPT, LOST = 0.9, 0.5
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*?(/?)>")
 # HTML allows these to stay open.
-_OPTIONAL = frozenset(
-    [
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "option",
-        "tr",
-        "td",
-        "th",
-        "thead",
-        "tbody",
-        "tfoot",
-        "html",
-        "head",
-        "body",
-        "colgroup",
-    ]
-)
-_FACTS = frozenset(
-    [
-        "number",
-        "date",
-        "temporal",
-        "monetaryunit",
-        "reportingentity",
-        "financialconcepts",
-        "financialconcept",
-    ]
-)
+_OPTIONAL = frozenset([
+    "p", "li", "dt", "dd", "option", "tr", "td", "th", "thead", "tbody", "tfoot", "html",
+    "head", "body", "colgroup",
+])  # fmt: skip
+_FACTS = frozenset([
+    "number", "date", "temporal", "monetaryunit", "reportingentity", "financialconcepts",
+    "financialconcept",
+])  # fmt: skip
 
 
 class Structure(NamedTuple):
@@ -180,9 +158,7 @@ def _scores(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 
 
 structure_score = Metric(
-    name="structure_score", title="structure score", direction="up", low=0.0, high=2.0,
-    unit="points of 2, mean over pages",
+    name="structure_score", title="structure score", high=2.0, unit="points of 2, mean over pages",
     source="He et al., arXiv:2511.14998v1, appendix C, by rules",
     view="counts", tallies=_scores, units=("page",),
 )  # fmt: skip
-METRICS = {structure_score.name: structure_score}

@@ -14,14 +14,7 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
 from formlab.metrics._spec import SOME_GOLD, Metric
-from formlab.metrics._words import (
-    Numbers,
-    alphanumeric,
-    chunks,
-    ngrams_in_common,
-    split,
-    stemmed,
-)
+from formlab.metrics._words import Numbers, alphanumeric, chunks, ngrams_in_common, split, stemmed
 
 
 def _paired(golds: Sequence[Any], preds: Sequence[Any]) -> None:
@@ -89,90 +82,45 @@ def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 # for an empty gold text, where jiwer gives the number of insertions: a scorer leaves those out of
 # its sums, and what was read there is counted by `spurious_rate`.
 cer = Metric(
-    name="cer",
-    title="character error rate (CER)",
-    direction="down",
-    low=0.0,
-    high=None,
-    unit="edits per code point of the gold text",
-    source="Levenshtein 1966; counts as jiwer 4 gives them",
-    view="text",
-    tallies=_character_edits,
-    need=SOME_GOLD,
-)
+    name="cer", title="character error rate (CER)", direction="down", high=None,
+    unit="edits per code point of the gold text", source="Levenshtein 1966; counts as jiwer 4",
+    tallies=_character_edits, need=SOME_GOLD,
+)  # fmt: skip
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
 wer = Metric(
-    name="wer",
-    title="word error rate (WER)",
-    direction="down",
-    low=0.0,
-    high=None,
+    name="wer", title="word error rate (WER)", direction="down", high=None,
     unit="edits per word of the gold text",
-    source="Levenshtein 1966 over words; counts as jiwer 4 gives them",
-    view="text",
-    tallies=_word_edits,
-    need=SOME_GOLD,
-)
+    source="Levenshtein 1966 over words; counts as jiwer 4", tallies=_word_edits, need=SOME_GOLD,
+)  # fmt: skip
 spurious_rate = Metric(
-    name="spurious_rate",
-    title="spurious values",
-    direction="down",
-    low=0.0,
-    high=1.0,
-    unit="values given where the gold has none, per value given",
-    source="formlab",
-    view="text",
-    tallies=_spurious,
-    units=("field",),
-)
+    name="spurious_rate", title="spurious values", direction="down",
+    unit="values given where the gold has none, per value given", source="formlab",
+    tallies=_spurious, units=("field",),
+)  # fmt: skip
 edit_distance = Metric(
-    name="edit_distance",
-    title="normalised edit distance",
-    direction="down",
-    low=0.0,
-    high=1.0,
-    unit="edits per code point of the longer text",
+    name="edit_distance", title="normalised edit distance", direction="down",
+    unit="edits per code point of the longer text", tallies=_edits_of_longer,
     source="Levenshtein 1966 over the longer length",
-    view="text",
-    tallies=_edits_of_longer,
-)
+)  # fmt: skip
 bleu = Metric(
-    name="bleu",
-    title="BLEU",
-    direction="up",
-    low=0.0,
-    high=1.0,
-    unit="geometric mean of n-gram precisions times brevity penalty",
+    name="bleu", title="BLEU", unit="geometric mean of n-gram precisions times brevity penalty",
     source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
-    view="text",
-    tallies=_bleu.statistics,
-    score=_bleu.corpus_score,
-    unit_score=_bleu.sentence_score,
+    tallies=_bleu.statistics, score=_bleu.corpus_score, unit_score=_bleu.sentence_score,
     need=_bleu.FOUR_WORDS,
-)
+)  # fmt: skip
 
 
-def _rouge_metric(name: str, title: str, tallies: Callable[..., np.ndarray]) -> Metric:
+def _rouge_metric(name: str, title: str, words: Any, common: Callable[..., np.ndarray]) -> Metric:
     return Metric(
-        name=name,
-        title=title,
-        direction="up",
-        low=0.0,
-        high=1.0,
-        unit="F1 over words",
-        source="Lin, ACL workshop 2004; rouge-score 0.1.2",
-        view="text",
-        tallies=tallies,
-        units=("page",),
-    )
+        name=name, title=title, unit="F1 over words", tallies=_rouge(words, common),
+        source="Lin, ACL workshop 2004; rouge-score 0.1.2", units=("page",),
+    )  # fmt: skip
 
 
-rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", _rouge(alphanumeric, _same_words))
-rougeL = _rouge_metric(  # noqa: N816 - the metric's own name
-    "rougeL", "ROUGE-L F1", _rouge(alphanumeric, _same_words_in_order)
-)
-rouge1_stem = _rouge_metric("rouge1_stem", "ROUGE-1 F1 of stems", _rouge(stemmed, _same_words))
-rougeL_stem = _rouge_metric(  # noqa: N816 - the metric's own name
-    "rougeL_stem", "ROUGE-L F1 of stems", _rouge(stemmed, _same_words_in_order)
-)
+_IN_ORDER = _same_words_in_order
+rouge1 = _rouge_metric("rouge1", "ROUGE-1 F1", alphanumeric, _same_words)
+rouge1_stem = _rouge_metric("rouge1_stem", "ROUGE-1 F1 of stems", stemmed, _same_words)
+# The names are the metrics' own.
+rougeL = _rouge_metric("rougeL", "ROUGE-L F1", alphanumeric, _IN_ORDER)  # noqa: N816
+rougeL_stem = _rouge_metric("rougeL_stem", "ROUGE-L F1 of stems", stemmed, _IN_ORDER)  # noqa: N816

@@ -218,31 +218,14 @@ def _similarities(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
 
 # Their tallies come from trees, not texts: both have the view of scores counted elsewhere.
 TREE_METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric(
-            name="tree_edit_distance",
-            title="tree edit distance",
-            direction="down",
-            low=0.0,
-            high=None,
-            unit="depth-weighted edits per form",
-            source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989",
-            view="counts",
-            tallies=_distances,
-            units=("document",),
-        ),
-        Metric(
-            name="tree_similarity",
-            title="tree similarity",
-            direction="up",
-            low=0.0,
-            high=1.0,
-            unit="depth-weighted nodes left alone per node of both trees",
-            source="1 - tree edit distance / weight of both trees",
-            view="counts",
-            tallies=_similarities,
-            units=("document",),
-        ),
-    )
-}
+    "tree_edit_distance": Metric(
+        name="tree_edit_distance", title="tree edit distance", direction="down", high=None,
+        unit="depth-weighted edits per form", view="counts", tallies=_distances,
+        source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989", units=("document",),
+    ),
+    "tree_similarity": Metric(
+        name="tree_similarity", title="tree similarity", view="counts", tallies=_similarities,
+        unit="depth-weighted nodes left alone per node of both trees",
+        source="1 - tree edit distance / weight of both trees", units=("document",),
+    ),
+}  # fmt: skip

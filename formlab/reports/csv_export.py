@@ -8,7 +8,7 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,98 +52,88 @@ def _cell(value: Any) -> Any:
 
 
 def rows(kind: str, payload: Mapping[str, Any]) -> Rows:
-    """The rows that an object shows; none for an object without a table.
-
-    Parameters
-    ----------
-    kind
-        ``vega``, ``plotly``, ``table`` or ``gallery``.
-    payload
-        The object's data, as it travels in the notebook.
+    """The rows that an object of a notebook shows; none for an object without a table.
 
     Examples
     --------
     >>> rows("plotly", {"figure": {"data": [{"type": "bar", "x": ["a", "b"], "y": [1, 2]}]}})
     [{'x': 'a', 'y': 1}, {'x': 'b', 'y': 2}]
     """
-    readers = {"vega": _vega, "plotly": _plotly, "table": _table, "gallery": _gallery}
+    readers = {"vega": _vega, "plotly": _plotly, "table": _table, "gallery": gallery.rows}
     if kind not in readers:
         return []
     try:
-        return list(readers[kind](payload))
+        return readers[kind](payload)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         # Other code may emit these kinds in other shapes: the figure stands, without a table.
         return []
 
 
-def _several(tables: Iterable[tuple[str, Rows]]) -> Iterator[dict[str, Any]]:
-    """All rows; a column tells the tables apart where there are several."""
-    tables = [(name, found) for name, found in tables if found]
-    for name, found in tables:
-        for row in found:
-            yield row if len(tables) == 1 else {"part": name} | row
+def _joined(tables: Mapping[str, Rows]) -> Rows:
+    """All rows; a column `part` tells the tables apart where there are several."""
+    tables = {name: rows for name, rows in tables.items() if rows}
+    if len(tables) == 1:
+        return next(iter(tables.values()))
+    return [{"part": name} | row for name, rows in tables.items() for row in rows]
 
 
-def _vega(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _vega(payload: Mapping[str, Any]) -> Rows:
     spec = payload["spec"]
-    named = spec.get("datasets", {})
-    inline = list(_values(spec))
-    found = [one for one in [*named.values(), *inline] if isinstance(one, list) and one]
-    return _several(
-        (str(number), [row if isinstance(row, dict) else {"value": row} for row in one])
-        for number, one in enumerate(found, start=1)
+    tables = [*spec.get("datasets", {}).values(), *_inline(spec)]
+    tables = [table for table in tables if isinstance(table, list) and table]
+    return _joined(
+        {
+            str(number): [row if isinstance(row, dict) else {"value": row} for row in table]
+            for number, table in enumerate(tables, start=1)
+        }
     )
 
 
-def _values(part: Any) -> Iterator[Any]:
-    """The values written into a specification or into one of its parts."""
-    if isinstance(part, list):
-        for item in part:
-            yield from _values(item)
-    elif isinstance(part, dict):
-        data = part.get("data")
+def _inline(spec: Any) -> Iterator[Any]:
+    """The values written into a specification or into a chart inside it."""
+    if isinstance(spec, list):
+        for item in spec:
+            yield from _inline(item)
+    elif isinstance(spec, dict):
+        data = spec.get("data")
         if isinstance(data, dict) and "values" in data:
             yield data["values"]
         for name in ("layer", "hconcat", "vconcat", "concat", "spec"):
-            yield from _values(part.get(name))
+            yield from _inline(spec.get(name))
 
 
-def _plotly(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    traces = [_decoded(trace) for trace in payload["figure"]["data"]]
-    return _several(
-        (str(trace.get("name") or number), list(_trace(trace)))
-        for number, trace in enumerate(traces, start=1)
-    )
+def _plotly(payload: Mapping[str, Any]) -> Rows:
+    tables: dict[str, Rows] = {}
+    for number, trace in enumerate(payload["figure"]["data"], start=1):
+        decoded = {name: _decoded(value) for name, value in trace.items()}
+        name = str(trace.get("name") or number)
+        tables.setdefault(name, []).extend(_trace(decoded))
+    return _joined(tables)
 
 
-def _decoded(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace whose arrays are lists; plotly sends typed arrays as base64."""
-    found = dict(trace)
-    for name, value in trace.items():
-        if isinstance(value, dict) and "bdata" in value:
-            array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            if shape := value.get("shape"):
-                array = array.reshape([int(size) for size in str(shape).split(",")])
-            found[name] = array.tolist()
-    return found
+def _decoded(value: Any) -> Any:
+    """The list of an array that plotly sends as base64; another value as it is."""
+    if not isinstance(value, dict) or "bdata" not in value:
+        return value
+    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+    if shape := value.get("shape"):
+        array = array.reshape([int(size) for size in str(shape).split(",")])
+    return array.tolist()
 
 
 def _trace(trace: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     grid = trace.get("z")
     if isinstance(grid, list) and grid and isinstance(grid[0], list):
-        across = trace.get("x") or list(range(len(grid[0])))
-        down = trace.get("y") or list(range(len(grid)))
-        shown = trace.get("customdata") or trace.get("text")
-        for at, (y, line) in enumerate(zip(down, grid, strict=False)):
-            for where, (x, z) in enumerate(zip(across, line, strict=False)):
-                more = _at(shown, at, where)
-                yield {"x": x, "y": y, "z": z} | ({} if more is None else {"more": more})
+        xs = trace.get("x") or range(len(grid[0]))
+        ys = trace.get("y") or range(len(grid))
+        labels = trace.get("customdata") or trace.get("text")
+        for i, (y, line) in enumerate(zip(ys, grid, strict=False)):
+            for j, (x, z) in enumerate(zip(xs, line, strict=False)):
+                label = _at(labels, i, j)
+                yield {"x": x, "y": y, "z": z} | ({} if label is None else {"more": label})
         return
-    columns = {
-        name: trace[name]
-        for name in ("x", "y", "z", "labels", "values", "text")
-        if isinstance(trace.get(name), list)
-    }
+    names = ("x", "y", "z", "labels", "values", "text")
+    columns = {name: trace[name] for name in names if isinstance(trace.get(name), list)}
     for cells in itertools.zip_longest(*columns.values()):
         yield dict(zip(columns, cells, strict=True))
 
@@ -160,15 +150,11 @@ def _table(payload: Mapping[str, Any]) -> Rows:
     return [dict(zip(names, row, strict=True)) for row in payload["rows"]]
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        number, one = 2, name
-        while one in found:
-            number, one = number + 1, f"{name} {number}"
-        found.append(one)
-    return found
-
-
-def _gallery(payload: Mapping[str, Any]) -> Rows:
-    return gallery.rows(payload)
+def _distinct(titles: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for title in titles:
+        number, name = 2, title
+        while name in names:
+            number, name = number + 1, f"{title} {number}"
+        names.append(name)
+    return names

@@ -78,31 +78,12 @@ def export(
     beside: str | None = None,
     parts: Sequence[str] = (),
 ) -> Summary:
-    """Write an executed notebook as one HTML page.
+    """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
 
-    Parameters
-    ----------
-    notebook
-        The notebook with its outputs; it is not changed.
-    out
-        The HTML file to write, whole or not at all.
-    name
-        The title if the notebook has no heading of its own.
-    facts
-        Groups of facts for the block "How this was made": a heading and its entries.
-    failure
-        Shown on top of a report that did not finish.
-    index
-        Address of the page that lists all reports, relative to `out`.
-    assets
-        Scripts and styles; by default they stand inside the page.
-    figures
-        For each output of `bundles` its figure, whose table is then offered as CSV.
-    beside
-        Folder of the figures' files as seen from `out`, to be linked; by default the CSV stands
-        inside the page.
-    parts
-        Shown on top: which evaluations are of a part of their corpus.
+    `facts` go into the block "How this was made"; `failure` and `parts` (which evaluations are of
+    a part of their corpus) stand on top; `index` is the address of the page that lists all
+    reports. For each output of `bundles`, `figures` has the figure whose table is offered as CSV:
+    inside the page, or as a link into the folder `beside`, as seen from `out`.
 
     Examples
     --------
@@ -113,18 +94,18 @@ def export(
     'Who reads totals best?'
     """
     notebook = _arranged(notebook)
-    shown = [output.data for output in _displays(notebook)]
-    summary = _summary(notebook, shown, name)
+    outputs = [output.data for output in _displays(notebook)]
+    summary = _summary(notebook, outputs, name)
     contents: _draw.Contents = []
     prose = [
         _draw.prose(cell.source, contents) if cell.cell_type == "markdown" else Markup("")
         for cell in notebook.cells
     ]
-    sources = [("Data", entries) for bundle in shown if (entries := _entries(bundle))]
+    sources = [("Data", entries) for bundle in outputs if (entries := _entries(bundle))]
     page = {
         "title": summary.title,
         "version": files.version(),
-        "assets": assets or page_assets.of(kinds_of(shown)),
+        "assets": assets or page_assets.of(kinds_of(outputs)),
         "contents": contents,
         "index": index,
         "error": failure,
@@ -132,7 +113,7 @@ def export(
         "made": _readable([*facts, *sources]),
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
-    drawn = [_draw.output(bundle) for bundle in shown]
+    drawn = [_draw.output(bundle) for bundle in outputs]
     for at, figure in enumerate(figures):
         drawn[at] += _draw.data_link(figure, beside)
     body, _ = _Exporter(prose, drawn).from_notebook_node(notebook, resources={"formlab": page})
@@ -151,7 +132,7 @@ def kinds_of(bundles: Sequence[Any]) -> set[str]:
 
 
 def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """A copy in the order it is read, without papermill's banners, each part knowing its place."""
+    """A copy in reading order, without papermill's banners; cells and outputs are numbered."""
     notebook = copy.deepcopy(notebook)
     # The widget state can be megabytes, and no widget lives without a kernel.
     notebook.metadata.pop("widgets", None)
@@ -212,8 +193,8 @@ def _cards(value: Any) -> list[dict[str, str]]:
 
 
 def _entries(bundle: Any) -> list[tuple[str, str]]:
-    given = bundle.get(_SOURCES)
-    return [(name, value) for name, value in given["entries"]] if isinstance(given, dict) else []
+    sources = bundle.get(_SOURCES)
+    return [tuple(entry) for entry in sources["entries"]] if isinstance(sources, dict) else []
 
 
 def _readable(facts: Facts) -> Facts:

@@ -51,7 +51,7 @@ def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
     >>> [figure and figure.stem for figure in of([caption, {MIME.format("table"): data}])]
     [None, '01-all-scores-by-kind']
     """
-    found: list[Figure | None] = []
+    figures: list[Figure | None] = []
     caption = ""
     for bundle in bundles:
         figure = None
@@ -61,14 +61,13 @@ def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
                 continue
             rows = csv_export.rows(kind, payload)
             if rows or kind in {"vega", "plotly"}:
-                number = 1 + sum(one is not None for one in found)
-                said = caption or str(payload.get("alt") or kind)
+                number = 1 + sum(earlier is not None for earlier in figures)
                 csv = csv_export.text(rows) if rows else ""
-                stem = f"{number:02d}-{_title(said)}"
+                stem = f"{number:02d}-{_title(caption or str(payload.get('alt') or kind))}"
                 figure = Figure(stem, kind, _draw.inert(kind, payload), csv)
             caption = ""
-        found.append(figure)
-    return found
+        figures.append(figure)
+    return figures
 
 
 def _title(text: str) -> str:
@@ -79,14 +78,10 @@ def _title(text: str) -> str:
 def save(
     figures: Sequence[Figure | None], folder: Path, visit: browser.Visit | None
 ) -> tuple[list[Figure | None], list[str]]:
-    """Write each figure into `folder` as CSV, SVG and PNG.
+    """Write each figure into `folder` as CSV, SVG and PNG; a table or gallery as CSV alone.
 
-    A table or gallery is written as CSV alone. Without a browser a plotly figure is as well.
-
-    Returns
-    -------
-    tuple
-        The figures, now with the endings of their files, and notes of what could not be drawn.
+    Without a browser a plotly figure is CSV alone too. Returns the figures, now with the endings
+    of their files, and notes of what could not be drawn.
     """
     notes = []
     saved: list[Figure | None] = []
@@ -99,17 +94,17 @@ def save(
         try:
             pictures = _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
         except Exception as error:  # a chart of anyone's code: the report does not fall with it
-            said = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
-            notes.append(f"figure {figure.stem} was not drawn to a file: {said[:300]}")
+            why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
+            notes.append(f"figure {figure.stem} was not drawn to a file: {why[:300]}")
         if figure.csv:
             pictures = {"csv": figure.csv.encode("utf-8", "backslashreplace")} | pictures
         for ending, content in pictures.items():
             with files.atomic(folder / f"{figure.stem}.{ending}") as part:
                 part.write_bytes(content)
         saved.append(dataclasses.replace(figure, files=tuple(pictures)))
-    wanted = {f"{one.stem}.{ending}" for one in saved if one for ending in one.files}
+    current = {f"{figure.stem}.{ending}" for figure in saved if figure for ending in figure.files}
     for file in folder.glob("*"):
-        if file.name not in wanted:
+        if file.name not in current:
             file.unlink()
     if plotly.left and visit is None:
         notes.append(f"{plotly.left} figures have no PNG and SVG: no Chromium was found")
@@ -125,13 +120,13 @@ def _vega(figure: Figure) -> dict[str, bytes]:
     return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=SCALE)}
 
 
-def _unlinked(part: Any) -> Any:
+def _unlinked(spec: Any) -> Any:
     """A specification without links, which print does not follow and vl-convert stumbles over."""
-    if isinstance(part, list):
-        return [_unlinked(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    mark = part.get("mark")
+    if isinstance(spec, list):
+        return [_unlinked(item) for item in spec]
+    if not isinstance(spec, dict):
+        return spec
+    mark = spec.get("mark")
     if (mark.get("type") if isinstance(mark, dict) else mark) == "image":
         # An address that vl-convert may not load ends the whole process.
         raise ValueError("a chart of images is drawn in the page alone")
@@ -142,7 +137,7 @@ def _unlinked(part: Any) -> Any:
         else value
         if name in {"datasets", "data"}
         else _unlinked(value)
-        for name, value in part.items()
+        for name, value in spec.items()
     }
 
 
@@ -164,11 +159,11 @@ class _Plotly:
             self.visit.page.add_script_tag(content=page_assets.plotly())
             self.ready = True
         width, height = PLOTLY_SIZE
-        given = {
+        options = {
             "figure": figure.payload.get("figure"), "fallback": figure.payload.get("fallback"),
             "font": FONT, "camera": CAMERA, "width": width, "height": height, "scale": SCALE,
         }  # fmt: skip
-        drawn = self.visit.page.evaluate(_TO_IMAGES, given)
+        drawn = self.visit.page.evaluate(_TO_IMAGES, options)
         svg = sanitize.svg(unquote(drawn["svg"].partition(",")[2]))
         return {"svg": svg.encode(), "png": base64.b64decode(drawn["png"].partition(",")[2])}
 

@@ -38,14 +38,7 @@ class Entry:
 
 
 def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
-    """Write ``index.html`` of all reports in `out`.
-
-    Parameters
-    ----------
-    layout
-        ``site`` links pictures and scripts, ``single`` holds them.
-    unchanged
-        Names of the reports that the last build left as they were.
+    """Write ``index.html`` of all reports in `out`; the last build left those `unchanged`.
 
     Examples
     --------
@@ -55,15 +48,12 @@ def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[s
     'index.html'
     """
     out = Path(out)
-    listed = list(build_record.every(out))
-    states = [_state(report, unchanged) for report in listed]
-    made_from = inputs.digest(
-        [inputs.code(), layout, states, [dataclasses.asdict(report) for report in listed]]
-    )
-    if not _stands(out, made_from):
-        page = _page(out, layout, listed, states)
-        files.write_text(out / FILE, page)
-        files.write_json(out / KEY, {"key": made_from, "sha256": files.sha256(out / FILE)})
+    reports = list(build_record.every(out))
+    states = [_state(report, unchanged) for report in reports]
+    key = inputs.digest([inputs.code(), layout, states, *map(dataclasses.asdict, reports)])
+    if not _stands(out, key):
+        files.write_text(out / FILE, _page(out, layout, reports, states))
+        files.write_json(out / KEY, {"key": key, "sha256": files.sha256(out / FILE)})
     return out / FILE
 
 
@@ -73,17 +63,18 @@ def _state(report: Record, unchanged: Collection[str]) -> Status:
     return "unchanged" if report.name in unchanged else "built"
 
 
-def _stands(out: Path, made_from: str) -> bool:
+def _stands(out: Path, key: str) -> bool:
+    """Whether the page is there as it was written from the same."""
     if not (out / FILE).is_file() or not (out / KEY).is_file():
         return False
     try:
         known = files.read_json(out / KEY)
-        return known == {"key": made_from, "sha256": files.sha256(out / FILE)}
+        return known == {"key": key, "sha256": files.sha256(out / FILE)}
     except FormlabError:
         return False
 
 
-def _page(out: Path, layout: Layout, listed: list[Record], states: list[Status]) -> str:
+def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]) -> str:
     # The assets come with the charts, which take a second to import.
     import jinja2
 
@@ -91,7 +82,7 @@ def _page(out: Path, layout: Layout, listed: list[Record], states: list[Status])
 
     entries = [
         Entry(_plain(report), state, _picture(out, report, layout))
-        for report, state in zip(listed, states, strict=True)
+        for report, state in zip(reports, states, strict=True)
     ]
     template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, resources
+from formlab import benchmarks, files, registry, resources
 from formlab.errors import FormlabError
 from formlab.scoring import part
 
@@ -81,14 +81,14 @@ def code() -> str:
 @cache
 def versions() -> dict[str, str]:
     """Python, formlab and each library installed that formlab needs or can use, by name."""
-    found = {"python": platform.python_version()}
+    numbers = {"python": platform.python_version()}
     for requirement in ["formlab", *(metadata.requires("formlab") or [])]:
         name = _NAME.match(requirement)
         # Of extras that a report may need; what is for developers shapes no report.
         if name and not _DEVELOPING.search(requirement):
             with contextlib.suppress(metadata.PackageNotFoundError):
-                found[name.group()] = metadata.version(name.group())
-    return found
+                numbers[name.group()] = metadata.version(name.group())
+    return numbers
 
 
 @cache
@@ -112,34 +112,27 @@ def named(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]
 
 def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
     """What a reader must know of each evaluation named that is not of a whole corpus."""
-    found = []
+    sentences = []
     for name in _names(home, parameters, defaults):
         for manifest in evaluations_in(home / name) if (home / name).is_dir() else ():
-            said = files.read_json(manifest)
-            notes = said.get("notes") if isinstance(said, dict) else None
+            content = files.read_json(manifest)
+            notes = content.get("notes") if isinstance(content, dict) else None
             if isinstance(notes, dict) and set(notes) & set(part.NOTES):
-                rows = said["tables"]["documents"]["rows"]
-                sentence = part.told(rows, said["settings"], notes)
-                found.append(
-                    f"{said['system']} on {said['benchmark']}:{said['split']}: {sentence}."
-                )
-    return found
+                rows = content["tables"]["documents"]["rows"]
+                subject = "{system} on {benchmark}:{split}".format_map(content)
+                sentences.append(f"{subject}: {part.told(rows, content['settings'], notes)}.")
+    return sentences
 
 
 def _names(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
-    values = {name: ast.literal_eval(text) for name, text in defaults.items() if _literal(text)}
-    given = (values | dict(parameters)).values()
-    texts = [text for v in given for text in (v if isinstance(v, list | tuple) else [v])]
+    """The texts among the parameters, or in lists of them, that are paths of what is there."""
+    values = list(parameters.values())
+    for default in (text for name, text in defaults.items() if name not in parameters):
+        with contextlib.suppress(ValueError):  # not a literal
+            values.append(ast.literal_eval(default))
+    texts = [text for v in values for text in (v if isinstance(v, list | tuple) else [v])]
     named = [t for t in texts if isinstance(t, str) and t.strip(". /") and _exists(home / t)]
     return list(dict.fromkeys(named))
-
-
-def _literal(text: str) -> bool:
-    try:
-        ast.literal_eval(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _exists(path: Path) -> bool:
@@ -163,6 +156,7 @@ def key(
             "sample": None if evaluated else sample(),
             "code": code(),
             "versions": versions(),
+            "plugins": registry.versions(),
             **more,
         }
     )
@@ -170,27 +164,24 @@ def key(
 
 def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
     """What the manifests of an evaluation say, for readers; no path of the maker's disk."""
-    found = [("folder", shown)]
+    entries = [("folder", shown)]
     for manifest in evaluations_in(folder):
         try:
-            said = files.read_json(manifest)
+            content = files.read_json(manifest)
         except FormlabError:
             continue
+        sources = content.get("sources") or {}
+        names = ("benchmark", "split", "system", "mode")
+        of_split = {name: str(content.get(name)) for name in names}
+        for name, value in (content.get("settings") or {}).items():
+            if value != {}:
+                of_split[f"setting {name}"] = _without_paths(value)
+        for name, table in (content.get("tables") or {}).items():
+            of_split[name] = f"{table['rows']:,} rows, sha256 {table['sha256']}"
+        of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
         ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
-        for name in ("benchmark", "split", "system", "mode"):
-            found.append((f"{name}{ending}", str(said.get(name))))
-        settings = said.get("settings") or {}
-        found += [
-            (f"setting {name}{ending}", _without_paths(value))
-            for name, value in settings.items()
-            if value != {}
-        ]
-        for name, table in (said.get("tables") or {}).items():
-            what = f"{table['rows']:,} rows, sha256 {table['sha256']}"
-            found.append((f"{name}{ending}", what))
-        sources = said.get("sources") or {}
-        found.append((f"source files{ending}", f"{len(sources):,}, sha256 {digest(sources)}"))
-    return found
+        entries += [(f"{name}{ending}", value) for name, value in of_split.items()]
+    return entries
 
 
 def _without_paths(value: Any) -> str:

@@ -13,8 +13,6 @@ from formlab import files
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.reports import plan
 
-_KEYS = "out, layout, workers, timeout, figures, evaluations, reports"
-
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -76,39 +74,38 @@ Try: the keys of a report are notebook, evaluations, parameters, name
     except ValidationError as error:
         first = error.errors()[0]
         raise DataBroken(
-            _said(first), where=f"{path}:{_line(root, first['loc'])}", remedy=_remedy(first["loc"])
+            _message(first),
+            where=f"{path}:{_line(root, first['loc'])}",
+            remedy=_remedy(first["loc"]),
         ) from error
-    settings = {
-        name: given
-        for name in ("layout", "workers", "timeout", "figures")
-        if (given := getattr(manifest, name)) is not None
-    }
+    settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
+    settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 
 
-def _said(error: Any) -> str:
-    # People count from 1, and what is told to them of a value's place is where it stands.
-    place = [str(part + 1 if isinstance(part, int) else part) for part in error["loc"]]
-    return f"{', '.join(place) or 'the file'}: {error['msg']}"
+def _message(error: Any) -> str:
+    # People count from 1.
+    keys = [str(key + 1 if isinstance(key, int) else key) for key in error["loc"]]
+    return f"{', '.join(keys) or 'the file'}: {error['msg']}"
 
 
-def _remedy(place: tuple[Any, ...]) -> str:
-    if place[:1] == ("reports",) and len(place) > 2:
-        return "the keys of a report are notebook, evaluations, parameters, name"
-    return f"the keys of a manifest are {_KEYS}"
+def _remedy(keys: tuple[Any, ...]) -> str:
+    if keys[:1] == ("reports",) and len(keys) > 2:
+        return f"the keys of a report are {', '.join(_Report.model_fields)}"
+    return f"the keys of a manifest are {', '.join(_Manifest.model_fields)}"
 
 
-def _line(node: yaml.Node | None, place: Sequence[Any]) -> int:
-    """The line, from 1, of the value at `place`, or of what holds it."""
+def _line(node: yaml.Node | None, keys: Sequence[Any]) -> int:
+    """The line, from 1, of the value that the keys lead to, or of the last key that is there."""
     line = node.start_mark.line if node else 0
-    for part in place:
+    for key in keys:
         if isinstance(node, yaml.MappingNode):
-            pairs = [pair for pair in node.value if pair[0].value == part]
+            pairs = [pair for pair in node.value if pair[0].value == key]
             if not pairs:
                 break
             line, node = pairs[0][0].start_mark.line, pairs[0][1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            node = node.value[part]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+            node = node.value[key]
             line = node.start_mark.line
     return line + 1
 
@@ -118,39 +115,40 @@ def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[p
     if manifest.reports is None:
         own = plan.own_notebooks(evaluating=bool(shared))
         return [plan.Request(book, {}, shared, choosing=bool(shared)) for book in own]
-    found = []
-    for at, report in enumerate(manifest.reports):
-        place = ("reports", at)
+    requests = []
+    for number, report in enumerate(manifest.reports):
+        keys = ("reports", number)
         choosing = report.evaluations is None
         folders = shared
         if report.evaluations is not None:
-            folders = _folders(report.evaluations, path, root, (*place, "evaluations"))
+            folders = _folders(report.evaluations, path, root, (*keys, "evaluations"))
         near = path.parent / report.notebook
         book = near if near.is_file() else plan.find(report.notebook)
         request = plan.Request(book, report.parameters, folders, report.name, choosing)
         try:
             plan.jobs([request], plan.Settings(path.parent))
         except FormlabError as error:
-            where = f"{path}:{_line(root, (*place, 'notebook'))}"
+            where = f"{path}:{_line(root, (*keys, 'notebook'))}"
             what = f"{error.what}: {error.where}"
             raise type(error)(what, where=where, remedy=error.remedy) from error
-        found.append(request)
-    return found
+        requests.append(request)
+    return requests
 
 
 def _folders(
-    patterns: Sequence[str], path: Path, root: yaml.Node | None, place: tuple[Any, ...]
+    patterns: Sequence[str], path: Path, root: yaml.Node | None, keys: tuple[Any, ...]
 ) -> tuple[Path, ...]:
-    found: list[Path] = []
-    for at, pattern in enumerate(patterns):
+    """The folders that the patterns match, each once."""
+    folders: dict[Path, None] = {}
+    for number, pattern in enumerate(patterns):
         try:
-            given = sorted(f for f in path.parent.glob(pattern) if f.is_dir())
+            matches = sorted(f for f in path.parent.glob(pattern) if f.is_dir())
         except (NotImplementedError, ValueError):  # glob takes no absolute or empty pattern
-            given = [Path(pattern)] if pattern and Path(pattern).is_dir() else []
-        if not given:
+            matches = [Path(pattern)] if pattern and Path(pattern).is_dir() else []
+        if not matches:
             raise DataMissing(
-                f"no evaluation {pattern!r}", where=f"{path}:{_line(root, (*place, at))}",
+                f"no evaluation {pattern!r}", where=f"{path}:{_line(root, (*keys, number))}",
                 remedy="a path or pattern as seen from the manifest",
             )  # fmt: skip
-        found += [folder for folder in given if folder not in found]
-    return tuple(found)
+        folders |= dict.fromkeys(matches)
+    return tuple(folders)

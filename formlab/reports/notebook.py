@@ -73,7 +73,7 @@ def parameters_of(notebook: Mapping[str, Any]) -> dict[str, str]:
     >>> parameters_of({"cells": [cell]})
     {'seed': '7'}
     """
-    found: dict[str, str] = {}
+    defaults: dict[str, str] = {}
     for cell in notebook["cells"]:
         tags = cell.get("metadata", {}).get("tags", [])
         if cell.get("cell_type") != "code" or "parameters" not in tags:
@@ -84,8 +84,8 @@ def parameters_of(notebook: Mapping[str, Any]) -> dict[str, str]:
             value = getattr(node, "value", None)
             for target in targets:
                 if isinstance(target, ast.Name) and value is not None:
-                    found[target.id] = ast.unparse(value)
-    return found
+                    defaults[target.id] = ast.unparse(value)
+    return defaults
 
 
 def defaults(path: str | Path, notebook: Mapping[str, Any]) -> dict[str, str]:
@@ -120,16 +120,16 @@ def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     >>> purpose("a.ipynb", {"metadata": {"formlab": {"tasks": ["fact"]}}})
     Purpose(benchmarks=(), tasks=('fact',), together='', last=False)
     """
-    said = notebook.get("metadata", {}).get("formlab", {})
+    metadata = notebook.get("metadata", {}).get("formlab", {})
     kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool}
-    if not isinstance(said, dict) or not all(
-        name in kinds and isinstance(value, kinds[name]) for name, value in said.items()
+    if not isinstance(metadata, dict) or not all(
+        name in kinds and isinstance(value, kinds[name]) for name, value in metadata.items()
     ):
         raise DataBroken(
-            f"metadata 'formlab' is {said!r}", where=path,
+            f"metadata 'formlab' is {metadata!r}", where=path,
             remedy="benchmarks and tasks are lists, together is a text, last is true or false",
         )  # fmt: skip
-    return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in said.items()})
+    return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()})
 
 
 def seen_from(notebook: str | Path, folder: str | Path) -> str:

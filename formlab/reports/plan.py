@@ -9,12 +9,13 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from formlab import files, resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.registry import Registry
 from formlab.reports import inputs, notebook
 
 Layout = Literal["single", "site"]
@@ -90,6 +91,8 @@ class Job:
 
 
 _TAKES = ("evaluation", "evaluations")
+# Notebooks of plug-ins: the path of a file under each name.
+PLUGINS = Registry("notebooks", {})
 
 
 def shown(path: Path) -> str:
@@ -98,18 +101,25 @@ def shown(path: Path) -> str:
 
 
 def own_notebooks(*, evaluating: bool = False) -> list[Path]:
-    """formlab's own notebooks, in order; `evaluating` leaves out those that take no evaluation."""
-    own = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+    """formlab's own notebooks, in order, then those of plug-ins.
+
+    `evaluating` leaves out those that take no evaluation.
+    """
+    own = [*sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), *(Path(PLUGINS[name]) for name in PLUGINS)]
     if not evaluating:
         return own
     return [path for path in own if set(_TAKES) & set(notebook.parameters_of(notebook.load(path)))]
 
 
 def find(named: str | Path) -> Path:
-    """A notebook by path, or by the name of one of formlab's own."""
+    """A notebook by path, or by the name of one of formlab's own or of a plug-in's."""
     path = Path(named)
+    if path.is_file():
+        return path
+    if str(named) in PLUGINS:
+        return Path(PLUGINS[str(named)])
     own = NOTEBOOKS / f"{path.name.removesuffix('.ipynb')}.ipynb"
-    return own if not path.is_file() and own.is_file() else path
+    return own if own.is_file() else path
 
 
 def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
@@ -122,105 +132,117 @@ def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
     DataMissing, DataBroken
         If a notebook or an evaluation is absent or broken.
     """
-    found: list[tuple[str, Job]] = []
+    planned: list[Job] = []
+    names: list[str] = []
     for request in requests:
         book = notebook.load(request.notebook)
-        known = notebook.defaults(request.notebook, book)
+        defaults = notebook.defaults(request.notebook, book)
         last = notebook.purpose(request.notebook, book).last
-        variants = list(_variants(request, book, known))
-        for folders, given, ending in variants:
-            parameters = dict(request.parameters) | given
+        variants = list(_variants(request, book, defaults))
+        for variant in variants:
+            parameters = dict(request.parameters) | variant.parameter
             notebook.check(request.notebook, parameters)
-            alone = request.name and len(variants) == 1
-            wanted = (request.name or request.notebook.stem) + ("" if alone else ending)
-            job = Job("", request.notebook, parameters, folders, settings, known, last)
-            found.append((wanted, job))
-    names = _names([wanted for wanted, _ in found])
-    named = [
-        dataclasses.replace(job, name=name) for name, (_, job) in zip(names, found, strict=True)
-    ]
-    return [*(job for job in named if not job.last), *(job for job in named if job.last)]
+            stem = request.name or request.notebook.stem
+            if not request.name or len(variants) > 1:
+                stem += variant.ending
+            names.append(_unused(slug(stem), names))
+            job = Job(
+                names[-1], request.notebook, parameters, variant.folders, settings, defaults, last
+            )
+            planned.append(job)
+    return sorted(planned, key=lambda job: job.last)
 
 
 def check_used(requests: Sequence[Request], planned: Sequence[Job]) -> None:
     """Raise `UnknownName` for an evaluation that no report is made from."""
     used = {folder for job in planned for folder in job.evaluations}
-    for folder in dict.fromkeys(folder for one in requests for folder in one.evaluations):
+    for folder in dict.fromkeys(f for request in requests for f in request.evaluations):
         if folder not in used:
             raise UnknownName(
                 "no notebook is made for this evaluation", where=folder, remedy="name a notebook"
             )
 
 
-Variant = tuple[tuple[Path, ...], dict[str, Any], str]
+class _Variant(NamedTuple):
+    """The evaluations of one report, the parameter that names them, how the report's name ends."""
+
+    folders: tuple[Path, ...] = ()
+    parameter: Mapping[str, Any] = {}
+    ending: str = ""
 
 
 def _variants(
-    request: Request, book: Mapping[str, Any], known: Mapping[str, str]
-) -> Iterator[Variant]:
-    """The evaluations of each report of a request, their parameter, and how its name ends."""
+    request: Request, book: Mapping[str, Any], defaults: Mapping[str, str]
+) -> Iterator[_Variant]:
+    """Each report of a request."""
     path, folders = request.notebook, request.evaluations
     purpose = notebook.purpose(path, book)
-    corpora = {folder: _corpus(folder) for folder in folders}
+    subjects = {folder: _subject(folder) for folder in folders}
     if request.choosing and folders:
-        folders = tuple(f for f in folders if purpose.fits(corpora[f][0], _tasks(f)))
+        folders = tuple(f for f in folders if purpose.fits(subjects[f].benchmark, _tasks(f)))
         if not folders:
             return
-    if not folders or (request.choosing and not any(name in known for name in _TAKES)):
-        yield (), {}, ""
-    elif "evaluations" not in known:
+    if not folders or (request.choosing and not set(_TAKES) & set(defaults)):
+        yield _Variant()
+    elif "evaluations" not in defaults:
         for folder in folders:
-            yield (folder,), {"evaluation": notebook.seen_from(path, folder)}, f"--{folder.name}"
+            parameter = {"evaluation": notebook.seen_from(path, folder)}
+            yield _Variant((folder,), parameter, f"--{folder.name}")
     else:
-        if not isinstance(ast.literal_eval(known["evaluations"]), list):
+        if not isinstance(ast.literal_eval(defaults["evaluations"]), list):
             raise DataBroken("parameter 'evaluations' is not a list", where=path)
-        for group, ending in _groups(folders, corpora, purpose):
-            yield group, {"evaluations": [notebook.seen_from(path, f) for f in group]}, ending
+        groups = [("", list(folders))]
+        if purpose.together == "corpus":
+            groups = _by_corpus(folders, subjects)
+        for ending, group in groups:
+            parameter = {"evaluations": [notebook.seen_from(path, folder) for folder in group]}
+            yield _Variant(tuple(group), parameter, ending)
 
 
-def _groups(
-    folders: tuple[Path, ...], corpora: Mapping[Path, Corpus], purpose: notebook.Purpose
-) -> Iterator[tuple[tuple[Path, ...], str]]:
-    if purpose.together != "corpus":
-        yield folders, ""
-        return
-    groups: dict[Corpus, list[Path]] = {}
+class _Subject(NamedTuple):
+    """What an evaluation is of: where two are equal, systems compare. No split if of several."""
+
+    benchmark: str
+    split: str
+    mode: str
+    root: str
+
+
+def _by_corpus(
+    folders: Sequence[Path], subjects: Mapping[Path, _Subject]
+) -> list[tuple[str, list[Path]]]:
+    """The evaluations of each corpus that has several, by the ending of their report's name."""
+    groups: dict[_Subject, list[Path]] = {}
     for folder in folders:
-        groups.setdefault(corpora[folder], []).append(folder)
-    for corpus, group in groups.items():
-        if len(group) > 1:
-            yield tuple(group), f"--{'-'.join(corpus[:2])}"
+        groups.setdefault(subjects[folder], []).append(folder)
+    return [(f"--{s.benchmark}-{s.split}", group) for s, group in groups.items() if len(group) > 1]
 
 
-Corpus = tuple[str, str, str, str]
-
-
-def _corpus(folder: Path) -> Corpus:
-    """Benchmark, split (of several, none), mode and root: where equal, systems compare."""
+def _subject(folder: Path) -> _Subject:
     manifests = inputs.evaluations_in(folder)
     if not manifests:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    said = [files.read_json(manifest) for manifest in manifests]
-    for manifest, one in zip(manifests, said, strict=True):
-        if not isinstance(one, dict) or one.get("kind") != "Evaluation":
+    contents = [files.read_json(manifest) for manifest in manifests]
+    for manifest, content in zip(manifests, contents, strict=True):
+        if not isinstance(content, dict) or content.get("kind") != "Evaluation":
             raise DataBroken("this folder holds no evaluation", where=manifest)
-    splits = {str(one.get("split")) for one in said}
+    splits = {str(content.get("split")) for content in contents}
     split = splits.pop() if len(splits) == 1 else ""
-    benchmark, mode, root = (str(said[0].get(name)) for name in ("benchmark", "mode", "root"))
-    return benchmark, split, mode, root
+    benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
+    return _Subject(benchmark, split, mode, root)
 
 
 def _tasks(folder: Path) -> frozenset[str]:
-    found: set[str] = set()
+    tasks: set[str] = set()
     for manifest in inputs.evaluations_in(folder):
         try:
             cases = pl.scan_parquet(manifest.with_name("cases.parquet"))
-            found.update(cases.select(pl.col("task").unique()).collect()["task"].to_list())
+            tasks.update(cases.select(pl.col("task").unique()).collect()["task"].to_list())
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]
             raise DataBroken(f"cases cannot be read: {first}", where=manifest.parent) from error
-    return frozenset(found)
+    return frozenset(tasks)
 
 
 def slug(name: str) -> str:
@@ -234,13 +256,9 @@ def slug(name: str) -> str:
     return re.sub(r"[^\w-]+", "-", name).strip("-_")[:80] or "report"
 
 
-def _names(stems: Sequence[str]) -> list[str]:
-    """A file stem for each report, told apart by a number where two would be equal."""
-    names: list[str] = []
-    for wanted in stems:
-        stem = name = slug(wanted)
-        number = 2
-        while name in names or name == INDEX:
-            name, number = f"{stem}-{number}", number + 1
-        names.append(name)
-    return names
+def _unused(stem: str, names: Sequence[str]) -> str:
+    """`stem`, told apart by a number where another report or the index is called so."""
+    name, number = stem, 2
+    while name in names or name == INDEX:
+        name, number = f"{stem}-{number}", number + 1
+    return name

@@ -10,7 +10,7 @@ import polars as pl
 
 from formlab import benchmarks, tables
 from formlab.errors import DataBroken, TableBroken, UnknownName
-from formlab.metrics import following
+from formlab.metrics import response_validity
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
@@ -189,7 +189,7 @@ def _answers(corpus: Corpus, predictions: Predictions, mode: str) -> pl.DataFram
         pl.col("split") == corpus.split,
     )
     # An engine that reads pages was told nothing, so that it can follow or refuse nothing.
-    asked = following.told(responses)
+    asked = response_validity.was_prompted(responses)
     # As everywhere, a run may be called otherwise than its rows say.
     named = responses.with_columns(system=pl.lit(predictions.system))
     return answer_scores(named if asked else named.clear(), mode=mode)

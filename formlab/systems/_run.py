@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, resources, tables
-from formlab.errors import FormlabError
+from formlab import files, registry, resources, tables
+from formlab.errors import DataBroken, FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
 from formlab.systems._spec import Reader, System
@@ -79,6 +79,8 @@ def run(
         "settings": settings, "versions": {n: metadata.version(n) for n in system.versions},
         "name": name or system.run_name(settings),
     }  # fmt: skip
+    if plugins := registry.needed({"systems": [system.name]}):
+        head["plugins"] = plugins
     chosen, skipped = first(corpus, limit, images=system.images)
     documents = chosen.to_dicts()
     begin(out, head)
@@ -133,6 +135,8 @@ def _attempt(read: Reader, page: Page, root: Path | None) -> dict[str, Any]:
 def _read(
     pages: list[Page], root: Path | None, system: System, settings: dict[str, Any], workers: int
 ) -> Iterator[tuple[Page, dict[str, Any]]]:
+    if workers > 1:
+        _findable(system)
     threads = max(1, (os.cpu_count() or 1) // workers)
     if workers == 1 and pages:
         read = system.start(settings, threads)
@@ -185,6 +189,15 @@ def _pool(pages: list[Page], workers: int, job: tuple) -> Iterator[tuple[Page, d
 
 
 _worker: Callable[[Page], dict[str, Any]]
+
+
+def _findable(system: System) -> None:
+    """Raise `DataBroken` if a process that starts afresh would not find the system."""
+    if registry.source_of("systems", system.name) in (None, "notebook"):
+        raise DataBroken(
+            f"worker processes do not find system {system.name!r}",
+            remedy="keep it in a file and load that with formlab.plugin, or workers=1",
+        )
 
 
 def _begin(name: str, settings: dict[str, Any], threads: int, root: Path | None) -> None:

@@ -9,55 +9,12 @@ from dataclasses import dataclass, field
 
 from formlab.text.markup import SILENT, Event, events, is_html
 
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "br",
-        "caption",
-        "center",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "header",
-        "hr",
-        "html",
-        "legend",
-        "li",
-        "main",
-        "nav",
-        "ol",
-        "option",
-        "p",
-        "pre",
-        "section",
-        "select",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "title",
-        "tr",
-        "ul",
-    ]
-)
+_BLOCKS = frozenset([
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "div",
+    "dl", "dt", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
+    "head", "header", "hr", "html", "legend", "li", "main", "nav", "ol", "option", "p", "pre",
+    "section", "select", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul",
+])  # fmt: skip
 _LAYOUT = re.compile(r"<(?:html|body|p|div|br)\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _GAP = re.compile(r"\t+|\s{2,}|\s*\|\s*")

@@ -10,7 +10,7 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text._readings import Reading, reading, swapped
+from formlab.text._parsers import Reading, reading, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
 
 # Pairs judged at once: bounds what is held beside the caller's own strings.

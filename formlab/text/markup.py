@@ -14,34 +14,11 @@ from lxml import etree
 # What a browser does not show, and ruby glosses, which the published extraction leaves out too.
 SILENT = frozenset({"script", "style", "template", "rt", "rp"})
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "iframe", "rt", "rp"})
-VOID = frozenset(
-    [
-        "area",
-        "base",
-        "basefont",
-        "bgsound",
-        "br",
-        "col",
-        "command",
-        "embed",
-        "frame",
-        "hr",
-        "image",
-        "img",
-        "input",
-        "isindex",
-        "keygen",
-        "link",
-        "menuitem",
-        "meta",
-        "nextid",
-        "param",
-        "source",
-        "spacer",
-        "track",
-        "wbr",
-    ]
-)
+VOID = frozenset([
+    "area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr",
+    "image", "img", "input", "isindex", "keygen", "link", "menuitem", "meta", "nextid", "param",
+    "source", "spacer", "track", "wbr",
+])  # fmt: skip
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _SPACE = re.compile(r"\s+")
 # Beyond these a span is hostile: it would only cost memory.

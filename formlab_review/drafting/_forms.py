@@ -12,10 +12,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from formlab import files, text
-from formlab.benchmarks.formcraft import IMAGES
-from formlab.benchmarks.formcraft.records import field_rows, label_of
-from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.formcraft import (
+    IMAGES,
+    FormCraft,
+    NotAFormError,
+    field_rows,
+    label_of,
+    tidied,
+)
 from formlab.errors import DataBroken
 from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.systems.chat._formcraft import FORM

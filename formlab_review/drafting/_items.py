@@ -10,8 +10,7 @@ from typing import Any
 import polars as pl
 
 from formlab import files, text
-from formlab.benchmarks.formcraft.records import CONSISTENCY, VQA
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF
+from formlab.benchmarks.formcraft import CONSISTENCY, RELATIONS, TASK_OF, VQA
 from formlab.errors import DataBroken
 from formlab.systems.chat._ask import (
     NUMBER,

@@ -105,7 +105,7 @@ def test_values_before_and_after_are_told_of_all_that_changed(run):
     assert [(c["field"], c["option"], c["before"], c["after"]) for c in typed["changes"]] == [
         ("name", None, "", "Ada"), ("tick", "yes", "not ticked", "ticked"),
     ]  # fmt: skip
-    assert typed["held"] == "Ada"
+    assert typed["content"] == "Ada"
 
 
 def test_refused_clicks_and_clicks_on_nothing_are_told_apart(run):

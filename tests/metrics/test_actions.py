@@ -5,23 +5,25 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import actions
-from formlab.metrics._clicks import distances, nearest, pair
+from formlab.metrics._geometry import distances, nearest, pair
 from formlab.metrics.actions import (
     Filled,
+    GoldField,
     Line,
     Target,
-    Wanted,
     counts,
     episode,
     found_in,
-    judge,
-    judge_all,
+    match_fields,
+    match_forms,
 )
 
-NAME = Wanted("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
-CITY = Wanted("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
-NEWS = Wanted("/News", "checkbox", "false", (), ("No", "false"))
-TICK = Wanted("/Agree", "checkbox", "true", (Target("true", ((1, 100, 300, 120, 320),)),), ("Yes",))
+NAME = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
+CITY = GoldField("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
+NEWS = GoldField("/News", "checkbox", "false", (), ("No", "false"))
+TICK = GoldField(
+    "/Agree", "checkbox", "true", (Target("true", ((1, 100, 300, 120, 320),)),), ("Yes",)
+)
 ELEMENTS = [
     (1, 100, 100, 300, 140, "/Name"),
     (1, 100, 200, 300, 240, "/City"),
@@ -32,7 +34,7 @@ ELEMENTS = [
 
 def filled(fields, lines, **options):
     output = "\n".join(line.value for line in lines)
-    return judge(fields, lines, ELEMENTS, output=output, **options)
+    return match_fields(fields, lines, ELEMENTS, output=output, **options)
 
 
 def test_distance_is_measured_to_the_edge_and_is_zero_on_it():
@@ -130,7 +132,7 @@ def test_what_click_accuracy_divides_by_does_not_depend_on_what_was_done():
         assert done["click_accuracy"].tolist() == [[0, 1], [0, 0]]
         assert done["unwanted_clicks"].tolist() == [[0, 0], [unwanted, 1]]
     # Where the box stands nowhere, a click on it cannot be seen.
-    [verdict], _ = judge([NEWS], [Line(110, 410, "")], [])
+    [verdict], _ = match_fields([NEWS], [Line(110, 410, "")], [])
     assert verdict.unwanted is None
 
 
@@ -167,7 +169,7 @@ def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
 
 
 def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
-    nine = Wanted("/Size", "number", "9", (Target("9"),))
+    nine = GoldField("/Size", "number", "9", (Target("9"),))
     output = [Line(500, 900, "19")]
     assert filled([nine], output, exact=True)[0][0].found
     assert not filled([nine], output)[0][0].found
@@ -176,14 +178,14 @@ def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
 
 
 def test_fixed_takes_the_same_date_and_official_only_the_same_text():
-    day = Wanted("/Day", "date", "2024/03/15", (Target("2024/03/15", ((1, 0, 0, 50, 50),)),))
+    day = GoldField("/Day", "date", "2024/03/15", (Target("2024/03/15", ((1, 0, 0, 50, 50),)),))
     line = [Line(20, 20, "March 15, 2024")]
     assert filled([day], line)[0][0].placed
     assert not filled([day], line, exact=True)[0][0].placed
 
 
 def test_every_choice_must_be_ticked():
-    courses = Wanted(
+    courses = GoldField(
         "/Courses", "choice", json.dumps(["A 1", "B 2"]),
         (Target("A 1", ((1, 0, 0, 9, 9),)), Target("B 2", ((1, 0, 20, 9, 29),))),
     )  # fmt: skip
@@ -198,7 +200,7 @@ def test_every_choice_must_be_ticked():
 def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
     gold = "Full renovation of a commercial office building, including plumbing."
     pred = "Full renovation of an office building, including electrical plumbing."
-    want = Wanted("/Work", "description", gold, (Target(gold, ((1, 0, 0, 50, 50),)),))
+    want = GoldField("/Work", "description", gold, (Target(gold, ((1, 0, 0, 50, 50),)),))
     verdicts, _ = filled([want, NAME], [Line(20, 20, pred)])
     parts = counts([want, NAME], verdicts)
     bleu = actions.METRICS["description_bleu"]
@@ -209,7 +211,7 @@ def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
 
 def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
     box = ((1, 0, 0, 50, 50),)
-    want = Wanted("/Done", "description", '["ran far", "sang"]', (Target("ran far, sang", box),))
+    want = GoldField("/Done", "description", '["ran far", "sang"]', (Target("ran far, sang", box),))
     for said in ("ran far, sang", want.value):
         verdicts, _ = filled([want], [Line(20, 20, said)], exact=True)
         assert verdicts[0].placed
@@ -218,13 +220,23 @@ def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
     assert bleu.score(counts([want], verdicts)["description_bleu"])[0] == pytest.approx(1.0)
 
 
+def of_text(name, gold, pred):
+    """The tallies of a value that is typed without a click, as a form of one field."""
+    kind = actions.DESCRIPTION if name == "description_bleu" else "string"
+    fields = [GoldField("/", kind, gold, (Target(gold),))]
+    verdicts, _ = filled(fields, [Line(np.nan, np.nan, pred)] if pred else [])
+    verdicts[0].submitted = verdicts[0].right
+    whole = actions.episode(fields, verdicts)
+    return whole[name] if name in whole else counts(fields, verdicts)[name][0]
+
+
 @pytest.mark.parametrize("metric", actions.METRICS.values(), ids=actions.METRICS)
 def test_metric_of_texts_keeps_its_range(metric):
     golds = ["Ada", "a b c d e", "9", "x"]
-    tallies = metric.tallies(golds, ["Ada", "a b c d f", "19", ""])
-    for value in metric.score(tallies):
+    for gold, pred in zip(golds, ["Ada", "a b c d f", "19", ""], strict=True):
+        value = metric.score(np.array(of_text(metric.name, gold, pred)))
         assert np.isnan(value) or 0 <= value <= (metric.high or np.inf)
-    best = metric.score(metric.tallies(golds, golds).sum(axis=0))
+    best = metric.score(np.array([of_text(metric.name, gold, gold) for gold in golds]).sum(axis=0))
     assert np.isnan(best) or best == pytest.approx(1.0)
 
 
@@ -257,7 +269,7 @@ def test_click_beside_a_box_to_leave_alone_does_not_touch_it():
 
 def test_bare_click_sets_a_mark_to_leave_alone_and_only_enters_a_text_field():
     for kind, right in (("choice", False), ("radio", False), ("string", True), ("date", True)):
-        empty = Wanted("/News", kind, "", ())
+        empty = GoldField("/News", kind, "", ())
         [verdict], _ = filled([empty], [Line(110, 410, "", 1)])
         assert verdict.right is right
         [verdict], _ = filled([empty], [Line(110, 410, "Ada", 1)])
@@ -274,5 +286,7 @@ def test_many_forms_at_once_are_judged_like_one_at_a_time():
         fields = list(generator.permutation([0, 1, 2, 3])[: generator.integers(0, 5)])
         wanted = [(NAME, CITY, TICK, NEWS)[place] for place in fields]
         forms.append(Filled(wanted, lines, ELEMENTS[: generator.integers(0, 5)], "Ada, No"))
-    one = [judge(f.fields, f.lines, f.elements, output=f.output, threshold=0.7) for f in forms]
-    assert repr(judge_all(forms, threshold=0.7)) == repr(one)
+    one = [
+        match_fields(f.fields, f.lines, f.elements, output=f.output, threshold=0.7) for f in forms
+    ]
+    assert repr(match_forms(forms, threshold=0.7)) == repr(one)

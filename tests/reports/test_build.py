@@ -5,7 +5,7 @@ import nbformat
 import pytest
 
 from formlab import reports
-from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.reports import build_record
 from formlab.reports.export import export
 from formlab.reports.notebook import parameters_of
@@ -124,6 +124,32 @@ def test_run_restores_the_environment(tmp_path, monkeypatch):
     nbformat.write(nbformat.v4.new_notebook(), book)
     assert reports.build([book], out=tmp_path / "out", figures=False)[0].ok
     assert os.environ["FORMLAB_REPORT"] == "before"
+
+
+def test_notebook_without_its_sample_is_skipped_and_nothing_else_is_an_error(tmp_path):
+    def book(name, source):
+        cells = [nbformat.v4.new_code_cell("evaluation = ''", metadata={"tags": ["parameters"]})]
+        cells.append(nbformat.v4.new_code_cell(source))
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
+        return tmp_path / f"{name}.ipynb"
+
+    absent = book("absent", "from formlab.errors import NotAvailable\nraise NotAvailable('no sea')")
+    there, out = book("there", "1"), tmp_path / "out"
+    first, second = reports.build([absent, there], out=out, figures=False)
+    assert (first.status, first.ok, first.html) == ("skipped", True, None)
+    assert first.notes == ("absent is left out: no sea",)
+    assert second.ok
+    assert [record.name for record in build_record.every(out)] == ["there"]
+    assert not (out / "absent.ipynb").exists()
+
+    with pytest.raises(NotAvailable, match="no report was built: absent is left out: no sea"):
+        reports.build([absent], out=tmp_path / "none", figures=False)
+    assert not (tmp_path / "none" / "index.html").exists()
+    # An evaluation that was asked for is no sample: it fails.
+    asked = {"evaluation": "x"}
+    assert not reports.build([absent], out=out, parameters=asked, figures=False)[0].ok
+    with pytest.raises(DataMissing, match="no notebook to run"):
+        reports.build([], out=tmp_path / "none")
 
 
 def test_index_lists_every_report_with_its_state(out, results):

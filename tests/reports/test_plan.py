@@ -141,3 +141,11 @@ def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, said):
         manifest.read(write(tmp_path, text))
     assert said in str(caught.value)
     assert f"reports.yml:{line})" in str(caught.value)
+
+
+def test_notebooks_of_plug_ins_are_found_by_name_and_run_after_formlabs_own(tmp_path, monkeypatch):
+    path = tmp_path / "theirs.ipynb"
+    path.write_text("{}")
+    monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
+    assert plan.find("mine") == path
+    assert plan.own_notebooks()[-1] == path

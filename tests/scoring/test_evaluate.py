@@ -1,3 +1,6 @@
+import dataclasses
+import json
+
 import polars as pl
 import pytest
 
@@ -165,3 +168,38 @@ def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):
     # A system whose every answer is unusable was asked, and read nothing.
     failed = evaluate({"doc_id": "a", "path": "/entities/0", "status": "refused"})
     assert only(failed.scores, metric="cer", level="page").height == 2
+
+
+def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(corpus, tmp_path):
+    records = corpus.records.with_columns(
+        effort=pl.when(pl.col("path") == "/entities/1").then(pl.lit("hard"))
+    )
+    documents = corpus.documents.with_columns(scanner=pl.lit("A"))
+    own = dataclasses.replace(corpus, documents=documents, records=records)
+    file = tmp_path / "m.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in FIELDS))
+    given = read_predictions(file, corpus)
+    tagged = given.records.with_columns(length_of_answer=pl.col("value").str.len_chars())
+    given = dataclasses.replace(given, records=tagged)
+    done = analysis.evaluate(own, given)
+    again = Evaluation.load(done.save(tmp_path / "e"))
+    assert again.own == ["scanner", "effort", "length_of_answer"]
+    row = only(again.cases, path="/entities/1", task="text").row(0, named=True)
+    assert (row["effort"], row["length_of_answer"]) == ("hard", 8)
+    # Numbers are those without own columns.
+    plain = analysis.evaluate(
+        corpus, dataclasses.replace(given, records=tagged.drop("length_of_answer"))
+    )
+    assert plain.scores.equals(done.scores)
+
+    summary = analysis.summarise(again, by=["effort", "scanner"])
+    hard = only(summary, metric="exact_accuracy", slice_by="effort", slice_value="hard")
+    assert hard["n_cases"].item() == 1
+    other = dataclasses.replace(again, system="n")
+    found = analysis.compare([again, other], metric="exact_accuracy", by=["effort"])
+    assert set(found["slice_value"].drop_nulls()) == {"hard", "none"}
+    matrix = analysis.flip_matrices([again, other], by=["effort"])
+    assert set(matrix["slice_value"].drop_nulls()) == {"hard", "none"}
+    cells = analysis.surface(again, "exact_accuracy", "effort", "scanner", resamples=0)
+    assert cells.filter(pl.col("n_cases") > 0)["n_cases"].to_list() == [1, 3]
+    assert analysis.find_slices(again, min_docs=1, min_cases=1).height == 0

@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from formlab.benchmarks.formcraft.schema import FormCraft
-from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.formcraft import FormCraft, NotAFormError, tidied
 from formlab.text import llm_json
 
 # What appendix J of the paper describes: keys without quotes, one without its colon, and no brace

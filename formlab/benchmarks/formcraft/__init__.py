@@ -24,19 +24,50 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from formlab import files, tables
-from formlab.benchmarks.formcraft.records import field_rows, item_rows
-from formlab.benchmarks.formcraft.schema import FormCraft
+from formlab import files
+from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
+from formlab.benchmarks.formcraft.records import (
+    CONSISTENCY,
+    VQA,
+    ItemMeta,
+    Paths,
+    field_rows,
+    item_meta,
+    item_rows,
+    label_of,
+)
+from formlab.benchmarks.formcraft.schema import (
+    Check,
+    FieldModel,
+    FormCraft,
+    Group,
+    Question,
+    Relation,
+)
+from formlab.benchmarks.formcraft.taxonomy import (
+    MODALITIES,
+    RELATIONS,
+    TASK_OF,
+    canonical,
+    cells,
+    modality_of,
+)
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
+__all__ = [
+    "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
+    "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
+    "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
+    "label_of", "modality_of", "number_in", "read", "read_form", "splits", "tidied", "value_of",
+]  # fmt: skip
+
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
-Row = dict[str, Any]
 
 
 def splits(root: Path) -> dict[str, int]:
@@ -66,29 +97,21 @@ def read(split: str, root: Path) -> Corpus:
     found = sorted(folder.glob("*.json"))
     if listed.is_file():
         found = [folder / f"{name}.json" for name in _ids(listed)]
-    if not found:
-        raise DataBroken("no forms", where=folder, remedy="one JSON file a form")
     flaws: Counter[str] = Counter()
     documents, records, sources = [], [], {}
     for file in found:
         form = read_form(file)
-        key = {"benchmark": "formcraft", "split": split, "doc_id": file.stem}
+        key = {"doc_id": file.stem}
         fields = list(field_rows(form, flaws))
         known = {row["path"] for row in fields}
         rows = [*fields, *item_rows(form, known, flaws)]
-        common = key | {"role": "gold", "status": "ok"}
-        records += [common | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
         documents.append(key | _document(base, root, form, file.stem, fields, flaws))
         sources[str(file.relative_to(root))] = files.sha256(file)
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="formcraft",
-        split=split,
-        root=root,
-        flaws=dict(sorted((what, count) for what, count in flaws.items() if count)),
-        sources=sources,
-    )
+    return corpus(
+        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
+        sources=sources, empty=DataBroken("no forms", where=folder, remedy="one JSON file a form"),
+    )  # fmt: skip
 
 
 def read_form(file: Path) -> FormCraft:
@@ -127,12 +150,7 @@ def _document(
     flaws["images missing"] += len(missing) if pages else 1
     if not pages or pages[0] in missing:
         return row
-    row["image"] = names[0]
-    try:
-        row["width"], row["height"] = files.image_size(pages[0])
-    except DataBroken:
-        flaws["images unreadable"] += 1
-    return row
+    return row | image_columns(root, pages[0], flaws)
 
 
 def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:

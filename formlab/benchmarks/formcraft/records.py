@@ -4,24 +4,47 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from formlab import tables
 from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
-from formlab.benchmarks.formcraft.taxonomy import (
-    RELATIONS,
-    TASK_OF,
-    canonical,
-    modality_of,
-)
+from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
+from formlab.benchmarks.meta import Row, meta_of
+from formlab.trees import escape
 
 # Where the items of L3 stand; a group of that name gives way.
 VQA, CONSISTENCY = "/vqa", "/consistency"
 _KINDS = {"checkbox": "checkbox", "circle": "choice"}
 # Longer labels would make a path of every line of a page that a model took for a label.
 _LONGEST_LABEL = 120
-Row = dict[str, Any]
+
+
+class ItemMeta(NamedTuple):
+    """What the record of a question or a consistency check says beside its answer.
+
+    The names are those of the schema (`Question`, `Check`); what is not there is empty.
+    """
+
+    question: str | None = None
+    options: Sequence[str] = ()
+    fields: Sequence[str] = ()
+    source: str | None = None
+    dependent: str | None = None
+    rationale: str = ""
+    derivation: Mapping[str, Any] | None = None
+
+
+def item_meta(record: Row | str | None) -> ItemMeta:
+    """The `meta` of a question's or check's record.
+
+    Examples
+    --------
+    >>> item_meta({"meta": '{"question": "Who signed?", "fields": ["/Name"]}'}).fields
+    ['/Name']
+    """
+    meta = meta_of(record)
+    return ItemMeta(**{name: meta[name] for name in ItemMeta._fields if name in meta})
 
 
 class Paths:
@@ -41,7 +64,7 @@ class Paths:
     def of(self, parent: str, label: str) -> str:
         """The path of `label` below `parent`, as in a JSON Pointer; a second one gets ``#2``."""
         step = " ".join(label[:_LONGEST_LABEL].split()) or "#"
-        wanted = f"{parent}/{step.replace('~', '~0').replace('/', '~1')}"
+        wanted = f"{parent}/{escape(step)}"
         path, number = wanted, max(self._next[wanted], 1)
         while path in self._used:
             number += 1

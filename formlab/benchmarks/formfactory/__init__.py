@@ -11,19 +11,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+from formlab import files
+from formlab.benchmarks._build import Row, corpus
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
 from formlab.benchmarks.formfactory._forms import Field, Form, forms
-from formlab.benchmarks.formfactory._gold import gold_items, gold_row, pointer, written
+from formlab.benchmarks.formfactory._gold import (
+    elements_of,
+    gold_items,
+    gold_row,
+    items_of,
+    pointer,
+    with_value,
+    written,
+)
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
 
 __all__ = [
-    "BENCHMARK", "Box", "Field", "Form", "doc_id", "forms", "gold_items", "gold_row",
-    "pointer", "read",
+    "Box", "Field", "Form", "doc_id", "elements_of", "forms", "gold_items", "gold_row", "items_of",
+    "pointer", "read", "with_value",
 ]  # fmt: skip
-Row = dict[str, Any]
 
 
 def read(split: str, root: Path) -> Corpus:
@@ -51,21 +59,15 @@ def read(split: str, root: Path) -> Corpus:
         instances = _instances(file)
         texts = _texts(root, form, instances, flaws, sources)
         for number, (instance, given) in enumerate(zip(instances, texts, strict=True), start=1):
-            key = {"benchmark": "formfactory", "split": split, "doc_id": doc_id(form, number)}
+            key = {"doc_id": doc_id(form, number)}
             rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
-            records += [key | {"role": "gold", "status": "ok", "task": "click"} | r for r in rows]
+            records += [key | {"task": "click"} | row for row in rows]
             documents.append(key | parts.document(number, given, rows))
-    if not documents:
-        raise DataBroken("no gold files", where=folder, remedy="check the download")
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="formfactory",
-        split=split,
-        root=root,
-        flaws={what: count for what, count in sorted(flaws.items()) if count},
+    return corpus(
+        "formfactory", split, root, documents=documents, records=records, flaws=flaws,
         sources=sources,
-    )
+        empty=DataBroken("no gold files", where=folder, remedy="check the download"),
+    )  # fmt: skip
 
 
 def doc_id(form: Form, number: int) -> str:

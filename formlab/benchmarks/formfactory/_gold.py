@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from formlab import tables, text
 from formlab.benchmarks.formfactory._boxes import Box, targets
 from formlab.benchmarks.formfactory._forms import Field
-
-Row = dict[str, Any]
+from formlab.benchmarks.meta import Row, meta_of
+from formlab.trees import escape
 
 
 def pointer(label: str) -> str:
@@ -21,7 +21,7 @@ def pointer(label: str) -> str:
     >>> pointer("Title/Position")
     '/Title~1Position'
     """
-    return "/" + label.replace("~", "~0").replace("/", "~1")
+    return f"/{escape(label)}"
 
 
 def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
@@ -53,6 +53,31 @@ def gold_row(field: Field, value: Any, entries: list[Row]) -> Row:
         side: None if edge is None else float(edge)
         for side, edge in zip(tables.BOX, box, strict=True)
     }  # fmt: skip
+
+
+def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
+    """The `items` of records, as `gold_items` makes them, from the `meta` of each.
+
+    Examples
+    --------
+    >>> items_of(['{"items": [{"value": "40", "targets": []}]}', None])
+    [[{'value': '40', 'targets': []}], []]
+    """
+    # One JSON of all of them is read faster than each by itself.
+    found = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
+    return [meta.get("items", []) for meta in found]
+
+
+def with_value(meta: str, value: str) -> str:
+    """The `meta` of a record with another value as the first to enter."""
+    changed = json.loads(meta)
+    changed["items"][0]["value"] = value
+    return json.dumps(changed, ensure_ascii=False)
+
+
+def elements_of(document: Row | str | None) -> list[list[Any]]:
+    """A form's elements, ``[page, x0, y0, x1, y1, path]`` each, from a document's `meta`."""
+    return meta_of(document).get("elements", [])
 
 
 def written(value: Any) -> str:

@@ -11,16 +11,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from formlab import files, tables
+import polars as pl
+
+from formlab import files
+from formlab.benchmarks._build import Row, corpus
+from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
+from formlab.benchmarks.vrdu._dataset import fractions, placed, whole
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
 from formlab.tables import Corpus
 
-__all__ = ["BENCHMARK", "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "read", "splits"]
-
-Row = dict[str, Any]
+__all__ = [
+    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "fractions", "placed", "read",
+    "split_meta", "splits", "whole",
+]  # fmt: skip
 
 
 def splits(root: Path) -> dict[str, int]:
@@ -79,19 +85,14 @@ def read(split: str, root: Path) -> Corpus:
     info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
     documents, records = [], []
     for key, rows in golds.items():
-        base = {"benchmark": "vrdu", "split": split, "doc_id": key}
-        mark = base | {"role": "gold", "task": "entity", "status": "ok", "modality": "textual"}
-        records += [mark | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
+        base = {"doc_id": key}
+        gold = base | {"task": "entity", "modality": "textual"}
+        records += [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
         pdf = _pdf(home, root, paths.get(key), key, flaws)
         documents.append(base | info | pdf | _counts(rows) | _page(sizes.get(key)))
-    return Corpus(
-        documents=tables.table("documents", documents),
-        records=tables.table("records", records),
-        benchmark="vrdu",
-        split=split,
-        root=root,
-        flaws={name: count for name, count in sorted(flaws.items()) if count},
-        sources={str(file.relative_to(root)): files.sha256(file)},
+    sources = {str(file.relative_to(root)): files.sha256(file)}
+    return corpus(
+        "vrdu", split, root, documents=documents, records=records, flaws=flaws, sources=sources
     )
 
 
@@ -109,6 +110,17 @@ def _meta(split: str, schema: Schema) -> Row:
     said = decode(split)
     task = {"task": said.task, "train_size": said.train, "seed": said.seed} if said else {}
     return task | {"schema": schema._asdict(), "template": said.template if said else None}
+
+
+def split_meta(documents: pl.DataFrame) -> Row:
+    """What documents say of their split: `task`, `train_size` and `seed`, where known.
+
+    Examples
+    --------
+    >>> split_meta(pl.DataFrame({"meta": ['{"task": "mixed", "seed": 2}']}))["task"]
+    'mixed'
+    """
+    return meta_of(documents["meta"].first() if documents.height else None)
 
 
 def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[str]) -> Row:

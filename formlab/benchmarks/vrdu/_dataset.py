@@ -15,6 +15,7 @@ from formlab import files
 from formlab.benchmarks.vrdu._schema import UNREPEATED, Schema
 from formlab.errors import DataBroken
 from formlab.tables import BOX
+from formlab.trees import escape
 
 Row = dict[str, Any]
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
@@ -133,11 +134,6 @@ def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any
             return tuple(name), entities[0]
     what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
     raise DataBroken(what, where=where, remedy="the file as it is published")
-
-
-def escape(name: str) -> str:
-    """A name as one step of a path."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:

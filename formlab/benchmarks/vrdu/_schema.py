@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from formlab import files
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.tables import Corpus, Evaluation
 
 UNREPEATED, REPEATED = "unrepeated", "repeated"
 REMEDY = "main/meta.json as it is published"
@@ -53,24 +53,30 @@ class Schema(NamedTuple):
         return cls(matches, patterns), str(meta.get("dataset_name", path.parent.parent.name))
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Schema:
-        """The schema that the documents of `corpus` carry.
+    def of_document(cls, document: Any) -> Schema | None:
+        """The schema that a document's `meta` carries; None if it carries none."""
+        parts = meta_of(document).get("schema")
+        return cls(**parts | {"unlabelled": tuple(parts["unlabelled"])}) if parts else None
+
+    @classmethod
+    def of(cls, source: Corpus | Evaluation) -> Schema:
+        """The schema that the documents of a corpus or an evaluation carry.
 
         Raises
         ------
         DataBroken
             If they carry none, or several that differ.
         """
-        given = corpus.documents["meta"].unique().to_list()
-        found = {json.dumps(json.loads(text).get("schema")) for text in given if text}
-        schemas = [json.loads(text) for text in found]
-        if len(schemas) != 1 or not isinstance(schemas[0], dict):
+        schemas: list[Schema | None] = []
+        for meta in source.documents["meta"].drop_nulls().unique():
+            if (schema := cls.of_document(meta)) not in schemas:
+                schemas.append(schema)
+        if len(schemas) != 1 or schemas[0] is None:
             what = f"the documents carry {len(schemas)} schemas of entities, one is needed"
             raise DataBroken(
-                what, where=f"{corpus.benchmark}:{corpus.split}", remedy="load it anew"
+                what, where=f"{source.benchmark}:{source.split}", remedy="load it anew"
             )
-        parts = schemas[0]
-        return cls(parts["matches"], parts["patterns"], tuple(parts["unlabelled"]))
+        return schemas[0]
 
     def only(self, names: tuple[str, ...]) -> Schema:
         """The schema of a gold that labels `names` alone."""

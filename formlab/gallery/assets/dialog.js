@@ -19,9 +19,9 @@
   }
 
   function facts(pairs) {
-    const said = (value) => (typeof value === "number" ? value.toFixed(3) : visible(value));
+    const shownValue = (value) => (typeof value === "number" ? value.toFixed(3) : visible(value));
     return el("dl", { class: "fl-facts" }, ...pairs.filter(([, value]) => value !== null && value !== undefined)
-      .flatMap(([name, value]) => [el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: said(value) }))]));
+      .flatMap(([name, value]) => [el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: shownValue(value) }))]));
   }
 
   class CaseDialog {

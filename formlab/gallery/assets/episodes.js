@@ -36,14 +36,14 @@
       this.slider = el("input", { type: "range", min: 1, value: 1, step: 1, "aria-label": "step", oninput: () => { this.play(false); this.show(Number(this.slider.value) - 1); } });
       this.count = el("span", { class: "fl-ep-count" });
       this.picture = el("div", { class: "fl-ep-picture" });
-      this.said = el("p", { class: "fl-ep-said", role: "status", "aria-live": "polite" });
+      this.status = el("p", { class: "fl-ep-status", role: "status", "aria-live": "polite" });
       this.details = el("dl", { class: "fl-ep-details" });
       this.list = el("ol", { class: "fl-ep-list", "aria-label": "steps", tabindex: "0" });
       this.list.addEventListener("click", (event) => {
         const row = event.target.closest("[data-at]");
         if (row) this.go(Number(row.dataset.at));
       });
-      this.told = el("details", { class: "fl-ep-told" });
+      this.instruction = el("details", { class: "fl-ep-instruction" });
       this.answers = el("details", { class: "fl-ep-answers" });
       root.classList.add("fl-gallery", "fl-episodes");
       root.setAttribute("role", "group");
@@ -53,8 +53,8 @@
         el("div", { class: "fl-ep-head" }, el("label", {}, el("span", { text: "Episode" }), this.select), this.facts),
         el("div", { class: "fl-ep-bar" }, this.back, this.player, this.forward, this.slider, this.count),
         el("div", { class: "fl-ep-stage" },
-          el("div", { class: "fl-ep-left" }, this.picture, this.said, this.details), this.list),
-        this.told, this.answers,
+          el("div", { class: "fl-ep-left" }, this.picture, this.status, this.details), this.list),
+        this.instruction, this.answers,
       );
       if (note) root.append(el("p", { class: "fl-ep-note", text: visible(note) }));
     }
@@ -72,8 +72,8 @@
       this.facts.textContent = visible(`${item.looks} looks, ${item.steps.length} steps${left}${item.error ? `. ${item.error}` : ""}`);
       this.list.replaceChildren(...item.steps.map((step, k) => this.row(step, k)));
       this.slider.max = Math.max(1, item.steps.length);
-      this.told.hidden = !item.told;
-      this.told.replaceChildren(el("summary", { text: "What the agent was told" }), el("p", { class: "fl-value", text: visible(item.told ?? "") }));
+      this.instruction.hidden = !item.instruction;
+      this.instruction.replaceChildren(el("summary", { text: "Instruction text" }), el("p", { class: "fl-value", text: visible(item.instruction ?? "") }));
       this.fields(item.answers);
       this.show(0);
     }
@@ -116,7 +116,7 @@
       this.player.textContent = on ? "Pause" : "Play";
       this.player.setAttribute("aria-pressed", String(on));
       // Read aloud one step at a time, not while they run past.
-      this.said.setAttribute("aria-live", on ? "off" : "polite");
+      this.status.setAttribute("aria-live", on ? "off" : "polite");
       if (!on) return;
       if (this.at >= this.item.steps.length - 1) this.show(0);
       this.timer = setInterval(() => {
@@ -146,7 +146,7 @@
       for (const row of this.list.querySelectorAll("[aria-current]")) row.removeAttribute("aria-current");
       if (!step) {
         this.picture.replaceChildren(el("p", { class: "fl-noimage", text: "no step was recorded" }));
-        this.said.textContent = "";
+        this.status.textContent = "";
         this.details.replaceChildren();
         return;
       }
@@ -198,7 +198,7 @@
     describe(step) {
       const what = step.do === "Look" ? "Looks at the page" : `${verb(step)} ${visible(step.text)}`;
       const where = place(step) ? ` → ${place(step)}` : "";
-      this.said.textContent = `${this.at + 1}. ${what}${where}`;
+      this.status.textContent = `${this.at + 1}. ${what}${where}`;
       const rows = [];
       const add = (name, ...content) => rows.push(el("dt", { text: name }), el("dd", {}, ...content));
       const value = (text) => (text === null || text === undefined ? el("span", { class: "fl-none", text: "not known" })
@@ -211,7 +211,7 @@
         const other = change.field !== step.field || change.option !== step.option;
         add("changed", other ? el("bdi", { text: `${place(change)}: ` }) : null, value(change.before), el("span", { class: "fl-ep-arrow", text: " → ", "aria-label": "to" }), value(change.after));
       }
-      if (step.held !== null && step.held !== undefined && !(step.changes || []).length) add("holds", value(step.held));
+      if (step.content !== null && step.content !== undefined && !(step.changes || []).length) add("holds", value(step.content));
       if (step.moved) add("picture", "taken before the page moved: no marks are drawn");
       this.details.replaceChildren(...rows);
     }

@@ -164,10 +164,10 @@
       this.grid.replaceChildren(...shown.map((i, k) => this.card(i, start + k)));
       if (shown.length === 0) this.grid.append(el("li", { class: "fl-none", text: this.cases.length ? "No case fits these filters." : "There are no cases." }));
       for (const [card] of shown.entries()) this.near.observe(this.grid.children[card]);
-      this.told(start, shown.length, pages);
+      this.announce(start, shown.length, pages);
     }
 
-    told(start, shown, pages) {
+    announce(start, shown, pages) {
       const of = this.total > this.cases.length ? `${count(this.cases.length)} shown of ${count(this.total)}` : count(this.cases.length);
       const part = pages > 1 ? `, ${count(start + 1)}–${count(start + shown)} on this page` : "";
       this.count.textContent = `${count(this.found.length)} of ${of} cases${part}`;
@@ -207,13 +207,13 @@
     card(i, place) {
       const item = this.cases[i];
       const name = visible(title(item));
-      const said = (value) => (value === null ? "nothing" : visible(value).slice(0, 120));
-      const read = answers(item).map((answer) => `${item.beside ? visible(answer.system) : "predicted"} ${said(answer.pred)}, ${words(answer.outcome)}`).join("; ");
+      const shownValue = (value) => (value === null ? "nothing" : visible(value).slice(0, 120));
+      const read = answers(item).map((answer) => `${item.beside ? visible(answer.system) : "predicted"} ${shownValue(answer.pred)}, ${words(answer.outcome)}`).join("; ");
       const [image, reveal] = picture(item, this.images);
       const card = el("li", { "aria-posinset": place + 1, "aria-setsize": this.found.length },
         el("div", {
           class: "fl-card", role: "button", tabindex: place % PAGE === 0 ? "0" : "-1", "aria-haspopup": "dialog",
-          "data-place": place, "aria-label": `${name}: gold ${said(item.gold)}; ${read}; document ${visible(item.doc_id)}`,
+          "data-place": place, "aria-label": `${name}: gold ${shownValue(item.gold)}; ${read}; document ${visible(item.doc_id)}`,
           onclick: () => { if (String(getSelection()) === "") this.dialog.open(i); },
         }, image, el("div", { class: "fl-body" },
           el("h4", { title: name }, el("bdi", { text: name })),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from formlab import tables
-from formlab.metrics.following import FOLLOWING_METRICS, answer_tallies
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.scoring.tasks._kit import made_by, score_rows
 
 
@@ -13,7 +13,7 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     """One row per answer and share: over all tasks, and sliced by task."""
     part = responses.with_columns(path=pl.lit(None, pl.String))
     scores = [tables.table("scores", [])]
-    for name, metric in FOLLOWING_METRICS.items():
+    for name, metric in VALIDITY_METRICS.items():
         tallies = answer_tallies(part["status"].to_list(), name)
         for by, values in ((None, None), ("task", part["task"])):
             scores.append(

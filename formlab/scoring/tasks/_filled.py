@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import tables, text
+from formlab.benchmarks.formfactory import items_of
 from formlab.metrics import actions as family
-from formlab.metrics.actions import Filled, Line, Target, Verdict, Wanted
+from formlab.metrics.actions import FieldVerdict, Filled, GoldField, Line, Target
 from formlab.tables import BOX, USABLE, Corpus, Predictions
 
 _SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
@@ -60,7 +61,7 @@ class Form:
     """One instance: what is asked for, what was done, and the verdicts."""
 
     def __init__(
-        self, document: _Document, fields: list[tuple[int, Wanted]],
+        self, document: _Document, fields: list[tuple[int, GoldField]],
         rows: list[_Done], notes: Counter[str], *, sent: bool,
     ) -> None:  # fmt: skip
         self.number, self.doc_id = document.number, document.doc_id
@@ -84,7 +85,7 @@ class Form:
         self.filled = Filled(self.fields, self.lines, document.elements, output)
         self.sent = self._sent(usable, notes) if sent else None
         self.received = any(row.task == "value" for row in usable)
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[FieldVerdict] = []
         self.spare: list[int] = []
 
     def _sent(self, rows: list[_Done], notes: Counter[str]) -> dict[str, str | None]:
@@ -102,7 +103,7 @@ class Form:
         """What each field was submitted with."""
         return [(self.sent or {}).get(want.path) for want in self.fields]
 
-    def settle(self, verdicts: list[Verdict], spare: list[int], right: Iterator[bool]) -> None:
+    def settle(self, verdicts: list[FieldVerdict], spare: list[int], right: Iterator[bool]) -> None:
         """Keep the verdicts. Of an output that is not usable nothing is right."""
         self.verdicts, self.spare = verdicts, spare
         acted = self.status in USABLE
@@ -149,14 +150,14 @@ class Form:
 
 def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) -> list[Form]:
     """The documents that have something to fill in, in their order."""
-    golds: dict[str, list[tuple[int, Wanted]]] = defaultdict(list)
+    golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
-    # One JSON of all of them is read faster than each by itself.
-    metas = json.loads(f"[{','.join(asked['meta'].fill_null('{}').to_list())}]")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted")
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    for (number, doc, *said), meta in zip(columns.iter_rows(), metas, strict=True):
-        golds[doc].append((number, _wanted(*said, meta, orders.get(doc))))
+    for (number, doc, *said), items in zip(
+        columns.iter_rows(), items_of(asked["meta"]), strict=True
+    ):
+        golds[doc].append((number, _wanted(*said, items, orders.get(doc))))
     given: dict[str, list[_Done]] = defaultdict(list)
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Done._fields).iter_rows():
@@ -185,9 +186,9 @@ def _documents(corpus: Corpus) -> Iterator[_Document]:
         yield _Document(number, doc, known[elements], place)
 
 
-def judge(forms: Sequence[Form], *, exact: bool, threshold: float) -> None:
+def settle(forms: Sequence[Form], *, exact: bool, threshold: float) -> None:
     """Fill in the verdicts of all forms."""
-    judged = family.judge_all([form.filled for form in forms], exact=exact, threshold=threshold)
+    judged = family.match_forms([form.filled for form in forms], exact=exact, threshold=threshold)
     pairs = [
         (want, said)
         for form in forms
@@ -240,14 +241,13 @@ _SIDES = ("document", "gold", "given")
 
 def _wanted(
     path: str, kind: str | None, value: str, accepted: list[str] | None,
-    meta: dict[str, Any], order: str | None,
-) -> Wanted:  # fmt: skip
-    items = meta.get("items", ())
+    items: list[dict[str, Any]], order: str | None,
+) -> GoldField:  # fmt: skip
     targets = tuple([Target(item["value"], item["targets"]) for item in items])
-    return Wanted(path, kind or "string", value, targets, tuple(accepted or ()), order)
+    return GoldField(path, kind or "string", value, targets, tuple(accepted or ()), order)
 
 
-def _lines(row: _Done, want: Wanted | None) -> list[Line]:
+def _lines(row: _Done, want: GoldField | None) -> list[Line]:
     """The actions that a row states: a line of output, or the values of the field it names."""
     value, page = row.value or "", math.nan if row.page is None else float(row.page)
     if row.x0 is None or row.y0 is None:
@@ -284,13 +284,13 @@ def _key(path: str) -> str:
     return _NOT_WORD.sub("", path.replace("~1", "").replace("~0", "")).casefold()
 
 
-def _outcome(verdict: Verdict, held: str | None, *, sent: bool) -> str:
+def _outcome(verdict: FieldVerdict, held: str | None, *, sent: bool) -> str:
     if verdict.submitted if sent else verdict.placed:
         return "match"
     return "mismatch" if (verdict.text or held or "").strip() else "missing"
 
 
-def _missed(want: Wanted, verdict: Verdict, lines: list[Line]) -> str | None:
+def _missed(want: GoldField, verdict: FieldVerdict, lines: list[Line]) -> str | None:
     """How a click went wrong that typed the right value; `missed` where there is none."""
     if not verdict.right or verdict.clicked is not False:
         return None

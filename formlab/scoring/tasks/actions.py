@@ -16,7 +16,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
-from formlab.scoring.tasks._filled import Form, case_rows, judge, read_forms
+from formlab.scoring.tasks._filled import Form, case_rows, read_forms, settle
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import Corpus, Predictions, Settings
@@ -63,7 +63,7 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     forms = read_forms(corpus, predictions, notes)
     if not forms:
         return Scored(tables.table("cases", []), tables.table("scores", []))
-    judge(forms, exact=mode == "official", threshold=threshold)
+    settle(forms, exact=mode == "official", threshold=threshold)
     rows = case_rows(corpus, predictions, forms)
     orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
     cases = _cases(rows, system=predictions.system, threshold=threshold, orders=orders)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.benchmarks._facts import FACTS
+from formlab.benchmarks.fincriticaled import FACTS, fact_meta
 from formlab.metrics import facts as family
 from formlab.metrics._places import Places
-from formlab.metrics.facts import MISSING, Verdict, judge, locate
+from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
 from formlab.metrics.judge import by_substring
 from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
@@ -44,7 +43,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     notes: Counter[str] = Counter()
     given, words = _given(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
-    verdicts: list[Verdict] = []
+    verdicts: list[FactVerdict] = []
     pages: list[tuple[str, str, int]] = []
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
@@ -84,7 +83,7 @@ def _given(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:
 
 def _page(
     document: Row, gold: pl.DataFrame | None, pred: Row, *, mode: str, notes: Counter[str]
-) -> tuple[list[Row], list[Verdict], tuple[str, str, int] | None]:
+) -> tuple[list[Row], list[FactVerdict], tuple[str, str, int] | None]:
     """The cases of a page, the verdicts on its facts, its two texts and structure."""
     base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
@@ -118,7 +117,7 @@ def _page(
 
 def _verdicts(
     markup: str, facts: list[Row], pred: str, *, mode: str, notes: Counter[str]
-) -> tuple[list[Verdict], list[str | None]]:
+) -> tuple[list[FactVerdict], list[str | None]]:
     """A verdict on each fact, and its figure with the sign that it has on the page, if it is one.
 
     A tag may hold a figure and leave its brackets outside.
@@ -129,17 +128,17 @@ def _verdicts(
     if not pred.strip():
         return [MISSING] * len(facts), alone
     page = Places(Flow(written_events(markup), tags=FACTS))
-    marks = (json.loads(fact["meta"])["mark"] for fact in facts)
+    marks = (fact_meta(fact).mark for fact in facts)
     wanted = [
         locate(page, fact["kind"], fact["value"], mark)
         for fact, mark in zip(facts, marks, strict=True)
     ]
     notes["facts that the page does not show"] += sum(fact is None for fact in wanted)
     signed = [page.figure(fact.first, fact.last) if fact else None for fact in wanted]
-    return judge(page, wanted, Places(read(pred))), signed
+    return match_facts(page, wanted, Places(read(pred))), signed
 
 
-def _why(value: str, written: str | None, verdict: Verdict) -> str | None:
+def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
     """The cause of a wrong figure, told from its sign on the page; None where rules of text do."""
     if verdict.correct or not verdict.text:
         return None
@@ -153,7 +152,7 @@ def _why(value: str, written: str | None, verdict: Verdict) -> str | None:
     return cause(written or "", verdict.text, right=same)
 
 
-def _outcome(verdict: Verdict) -> str:
+def _outcome(verdict: FactVerdict) -> str:
     if verdict.correct:
         return "match"
     return "mismatch" if verdict.found else "missing"
@@ -174,7 +173,7 @@ def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    cases: pl.DataFrame, verdicts: list[Verdict], pages: list, *, mode: str
+    cases: pl.DataFrame, verdicts: list[FactVerdict], pages: list, *, mode: str
 ) -> Iterator[pl.DataFrame]:
     facts = cases.filter(pl.col("path").is_not_null())
     whole = cases.filter(pl.col("path").is_null())

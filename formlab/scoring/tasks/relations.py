@@ -7,13 +7,12 @@ answered none, what it extracted for that field.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.benchmarks.formcraft.taxonomy import RELATIONS, cells
+from formlab.benchmarks.formcraft import RELATIONS, cells, item_meta
 from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import fieldmatch
 from formlab.scoring.align import GOLD, PRED, judged
@@ -116,7 +115,7 @@ def _extracted(
     pairs = fieldmatch.match(corpus.records.filter(_FIELDS), theirs).select(
         "doc_id", "pred_path", dependent="path"
     )
-    dependents = [json.loads(meta or "{}").get("dependent") for meta in gold["meta"]]
+    dependents = [item_meta(meta).dependent for meta in gold["meta"]]
     open_checks = gold.select(_KEY).with_columns(pl.Series("dependent", dependents, pl.String))
     open_checks = open_checks.join(given, on=_KEY, how="anti").rename({"path": "check"})
     found = open_checks.join(pairs, on=["doc_id", "dependent"], how="inner")

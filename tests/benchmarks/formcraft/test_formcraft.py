@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab.benchmarks import formcraft
-from formlab.benchmarks.formcraft.taxonomy import MODALITIES, RELATIONS, canonical, modality_of
+from formlab.benchmarks.formcraft import MODALITIES, RELATIONS, canonical, modality_of
 from formlab.errors import DataBroken, DataMissing
 
 FORM = {

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from formlab.benchmarks.formcraft.formulas import (
+from formlab.benchmarks.formcraft import (
     NoFormulaError,
     is_written_as,
     number_in,

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from formlab import files
-from formlab.benchmarks._facts import FACTS
-from formlab.benchmarks._spans import Span, applied, written
+from formlab.benchmarks.fincriticaled import FACTS
 from formlab.errors import DataBroken
+from formlab_review._spans import Span, applied, written
 
 HTML_KEYS = ("matched_html", "html", "text")
 __all__ = ["Problem", "Span", "applied", "problems", "ratings", "read", "written"]

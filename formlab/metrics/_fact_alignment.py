@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
+from formlab.metrics._fact_rows import Rows
 from formlab.metrics._places import Places
-from formlab.metrics._rows import Rows
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -28,7 +28,7 @@ _SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
 
 
-class Wanted(NamedTuple):
+class GoldFact(NamedTuple):
     """A fact to look for: its kind, its value, and its tokens `first` up to `last` in the gold."""
 
     kind: str
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     last: int
 
 
-class Verdict(NamedTuple):
+class FactVerdict(NamedTuple):
     """What became of a fact: `text` is what stands for it; `misplaced` is right but elsewhere."""
 
     found: bool
@@ -46,7 +46,7 @@ class Verdict(NamedTuple):
     text: str
 
 
-MISSING = Verdict(False, False, False, "")
+MISSING = FactVerdict(False, False, False, "")
 
 
 class Match:
@@ -58,20 +58,20 @@ class Match:
         self._longer_labels: dict[str, list[str]] = {}
         self._rows = Rows(gold, pred)
 
-    def verdict(self, fact: Wanted) -> Verdict:
+    def verdict(self, fact: GoldFact) -> FactVerdict:
         key = tuple(self.gold.words[fact.first : fact.last])
         if key not in self._pairs:
             self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
         pairs, spare = self._pairs[key]
         if fact.first in pairs:
-            return Verdict(True, True, False, self.pred.text(*pairs[fact.first]))
+            return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
         telling = len("".join(key)) >= TELLING
         near = "" if spare and telling else self._misread(fact)
         if near:
-            return Verdict(True, False, False, near)
+            return FactVerdict(True, False, False, near)
         if spare:
-            return Verdict(True, False, True, self.pred.text(*spare[0]))
+            return FactVerdict(True, False, True, self.pred.text(*spare[0]))
         return MISSING
 
     def _matched(self, wanted: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
@@ -245,7 +245,7 @@ class Match:
     def _words(page: Places, places: list[int]) -> set[str]:
         return {page.words[place] for place in places}
 
-    def _misread(self, fact: Wanted) -> str:
+    def _misread(self, fact: GoldFact) -> str:
         """What stands in the fact's place, if it is readable as the fact; else nothing."""
         if fact.kind not in _WORDS and (near := self._in_slot(fact)):
             return near
@@ -253,7 +253,7 @@ class Match:
             return self._same_digits(fact)
         return self._similar(fact)
 
-    def _in_slot(self, fact: Wanted) -> str:
+    def _in_slot(self, fact: GoldFact) -> str:
         """The value at the same label and column."""
         row, at = self._row(self.gold, fact.first)
         if at < 0:
@@ -277,7 +277,7 @@ class Match:
     def _signed(self, place: int) -> str:
         return self.pred.figure(place, place + 1) or ""
 
-    def _same_digits(self, fact: Wanted) -> str:
+    def _same_digits(self, fact: GoldFact) -> str:
         """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
         digits = _NOT_DIGIT.sub("", fact.value)
         if len(digits) < TELLING:
@@ -298,7 +298,7 @@ class Match:
             found.setdefault(_NOT_DIGIT.sub("", self.pred.words[place]), place)
         return found
 
-    def _similar(self, fact: Wanted) -> str:
+    def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""
         value = _SPACE.sub(" ", fact.value.lower())
         if len(value) < TELLING:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree, html
 
-from formlab.benchmarks._facts import FACTS
+from formlab.benchmarks.fincriticaled import FACTS
 
 # Label as annotators see it → tag of the released files.
 LABELS = {

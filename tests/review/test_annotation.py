@@ -3,10 +3,10 @@ import json
 import pytest
 
 from formlab.analysis.kappa import agreement
-from formlab.benchmarks._facts import tagged
-from formlab.benchmarks.annotation import Span, applied, problems, ratings, read, written
+from formlab.benchmarks.fincriticaled import tagged
 from formlab.errors import DataBroken
 from formlab.text.markup import written_events
+from formlab_review.annotation import Span, applied, problems, ratings, read, written
 
 
 def export(tmp_path, tasks):

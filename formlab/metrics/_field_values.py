@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics._forms import DESCRIPTION, Target, Wanted
+from formlab.metrics._forms import DESCRIPTION, GoldField, Target
 
 
 class Pairs:
@@ -32,8 +32,8 @@ def _bounds(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def agreement(
-    pairs: Pairs, values: Sequence[str], items: Sequence[tuple[Wanted, Target]],
+def match_values(
+    pairs: Pairs, values: Sequence[str], items: Sequence[tuple[GoldField, Target]],
     *, exact: bool, threshold: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Whether the line of each pair types its value, and how alike they are from `threshold` on."""
@@ -77,7 +77,7 @@ def agreement(
     return best[:, 0 if exact else 2] | (best[:, 3] & long), alike
 
 
-def found(want: Wanted, readable: str, *, inside: bool) -> bool:
+def found(want: GoldField, readable: str, *, inside: bool) -> bool:
     """Whether every value of a field stands in an output; see `found_in`."""
     if len(want.items) > 1:
         return all(_stands((item.value,), readable, inside=inside) for item in want.items)

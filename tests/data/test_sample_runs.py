@@ -1,0 +1,65 @@
+"""What comes with formlab as read by the baselines is what they read."""
+
+import pytest
+from polars.testing import assert_frame_equal
+
+from data.sample.generate.runs import RUNS, TARGET, corpora, read
+from formlab import analysis, resources, systems
+from formlab.errors import NotAvailable
+from formlab.tables import BOX, Predictions
+
+REMADE = "make them again: python -m data.sample.generate.runs"
+READ = {f"{c.benchmark}-{c.split}-{s.run_name(v)}": (c, s, v) for c, s, v in corpora()}
+
+
+def test_every_run_that_notebooks_open_is_there_and_no_other():
+    assert sorted(folder.name for folder in TARGET.iterdir()) == sorted(READ), REMADE
+    assert len({name for name, *_ in RUNS}) == 4
+
+
+@pytest.mark.parametrize("name", READ)
+def test_documents_and_settings_are_those_of_today(name):
+    corpus, system, settings = READ[name]
+    shipped = Predictions.load(TARGET / name)
+    assert shipped.responses["doc_id"].to_list() == corpus.documents["doc_id"].to_list(), REMADE
+    assert shipped.settings.items() >= settings.items(), REMADE
+    assert shipped.system == system.run_name(settings)
+    assert set(shipped.responses["status"]) == {"ok"}
+
+
+# One document of each system and benchmark: the rest takes a minute.
+@pytest.mark.parametrize(
+    "name", [n for n in READ if "scale" not in n and (n[:4] != "vrdu" or "mixed" in n)]
+)
+def test_the_systems_read_the_same_now(name):
+    corpus, system, settings = READ[name]
+    try:
+        resources.need(system.extra)
+    except NotAvailable as error:
+        pytest.skip(str(error))
+    now = read(corpus, system, settings, limit=1)
+    shipped = Predictions.load(TARGET / name)
+    assert now.settings == shipped.settings, REMADE
+    (document,) = now.responses["doc_id"]
+    before = shipped.records.filter(doc_id=document)
+    # Sums of another processor's instructions differ in their last digits.
+    loose = ["confidence", *BOX]
+    assert_frame_equal(now.records.drop(loose), before.drop(loose))
+    assert_frame_equal(now.records.select(loose), before.select(loose), abs_tol=0.51)
+
+
+def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(resources.EXTRAS, "ocr", ("no_such_engine",))
+    monkeypatch.setattr(systems, "run", None)
+    assert analysis.open_evaluation().cases.height > 0
+    with pytest.raises(NotAvailable, match=r"no_such_engine.*pip install 'formlab\[ocr\]'"):
+        analysis.open_compared(changes=[{"scale": 1.5}])
+
+
+def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(monkeypatch, capsys):
+    monkeypatch.setitem(resources.EXTRAS, "arena", ("no_such_server",))
+    found = [evaluation.benchmark for evaluation in analysis.open_all()]
+    assert found == ["funsd", "formcraft", "vrdu", "fincriticaled"]
+    assert "the sample of formfactory is left out: this needs no_such_server" in (
+        capsys.readouterr().err
+    )

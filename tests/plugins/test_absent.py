@@ -1,0 +1,84 @@
+"""The core without its add-ons, and what a list of commands imports."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+# Python imports this at its start: neither add-on is there, nor any entry point of formlab's.
+SITE = """
+import sys
+from importlib import metadata
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("formlab_arena", "formlab_review"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+every = metadata.EntryPoints.select
+def without(self, **chosen):
+    found = every(self, **chosen)
+    return metadata.EntryPoints(p for p in found if not p.value.startswith("formlab_"))
+metadata.EntryPoints.select = without
+"""
+HEAVY = (
+    "altair", "anywidget", "cv2", "flask", "IPython", "lxml", "matplotlib", "nbformat", "numba",
+    "numpy", "onnxruntime", "openai", "pandas", "papermill", "PIL", "playwright", "plotly",
+    "polars", "pydantic", "rapidfuzz", "rapidocr", "sacrebleu", "scipy", "sklearn", "statsmodels",
+)  # fmt: skip
+
+
+@pytest.fixture
+def core(tmp_path):
+    """The command line of a formlab without add-ons."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
+    paths = [str(tmp_path / "site"), str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+    def run(*arguments, code=None):
+        command = [sys.executable, *(["-c", code] if code else ["-m", "formlab.cli"])]
+        return subprocess.run(
+            [*command, *map(str, arguments)], cwd=tmp_path, env=env, capture_output=True, text=True
+        )
+
+    return run
+
+
+def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
+    assert core(code="import formlab_arena").returncode == 1
+    assert "arena" not in core("--help").stdout
+    (tmp_path / "p.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
+    score = ("score", "funsd", "--root", funsd_root, "--predictions", "p.jsonl")
+    done = core(*score, "--resamples", "0", "--out", "e", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+    done = core("compare", "e", "e", "--metric", "cer", "--json")
+    assert json.loads(done.stdout)[0]["difference"] == 0
+    done = core("report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_sample_that_an_add_on_opens_is_said_to_need_it(core):
+    opened = "import formlab; formlab.open_evaluation(benchmark='formfactory', system='rules')"
+    assert "nothing is installed that fills in forms" in core(code=opened).stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["benchmarks"], ["score", "-h"]])
+def test_lists_and_help_import_nothing_heavy(arguments):
+    code = (
+        "import sys\nfrom formlab.cli import main\n"
+        f"try:\n    main({arguments!r})\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "FORMLAB_PLUGINS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert not set(HEAVY) & set(done.stderr.split())

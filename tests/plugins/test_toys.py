@@ -1,0 +1,118 @@
+"""The three files of docs/plugins, from a folder and from an installed package, end to end."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+FILES = sorted((REPOSITORY / "docs" / "plugins").glob("toy_*.py"))
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "formlab-toys"
+version = "1.2"
+[project.entry-points."formlab.benchmarks"]
+receipts = "toys.toy_benchmark:read"
+[project.entry-points."formlab.metrics"]
+digit_accuracy = "toys.toy_metric:digit_accuracy"
+[project.entry-points."formlab.systems"]
+lines = "toys.toy_system:start"
+[tool.hatch.build.targets.wheel]
+packages = ["toys"]
+"""
+FORMS = {"a": ("10.05", "10.05"), "b": ("7.25", "7.25"), "c": ("31.90", "81.90")}
+CELLS = (
+    "evaluation: str = ''  # the folder",
+    "import formlab\nformlab.summarise(formlab.open_evaluation(evaluation), resamples=0)",
+)
+
+
+@pytest.fixture
+def forms(tmp_path):
+    """Three receipts; the text of the last has one digit of four other than its gold."""
+    folder = tmp_path / "forms"
+    folder.mkdir()
+    for name, (gold, written) in FORMS.items():
+        (folder / f"{name}.json").write_text(json.dumps({"total": gold}))
+        (folder / f"{name}.txt").write_text(f"A shop\nTotal: {written}\n")
+    return folder
+
+
+@pytest.fixture(params=["--plugin", "FORMLAB_PLUGINS", "package"])
+def formlab(request, tmp_path):
+    """The command line as its own process; without plug-ins named if the name is not `asked`."""
+    env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
+    env.pop("FORMLAB_PLUGINS", None)
+    paths, flags, named = [str(REPOSITORY)], [], {}
+    if request.param == "--plugin":
+        flags = [text for file in FILES for text in ("--plugin", str(file))]
+    elif request.param == "FORMLAB_PLUGINS":
+        named["FORMLAB_PLUGINS"] = os.pathsep.join(map(str, FILES))
+    else:
+        paths.append(str(_installed(tmp_path)))
+    env["PYTHONPATH"] = os.pathsep.join([*paths, env.get("PYTHONPATH", "")])
+
+    def run(*arguments, again=False):
+        more = [] if again else flags
+        command = [sys.executable, "-m", "formlab.cli", *more, *map(str, arguments)]
+        here = env if again else env | named
+        done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run.source = {"package": "package formlab-toys 1.2"}.get(request.param, str(FILES[0].parent))
+    return run
+
+
+def _installed(tmp_path):
+    project, target = tmp_path / "project", tmp_path / "site"
+    (project / "toys").mkdir(parents=True)
+    (project / "pyproject.toml").write_text(PROJECT)
+    (project / "toys" / "__init__.py").touch()
+    for file in FILES:
+        (project / "toys" / file.name).write_text(file.read_text())
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    pip += ["--no-build-isolation", "--target", str(target), str(project)]
+    subprocess.run(pip, check=True, capture_output=True)
+    return target
+
+
+def test_each_file_is_short():
+    assert [file.stem for file in FILES] == ["toy_benchmark", "toy_metric", "toy_system"]
+    assert all(len(file.read_text().splitlines()) < 50 for file in FILES)
+
+
+def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_path):
+    listed = json.loads(formlab("benchmarks", "--json"))
+    assert "Receipts as plain text" in [row["title"] for row in listed]
+    found = {row["name"]: row["source"] for row in json.loads(formlab("plugins", "--json"))}
+    assert all(found[n].startswith(formlab.source) for n in ("receipts", "lines", "digit_accuracy"))
+
+    run = ("run", "receipts", "--root", forms, "--system", "lines", "--out", "runs/lines")
+    assert json.loads(formlab(*run, "--workers", "2", "--json"))[0]["failed"] == 0
+    score = ("score", "receipts", "--root", forms, "--predictions", "runs/lines", "--out", "e")
+    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json"))
+    # Eleven digits, of which one was read as another.
+    values = [row["value"] for row in rows if row["metric"] == "digit_accuracy"]
+    assert values
+    assert values == pytest.approx([10 / 11] * len(values))
+    recorded = json.loads((tmp_path / "e" / "manifest.json").read_text())["plugins"]
+    assert {entry["entry"] for entry in recorded} == {"receipts", "digit_accuracy"}
+    # Later processes that are told nothing find the plug-ins again.
+    both = formlab("compare", "e", "e", "--metric", "digit_accuracy", "--json", again=True)
+    assert json.loads(both)[0]["value_a"] == pytest.approx(10 / 11)
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    book.cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(book, tmp_path / "own.ipynb")
+    formlab("report", "own.ipynb", "--eval", "e", "--no-figures", "--out", "r", again=True)
+    assert "digit_accuracy" in (tmp_path / "r" / "own--e.html").read_text()

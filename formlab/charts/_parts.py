@@ -85,8 +85,8 @@ def limits(
     return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
 
 
-def counted(row: Mapping[str, Any]) -> int:
-    """The cases that a ratio is taken over: those whose own value is defined.
+def counted(row: Mapping[str, Any]) -> int | None:
+    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
 
     Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
 

@@ -10,7 +10,7 @@ from formlab.analysis.cross import (
     summaries,
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
-from formlab.analysis.factpages import fact_pages, open_audit, whole_pages, wrong_facts
+from formlab.analysis.factpages import fact_pages, open_audit
 from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
 from formlab.analysis.finding import Finding, finding_table
 from formlab.analysis.finding_kinds import kinds
@@ -52,6 +52,6 @@ __all__ = [
     "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
     "over_metrics", "pairings", "pooled", "propagation", "ruler_runs", "rungs", "runs", "side",
     "slice_cases", "statuses", "summaries", "summarise", "surface", "table_2", "tasks_by_level",
-    "tell_apart", "text_and_facts", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts",
-    "worst", "worst_pages", "wrong_facts",
+    "tell_apart", "text_and_facts", "transfer_gaps", "tree_sizes", "with_verdicts",
+    "worst", "worst_pages",
 ]  # fmt: skip

@@ -60,37 +60,6 @@ def fact_pages(evaluation: Evaluation) -> pl.DataFrame:
     )
 
 
-def wrong_facts(evaluation: Evaluation, *, pages: int | None = None) -> pl.DataFrame:
-    """The facts that are wrong or missing, page by page, the page with the most first.
-
-    Parameters
-    ----------
-    evaluation
-        As from `evaluate`.
-    pages
-        At most so many pages.
-    """
-    order = _worst(evaluation, pages)
-    wrong = evaluation.cases.filter(
-        pl.col("task") == "fact", pl.col("path").is_not_null(), pl.col("outcome") != "match"
-    )
-    joined = order.join(wrong, on="doc_id", how="inner", maintain_order="left_right")
-    return joined.select(evaluation.cases.columns)
-
-
-def whole_pages(evaluation: Evaluation, *, pages: int | None = None) -> pl.DataFrame:
-    """The cases of the pages with the most wrong facts as a whole, worst first."""
-    order = _worst(evaluation, pages)
-    whole = evaluation.cases.filter(pl.col("task") == "fact", pl.col("path").is_null())
-    joined = order.join(whole, on="doc_id", how="inner", maintain_order="left_right")
-    return joined.select(evaluation.cases.columns)
-
-
-def _worst(evaluation: Evaluation, pages: int | None) -> pl.DataFrame:
-    wrong = fact_pages(evaluation).filter(pl.col("wrong") > 0)
-    return wrong.select("doc_id")[:pages]
-
-
 @dataclass(frozen=True)
 class Audit:
     """What rule, judge and human said of each fact, their agreement, and what was odd.

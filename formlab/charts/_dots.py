@@ -216,7 +216,8 @@ def _marks(
         over["legend"] = key if len(there) > 1 else None
         if colour:
             # Vega has no legend of fills' opacity, so open markers are dashed as well.
-            scale = alt.Scale(domain=names, range=[float(one) for one in own])
+            # Without its type the scale would be one of places, with values between those given.
+            scale = alt.Scale(type="ordinal", domain=names, range=[float(one) for one in own])
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
                 over["legend"].symbolStrokeColor = theme.SOFT

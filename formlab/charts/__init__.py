@@ -7,6 +7,8 @@ others are short calls of these that several notebooks share.
 
 from __future__ import annotations
 
+from typing import Any
+
 from formlab.charts import theme
 from formlab.charts._bars import bars, stacked
 from formlab.charts._dots import dots
@@ -47,9 +49,10 @@ from formlab.charts.published import beside, cited, published, published_levels
 from formlab.charts.short import score_cards
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.trees import edit_trees
+from formlab.registry import Registry
 
 __all__ = [
-    "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
+    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
     "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
     "compare_cards", "comparison_table", "difference_caption", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
@@ -60,4 +63,13 @@ __all__ = [
     "stacked", "status_table", "surface", "table", "theme", "worst_caption",
 ]  # fmt: skip
 
+
+def __getattr__(name: str) -> Any:
+    """A chart that a plug-in registers is used as one of formlab's own."""
+    if name in CHARTS:
+        return CHARTS[name]
+    raise AttributeError(f"module 'formlab.charts' has no attribute {name!r}")
+
+
+CHARTS = Registry("charts", {})
 theme.enable()

@@ -82,6 +82,20 @@ def get(name: str) -> Metric:
     return METRICS.find(name)
 
 
+def of(task: str, unit: str, *views: str) -> list[Metric]:
+    """The metrics that declare a task, are taken of such units and read one of `views`.
+
+    Examples
+    --------
+    >>> [metric.name for metric in of("fact", "page", "text")]
+    ['edit_distance', 'rouge1_stem', 'rougeL_stem']
+    """
+    return [
+        metric for metric in METRICS.values()
+        if task in metric.tasks and unit in metric.units and metric.view in views
+    ]  # fmt: skip
+
+
 def mean_of(name: str) -> str | None:
     """What the mean over documents of a registered metric is called; None if it is a mean itself.
 

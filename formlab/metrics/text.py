@@ -85,6 +85,7 @@ cer = Metric(
     name="cer", title="character error rate (CER)", direction="down", high=None,
     unit="edits per code point of the gold text", source="Levenshtein 1966; counts as jiwer 4",
     tallies=_character_edits, need=SOME_GOLD,
+    tasks=("text", "visual"),
 )  # fmt: skip
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
@@ -92,6 +93,7 @@ wer = Metric(
     name="wer", title="word error rate (WER)", direction="down", high=None,
     unit="edits per word of the gold text",
     source="Levenshtein 1966 over words; counts as jiwer 4", tallies=_word_edits, need=SOME_GOLD,
+    tasks=("text", "visual"),
 )  # fmt: skip
 spurious_rate = Metric(
     name="spurious_rate", title="spurious values", direction="down",
@@ -102,11 +104,13 @@ edit_distance = Metric(
     name="edit_distance", title="normalised edit distance", direction="down",
     unit="edits per code point of the longer text", tallies=_edits_of_longer,
     source="Levenshtein 1966 over the longer length",
+    tasks=("text", "fact"),
 )  # fmt: skip
 bleu = Metric(
     name="bleu", title="BLEU", unit="geometric mean of n-gram precisions times brevity penalty",
     source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
     tallies=_bleu.statistics, score=_bleu.corpus_score, unit_score=_bleu.sentence_score,
+    tasks=("text", "visual"),
     need=_bleu.FOUR_WORDS,
 )  # fmt: skip
 
@@ -115,6 +119,7 @@ def _rouge_metric(name: str, title: str, words: Any, common: Callable[..., np.nd
     return Metric(
         name=name, title=title, unit="F1 over words", tallies=_rouge(words, common),
         source="Lin, ACL workshop 2004; rouge-score 0.1.2", units=("page",),
+        tasks=("text", "fact") if name.endswith("_stem") else ("text",),
     )  # fmt: skip
 
 

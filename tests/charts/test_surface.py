@@ -6,7 +6,6 @@ import pytest
 
 from formlab import browser, charts
 from formlab.charts import theme
-from formlab.errors import NotAvailable
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
 
@@ -76,10 +75,6 @@ def test_scale_ends_near_the_data_where_all_is_low():
 
 @pytest.mark.browser
 def test_arrow_keys_turn_the_surface_in_a_report(tmp_path):
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     figure = json.loads(pio.to_json(surface()[0], validate=False))
     mime = theme.MIME.format("plotly")
     shown = _draw.output({mime: {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}})

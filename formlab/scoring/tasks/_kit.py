@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from formlab import files, tables
+from formlab.errors import DataBroken
 from formlab.metrics import Metric
 from formlab.tables import USABLE, Settings
 
@@ -74,6 +75,10 @@ def score_rows(
     slice_by, slice_value
         The slice that rows are of, where the cases' columns do not tell it.
     """
+    tallies = np.asarray(tallies, dtype=float)
+    if tallies.ndim != 2 or len(tallies) != part.height:
+        what = f"tallies of {metric.name} have shape {tallies.shape} for {part.height} cases"
+        raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
     pair = tallies.shape[1] == 2
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
+from formlab.metrics import Metric
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
@@ -36,7 +37,6 @@ from formlab.tables import LADDER, Corpus, Predictions
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
 READABLE = ("text", "visual")
-TEXT_METRICS = ("cer", "wer", "bleu")
 
 
 def score(
@@ -127,36 +127,37 @@ def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.Da
 def _scores(
     part: pl.DataFrame, pairing: str | None, read: str | None, mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
-    def rows(cases: pl.DataFrame, name: str, tallies: np.ndarray, how: str) -> pl.DataFrame:
+    def rows(cases: pl.DataFrame, metric: Metric, tallies: np.ndarray, how: str) -> pl.DataFrame:
         said = made_by(how, pairing, read=read)
-        return score_rows(cases, metrics.get(name), tallies, said, level="field", mode=mode)
+        return score_rows(cases, metric, tallies, said, level="field", mode=mode)
 
     asked = pl.col("gold").is_not_null()
     written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
-    if written.height:
-        golds = [text.normalise(value, NORM) for value in written["gold"].fill_null("")]
-        preds = [text.normalise(value, NORM) for value in used(written)]
-        for name in TEXT_METRICS:
-            tallies = np.asarray(metrics.get(name).tallies(golds, preds))
-            yield rows(written, name, tallies, f"norm={text.settings(NORM)}|of=gold fields")
+    for metric in metrics.of("visual", "field", "text") if written.height else ():
+        theirs = written.filter(pl.col("task").is_in(metric.tasks))
+        golds = [text.normalise(value, NORM) for value in theirs["gold"].fill_null("")]
+        preds = [text.normalise(value, NORM) for value in used(theirs)]
+        how = f"norm={text.settings(NORM)}|of=gold fields"
+        yield rows(theirs, metric, metric.tallies(golds, preds), how)
     marked = part.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
         columns = marked["subtype"].to_list(), marked["kind"].to_list()
         for name, tallies in mark_tallies(golds, preds, *columns).items():
-            yield rows(marked, name, tallies, "marks=normalised,read as the gold")
+            yield rows(marked, metrics.get(name), tallies, "marks=normalised,read as the gold")
     crossed = part.filter(pl.col("modality") == "cross", asked)
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
-        yield rows(crossed, "cross_accuracy", tallies, "constituents=typed|of=gold fields")
+        how = "constituents=typed|of=gold fields"
+        yield rows(crossed, metrics.get("cross_accuracy"), tallies, how)
     if not part.height:
         return
-    for rung in LADDER:
-        name = f"{rung}_accuracy"
-        tallies = np.asarray(metrics.get(name).tallies(part[rung].to_list()))
-        yield rows(part, name, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
-    tallies = metrics.spurious_rate.tallies(part["gold"].fill_null("").to_list(), used(part))
-    yield rows(part, "spurious_rate", tallies, "claims=not empty")
+    for metric in metrics.of("visual", "field", *LADDER):
+        tallies = metric.tallies(part[metric.view].to_list())
+        yield rows(part, metric, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
+    metric = metrics.get("spurious_rate")
+    tallies = metric.tallies(part["gold"].fill_null("").to_list(), used(part))
+    yield rows(part, metric, tallies, "claims=not empty")
 
 
 def _found(part: pl.DataFrame, pairing: str, mode: str) -> Iterator[pl.DataFrame]:

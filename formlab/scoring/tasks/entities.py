@@ -118,7 +118,7 @@ def _rows(
 
 def _rungs(cases: pl.DataFrame, said: Settings, mode: str) -> Iterator[pl.DataFrame]:
     scored = cases.filter(pl.col("outcome") != "unscored")
-    for metric in metrics.METRICS.values():
-        if metric.view in LADDER and scored.height:
-            tallies = np.asarray(metric.tallies(scored[metric.view].to_list()))
+    for metric in metrics.of("entity", "field", *LADDER):
+        if scored.height:
+            tallies = metric.tallies(scored[metric.view].to_list())
             yield score_rows(scored, metric, tallies, said, level="field", mode=mode)

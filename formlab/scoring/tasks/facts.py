@@ -188,10 +188,9 @@ def _scores(
     if not whole.height:
         return
     golds, preds, points = zip(*pages, strict=True)
-    for name in TEXT:
-        metric, said = metrics.get(name), made_by("norm=visible")
+    for metric in metrics.of("fact", "page", "text"):
         tallies = metric.tallies(golds, preds)
-        yield score_rows(whole, metric, tallies, said, level="page", mode=mode)
+        yield score_rows(whole, metric, tallies, made_by("norm=visible"), level="page", mode=mode)
     tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)
 

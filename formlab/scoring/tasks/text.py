@@ -13,7 +13,7 @@ from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
 from formlab.scoring.tasks._kit import made_by, score_rows, used
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import Corpus, Predictions
+from formlab.tables import LADDER, Corpus, Predictions
 
 NORM = ("nfc", "space", "lower")
 
@@ -53,9 +53,7 @@ def _scores(
 ) -> Iterator[pl.DataFrame]:
     golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
     preds = [text.normalise(value, NORM) for value in used(part)]
-    for metric in metrics.METRICS.values():
-        if level not in metric.units or metric.view == "counts":
-            continue
+    for metric in metrics.of("text", level, "text", *LADDER):
         if metric.view == "text":
             how, tallies = f"norm={','.join(NORM)}", metric.tallies(golds, preds)
         else:

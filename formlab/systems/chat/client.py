@@ -49,6 +49,7 @@ class Client:
         limits: Limits | None = None,
         price: Price | None = None,
     ) -> None:
+        resources.need("chat")
         from formlab.systems.chat._http import Http
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None

@@ -99,7 +99,7 @@ def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp
         page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
         run_cell(page)
-        code = page.locator("pre", has_text="slice_dots")
+        code = page.locator("pre", has_text="charts.dots")
         code.wait_for()
         page.locator(".widget-dropdown select").nth(1).select_option("exact_accuracy")
         page.locator(".widget-dropdown select").nth(3).select_option("header")
@@ -107,7 +107,7 @@ def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp
         page.get_by_text("A sample of the wrong fields of kind header").wait_for()
         assert "metric='exact_accuracy'" in code.inner_text()
         assert page.locator(".vega-embed svg, .vega-embed canvas").count() > 0
-        assert page.get_by_role("cell", name="kind=header").count() == 1
+        assert page.get_by_role("cell", name="header", exact=True).count() == 1
         assert visit.requests == []
 
 

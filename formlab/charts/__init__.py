@@ -52,7 +52,7 @@ from formlab.charts.trees import edit_trees
 from formlab.registry import Registry
 
 __all__ = [
-    "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
+    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
     "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
     "compare_cards", "comparison_table", "difference_caption", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",

@@ -215,9 +215,10 @@ def _marks(
         over = {"field": field(kind), "type": "nominal", "sort": names}
         over["legend"] = key if len(there) > 1 else None
         if colour:
-            # Vega has no legend of fills' opacity, so open markers are dashed as well.
-            # Without its type the scale would be one of places, with values between those given.
-            scale = alt.Scale(type="ordinal", domain=names, range=[float(one) for one in own])
+            # Vega has no legend of fills' opacity, so open markers are dashed as well. Without its
+            # type the scale would be one of places, with values between those given.
+            opacities = [float(one) for one in own]
+            scale = alt.Scale(type="ordinal", domain=names, range=opacities)
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
                 over["legend"].symbolStrokeColor = theme.SOFT

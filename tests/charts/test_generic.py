@@ -6,7 +6,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import charts
+from formlab import charts, registry
 from formlab.charts import theme
 from formlab.errors import UnknownName
 
@@ -248,3 +248,13 @@ def test_table_has_the_house_headings_p_as_one_writes_it_and_no_empty_column():
     assert shown.frame["p"].to_list() == ["< 0.0001", "0.2500", None]
     assert "So." in str(shown._repr_mimebundle_())
     assert charts.table(frame, titles={"n_cases": "questions"}).titles["n_cases"] == "questions"
+
+
+def test_a_chart_from_outside_is_found_by_its_name():
+    @registry.register("charts", "violin")
+    def violin(frame):
+        return charts.dots(frame)
+
+    assert charts.violin is charts.CHARTS["violin"] is violin
+    with pytest.raises(AttributeError, match="viola"):
+        _ = charts.viola

@@ -74,7 +74,6 @@ def test_scale_ends_near_the_data_where_all_is_low():
 
 
 @pytest.mark.browser
-@pytest.mark.browser
 def test_arrow_keys_turn_the_surface_in_a_report(tmp_path):
     figure = json.loads(pio.to_json(surface()[0], validate=False))
     mime = theme.MIME.format("plotly")

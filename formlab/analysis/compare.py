@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS
-from formlab.analysis.paired import Pair, differences, holm
+from formlab.analysis.paired import Pair, adjusted_p, differences
 from formlab.analysis.pairing import common
 from formlab.analysis.summarise import SLICE, Row, tallied
 from formlab.errors import UnknownName
@@ -329,8 +328,8 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
     for one in dict.fromkeys(family):
         known = np.array([other == one for other in family]) & ~np.isnan(p)
         if known.any():
-            both[0, known] = holm(p[known])
-            both[1, known] = stats.false_discovery_control(p[known], method="bh")
+            for place, method in enumerate(("holm", "fdr_bh")):
+                both[place, known] = adjusted_p(p[known], method)
     done = [
         row | {"p_holm": strict, "p_bh": mild}
         for row, strict, mild in zip(rows, *both, strict=True)

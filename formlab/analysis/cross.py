@@ -11,7 +11,8 @@ import polars as pl
 from scipy import stats
 
 from formlab import benchmarks, metrics
-from formlab.analysis.summarise import draws, summarise, tallied
+from formlab.analysis.intervals import draws, percentiles
+from formlab.analysis.summarise import summarise, tallied
 from formlab.tables import FIELD_LEVELS, SUMMARY, Evaluation
 
 AGREEMENT: dict[str, Any] = {
@@ -142,10 +143,9 @@ def _tau(
         return missing
     found = stats.kendalltau(x, y)
     taus = drawn_taus(x, y, resamples=resamples, seed=seed)
-    edges = ((1 - level) / 2, (1 + level) / 2)
-    low, high = np.quantile(taus, edges) if taus.size else (np.nan, np.nan)
+    low, high = percentiles(taus, level)
     said = {"tau": float(found.statistic), "p": float(found.pvalue)}
-    return missing | said | {"ci_low": float(low), "ci_high": float(high)}
+    return missing | said | {"ci_low": low, "ci_high": high}
 
 
 def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:

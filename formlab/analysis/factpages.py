@@ -9,7 +9,7 @@ import polars as pl
 
 from formlab import benchmarks, files, formats
 from formlab.analysis.audit import COLUMNS, RATERS, answers, audit
-from formlab.analysis.kappa import agreement
+from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Evaluation
 
@@ -99,7 +99,7 @@ class Audit:
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
-    kappas: pl.DataFrame = field(default_factory=lambda: agreement(pl.DataFrame(), ()))
+    kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
     notes: dict[str, int] = field(default_factory=dict)
 
 
@@ -145,7 +145,7 @@ def open_audit(
     said = _humans(Path(humans)) if str(humans) else None
     table, notes = audit(corpus, found, answers(Path(judge)), humans=said)
     raters = [name for name in RATERS if table[name].null_count() < table.height]
-    kappas = agreement(table, raters, resamples=resamples, seed=seed)
+    kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
     return Audit(table, kappas, notes)
 
 

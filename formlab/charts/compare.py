@@ -10,7 +10,8 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import ALPHA, adjust, p_text
+from formlab.analysis.finding import ALPHA, p_text
+from formlab.analysis.paired import adjusted_p
 from formlab.charts import theme
 from formlab.charts._output import number
 from formlab.charts.show import Caption, Table
@@ -214,7 +215,7 @@ def comparison_table(comparison: pl.DataFrame, *, part: str = "") -> Table | Cap
     if not rows.height:
         return Caption("Nothing to show: no such score of both systems.", label="Note")
     # So many metrics are so many chances that one of them looks different.
-    sure = pl.Series(adjust(rows["p"].to_list())) <= ALPHA
+    sure = pl.Series(adjusted_p(rows["p"].to_list())) <= ALPHA
     rows = rows.with_columns(pl.when(sure).then("better").alias("better"))
     titles = {
         "system_a": "first system", "system_b": "second system", "value_a": "first",

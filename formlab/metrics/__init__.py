@@ -10,6 +10,7 @@ A metric turns gold and prediction into tallies; summed tallies give the score o
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -80,6 +81,25 @@ def get(name: str) -> Metric:
     'down'
     """
     return METRICS.find(name)
+
+
+def of(tasks: Collection[str], level: str) -> list[Metric]:
+    """The metrics that read the cases of one of `tasks` at a level, in the registry's order.
+
+    Those that name no task read the cases of all tasks whose values are compared as texts.
+
+    Examples
+    --------
+    >>> [metric.name for metric in of(["visual"], "page")]
+    ['cer', 'wer', 'bleu']
+    """
+    known = (METRICS[name] for name in METRICS)
+    return [
+        metric
+        for metric in known
+        if metric.view != "counts" and level in metric.units
+        and (not metric.tasks or set(tasks) & set(metric.tasks))
+    ]  # fmt: skip
 
 
 def mean_of(name: str) -> str | None:

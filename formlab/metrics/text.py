@@ -13,7 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
-from formlab.metrics._spec import SOME_GOLD, Metric
+from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric
 from formlab.metrics._words import Numbers, alphanumeric, chunks, ngrams_in_common, split, stemmed
 
 
@@ -84,7 +84,7 @@ def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 cer = Metric(
     name="cer", title="character error rate (CER)", direction="down", high=None,
     unit="edits per code point of the gold text", source="Levenshtein 1966; counts as jiwer 4",
-    tallies=_character_edits, need=SOME_GOLD,
+    tallies=_character_edits, need=SOME_GOLD, tasks=("text", "visual"),
 )  # fmt: skip
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
@@ -92,22 +92,24 @@ wer = Metric(
     name="wer", title="word error rate (WER)", direction="down", high=None,
     unit="edits per word of the gold text",
     source="Levenshtein 1966 over words; counts as jiwer 4", tallies=_word_edits, need=SOME_GOLD,
+    tasks=("text", "visual"),
 )  # fmt: skip
 spurious_rate = Metric(
     name="spurious_rate", title="spurious values", direction="down",
     unit="values given where the gold has none, per value given", source="formlab",
-    tallies=_spurious, units=("field",),
+    tallies=_spurious, units=("field",), need=SOME_CLAIM,
+    tasks=("text", "marking", "visual", "cross"),
 )  # fmt: skip
 edit_distance = Metric(
     name="edit_distance", title="normalised edit distance", direction="down",
     unit="edits per code point of the longer text", tallies=_edits_of_longer,
-    source="Levenshtein 1966 over the longer length",
+    source="Levenshtein 1966 over the longer length", tasks=("text", "fact"),
 )  # fmt: skip
 bleu = Metric(
     name="bleu", title="BLEU", unit="geometric mean of n-gram precisions times brevity penalty",
     source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
     tallies=_bleu.statistics, score=_bleu.corpus_score, unit_score=_bleu.sentence_score,
-    need=_bleu.FOUR_WORDS,
+    need=_bleu.FOUR_WORDS, tasks=("text", "visual"),
 )  # fmt: skip
 
 
@@ -115,6 +117,7 @@ def _rouge_metric(name: str, title: str, words: Any, common: Callable[..., np.nd
     return Metric(
         name=name, title=title, unit="F1 over words", tallies=_rouge(words, common),
         source="Lin, ACL workshop 2004; rouge-score 0.1.2", units=("page",),
+        tasks=("text", "fact") if name.endswith("_stem") else ("text",),
     )  # fmt: skip
 
 

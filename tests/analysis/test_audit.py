@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab.analysis.audit import RATERS, answers, audit, check, planted
-from formlab.analysis.kappa import agreement
+from formlab.analysis.kappa import rater_agreement
 from formlab.benchmarks._own import OWN
 from formlab.errors import DataBroken, DataMissing
 from formlab.formats.fincriticaled import FORMAT
@@ -94,7 +94,7 @@ def test_text_that_the_gold_page_has_is_not_planted():
 
 def test_agreement_leaves_out_raters_who_said_nothing(root):
     table, _ = audited(root)
-    kappas = agreement(table, RATERS, resamples=0)
+    kappas = rater_agreement(table, RATERS, resamples=0)
     assert kappas["n_items"].to_list() == [4, 0, 0, 0]
 
 

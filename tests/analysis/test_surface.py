@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.summarise import draws, summarise
+from formlab.analysis.intervals import draws
+from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, smoothed, surface
 from formlab.errors import UnknownName
 from formlab.tables import Evaluation

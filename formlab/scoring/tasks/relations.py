@@ -15,7 +15,7 @@ from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, cells, item_meta
 from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import fieldmatch
-from formlab.scoring.align import GOLD, PRED, judged
+from formlab.scoring.align import judged, same_paths, side_by_side
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import (
     any_for,
@@ -51,10 +51,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         if not any_for(predictions.records, took_part):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
+        joined = side_by_side(gold, given, same_paths(gold, given))
         cases = judged(
-            with_status(_joined(gold, given), predictions.records).with_columns(
-                level=pl.lit(LEVELS[task])
-            ),
+            with_status(joined, predictions.records).with_columns(level=pl.lit(LEVELS[task])),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
@@ -92,20 +91,6 @@ def cell_counts(cases: pl.DataFrame) -> pl.DataFrame:
     )
     table = pl.DataFrame(every).join(counted, on=names, how="left", maintain_order="left")
     return table.with_columns(pl.col("items", "right").fill_null(0))
-
-
-def _joined(gold: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
-    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
-    right = given.with_columns(pl.col("path").alias("pred_path"))
-    right = right.select("doc_id", "path", "pred_path", "value", "status", "origin", "confidence")
-    right = right.rename({"value": "pred", "status": "pred_status", "origin": "pred_origin"})
-    both = left.join(right, on=_KEY, how="left", maintain_order="left")
-    extra = given.join(gold, on=_KEY, how="anti").rename(PRED)
-    extra = extra.drop("system", "role", "meta", "accepted").with_columns(
-        pl.col("pred_path").alias("path"), pl.lit("spurious").alias("outcome")
-    )
-    both = both.with_columns(pl.lit(None, pl.String).alias("outcome"))
-    return pl.concat([both, extra], how="diagonal_relaxed")
 
 
 def _extracted(

@@ -202,5 +202,5 @@ def _gold(evaluation: Evaluation) -> dict[str, Any]:
         "kinds": cases["kind"].drop_nulls().n_unique(),
         "with_box": cases["x0"].is_not_null().mean() if cases.height else np.nan,
         "with_image": documents["image"].is_not_null().mean() if documents.height else np.nan,
-        "odd": sum(n for name, n in evaluation.notes.items() if name.startswith("gold: ")),
+        "odd": sum(evaluation.corpus.flaws.values()) if evaluation.corpus else None,
     }  # fmt: skip

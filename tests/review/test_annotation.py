@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from formlab.analysis.kappa import agreement
+from formlab.analysis.kappa import rater_agreement
 from formlab.benchmarks.fincriticaled import tagged
 from formlab.errors import DataBroken
 from formlab.text.markup import written_events
@@ -61,7 +61,7 @@ def test_agreement_of_annotators_by_hand(tmp_path):
         export(tmp_path, [task(n, ("1", [ONE, TWO]), ("2", [ONE, date])) for n in range(2)])
     )
     # 4 items, 2 alike: p = 1/2; 1 says Number 4 of 4, 2 says it 2 of 4: chance 1/2; kappa 0.
-    assert agreement(ratings(spans), ["1", "2"], resamples=0)["kappa"].to_list() == [0.0]
+    assert rater_agreement(ratings(spans), ["1", "2"], resamples=0)["kappa"].to_list() == [0.0]
 
 
 def test_facts_written_as_spans_and_applied_again_are_the_same():

@@ -1,4 +1,4 @@
-"""What people decided about values and items: a small text file, one decision a line.
+"""Decisions of people about values and items: a small text file, one decision a line.
 
 A file of JSON lines, sorted, that diffs and merges well; each reviewer has one. A line has the key
 of what was decided on (`benchmark`, `split`, `doc_id`, `task`, `path`), `decision`, `reviewer` and
@@ -32,24 +32,16 @@ from formlab.errors import DataBroken, DataMissing
 KEY = ("benchmark", "split", "doc_id", "task", "path")
 REVIEW, COURT = tables.DECIDED[:3], tables.DECIDED[3:]
 SUFFIX = ".jsonl"
+Row = dict[str, Any]
 _EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'
-# JSON escapes what ends a line or a string. These, which it lets pass, move a terminal's cursor
-# or reorder what stands beside them.
+# JSON lets these characters pass; they move a terminal's cursor or reorder the text beside them.
 _UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def read(path: str | Path) -> pl.DataFrame:
     """The decisions in a file, or in all files of a folder, one for each key and reviewer.
 
-    Parameters
-    ----------
-    path
-        A file of JSON lines, or a folder with such files.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema DECISIONS, sorted.
+    The table has the schema DECISIONS and is sorted.
 
     Raises
     ------
@@ -60,18 +52,16 @@ def read(path: str | Path) -> pl.DataFrame:
         decisions of one reviewer on one thing.
     """
     path = Path(path)
-    if not path.is_dir():
-        return _table([row for _, row in _latest(path).values()])
-    each = sorted(path.glob(f"*{SUFFIX}"))
-    if not each:
+    sources = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not sources:
         remedy = f"a folder with a file of decisions for each reviewer, such as me{SUFFIX}"
         raise DataMissing("no decisions here", where=path, remedy=remedy)
-    merged: dict[tuple, tuple[str, dict[str, Any]]] = {}
-    for file in each:
+    merged: dict[tuple, tuple[str, Row]] = {}
+    for file in sources:
         for key, (where, row) in _latest(file).items():
-            first = merged.setdefault(key, (where, row))
-            if _said(first[1]) != _said(row):
-                what = f"{row['reviewer']} decided otherwise at {first[0]}"
+            first, other = merged.setdefault(key, (where, row))
+            if any(row[name] != other[name] for name in row if name not in ("time", "note")):
+                what = f"{row['reviewer']} decided otherwise at {first}"
                 raise DataBroken(what, where=where, remedy="keep one of the two lines")
     return _table([row for _, row in merged.values()])
 
@@ -127,14 +117,14 @@ def version(decisions: pl.DataFrame) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _change(path: Path, key: tuple, row: dict[str, Any] | None) -> None:
+def _change(path: Path, key: tuple, row: Row | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.parent):
-        there = {k: old for k, (_, old) in _latest(path).items()} if path.exists() else {}
-        there.pop(key, None)
+        rows = {k: old for k, (_, old) in _latest(path).items()} if path.exists() else {}
+        rows.pop(key, None)
         if row is not None:
-            there[key] = row
-        write(path, _table(list(there.values())))
+            rows[key] = row
+        write(path, _table(list(rows.values())))
 
 
 @contextmanager
@@ -153,28 +143,29 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _latest(path: Path) -> dict[tuple, tuple[str, dict[str, Any]]]:
+def _latest(path: Path) -> dict[tuple, tuple[str, Row]]:
     """By key and reviewer, where the last such line stands and what it says."""
     # A file whose only decision was taken back is there and empty.
     if not files.read_text(path).strip():
         return {}
     latest = {}
-    for number, given in files.each_jsonl(path):
+    for number, line in files.each_jsonl(path):
         where = f"{path}:{number}"
-        row = _row(given, where)
+        row = _row(line, where)
         latest[_key(row)] = (where, row)
     return latest
 
 
-def _row(given: dict[str, Any], where: str) -> dict[str, Any]:
-    if unknown := sorted(set(given) - set(tables.DECISIONS)):
+def _row(line: Row, where: str) -> Row:
+    if unknown := sorted(set(line) - set(tables.DECISIONS)):
         what = f"unknown {', '.join(unknown)}"
         raise DataBroken(what, where=where, remedy=f"one of: {', '.join(tables.DECISIONS)}")
-    row: dict[str, Any] = dict.fromkeys(tables.DECISIONS) | given
+    row: Row = dict.fromkeys(tables.DECISIONS) | line
     if row["parts"] is not None and not isinstance(row["parts"], dict):
         remedy = 'such as {"subtype": "circle"}'
         raise DataBroken("parts should be an object", where=where, remedy=remedy)
-    row["parts"] = _compact(row["parts"]) if row["parts"] else None
+    parts = json.dumps(row["parts"], ensure_ascii=False, sort_keys=True)
+    row["parts"] = parts if row["parts"] else None
     odd = [name for name, value in row.items() if value is not None and not isinstance(value, str)]
     if odd:
         raise DataBroken(f"{', '.join(odd)} should be text", where=where, remedy=_EXAMPLE)
@@ -197,17 +188,9 @@ def _line(row: Mapping[str, Any]) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
 def _key(row: Mapping[str, Any]) -> tuple:
     return (*(row.get(name) for name in KEY), row.get("reviewer"))
 
 
-def _said(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("time", "note")}
-
-
-def _table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _table(rows: list[Row]) -> pl.DataFrame:
     return tables.table("decisions", rows).sort(*KEY, "reviewer")

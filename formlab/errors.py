@@ -56,4 +56,4 @@ class UnknownName(FormlabError):
 
 
 class NotAvailable(FormlabError):
-    """Something outside formlab is needed and absent: a browser, a key, a network."""
+    """Something is needed and absent: an optional library, a browser, a key, a network."""

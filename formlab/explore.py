@@ -78,6 +78,12 @@ class View:
     limit: int = 20
 
     @property
+    def level(self) -> str:
+        """What the metric is taken of, such as ``field``."""
+        scores = self.evaluation.scores.filter(of_cases(), pl.col("metric") == self.metric)
+        return scores["level"].first() or "field"
+
+    @property
     def code(self) -> str:
         """The Python that makes `summary`, `cases` and the three parts of this view."""
         chosen = "result.cases"
@@ -88,9 +94,11 @@ class View:
             "from formlab import analysis, charts, gallery", "",
             f"result = {self.source}",
             f"summary = analysis.summarise(result, by=[{self.by!r}])",
+            f"rows = summary.filter(metric={self.metric!r}, level={self.level!r})",
             f"cases = analysis.worst({chosen}, limit={self.limit})",
-            f"display(charts.slice_dots(summary, metric={self.metric!r}, by={self.by!r}))",
-            f"display(charts.scores_by(summary, by={self.by!r}, metric={self.metric!r}))",
+            f"slices = rows.filter(slice_by={self.by!r})",
+            f"display(charts.dots(slices, 'slice_value', metric={self.metric!r}))",
+            "display(charts.scores_table(rows, by='slice_value'))",
             "gallery.errors(cases, root=result.root, documents=result.documents)",
         ])  # fmt: skip
 
@@ -110,7 +118,8 @@ class View:
 
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""
-        summary = self.summary
+        rows = self.summary.filter(metric=self.metric, level=self.level)
+        slices = rows.filter(slice_by=self.by)
         title = metrics.title(self.metric)
         say = f"{title[:1].upper()}{title[1:]} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
@@ -118,11 +127,11 @@ class View:
             self.cases, root=self.evaluation.root, documents=self.evaluation.documents
         )
         return [
-            charts.caption(summary, metric=self.metric, say=say),
-            charts.slice_dots(summary, metric=self.metric, by=self.by),
-            charts.Caption("The same in figures.", label="Table"),
-            charts.scores_by(summary, by=self.by, metric=self.metric),
-            charts.Caption(f"A sample of the wrong fields of {of}."),
+            charts.caption(say, rows.filter(pl.col("slice_by").is_null())),
+            charts.dots(slices, "slice_value", metric=self.metric),
+            charts.caption("The same in figures.", label="Table"),
+            charts.scores_table(rows, by="slice_value"),
+            charts.caption(f"A sample of the wrong fields of {of}."),
             wrong,
         ]
 

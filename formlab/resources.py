@@ -12,7 +12,7 @@ from formlab.errors import NotAvailable
 # The modules that each extra of pyproject.toml installs, as far as formlab imports them.
 EXTRAS = {
     "ocr": ("rapidocr", "onnxruntime", "cv2"),
-    "chat": ("openai",),
+    "chat": ("filelock", "openai"),
     "browser": ("playwright",),
     "arena": ("flask", "playwright", "rapidocr", "onnxruntime", "cv2"),
 }

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks
+from formlab import benchmarks, resources
 from formlab.console import as_json, asked, asking, plain, root, say, show, split
 
 if TYPE_CHECKING:
     from formlab_review.drafts import Draft
 
 FILE = "drafts.jsonl"
+NOTEBOOK = resources.folder("notebooks") / "02_review.ipynb"
 _path = click.Path(path_type=Path)
 _model = click.option("--model", required=True, help="The model, as the server names it.")
 _out = click.option("--out", type=_path, required=True, help=f"Folder of the drafts ({FILE}).")

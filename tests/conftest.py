@@ -1,10 +1,14 @@
 """What tests share: the real data where it is at hand, and a tiny FUNSD made on the spot."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
+
+from formlab import browser, resources
+from formlab.errors import NotAvailable
 
 # Takes minutes, so it starts first while other files run beside it.
 LONGEST = "test_notebooks_run.py"
@@ -14,6 +18,23 @@ SHARED = Path(__file__).parents[1] / ".." / "shared"
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name != LONGEST)
+
+
+@cache
+def _no_chromium() -> str:
+    """Why no page can be opened on this machine; empty if one can."""
+    try:
+        resources.need("browser")
+        browser.find()
+    except NotAvailable as error:
+        return str(error)
+    return ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("browser") and (reason := _no_chromium()):
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,6 @@ from formlab import browser
 from formlab.errors import NotAvailable
 
 
-@pytest.fixture
-def chromium():
-    pytest.importorskip("playwright")
-    try:
-        return browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
-
-
 def test_named_chromium_comes_first(monkeypatch, tmp_path):
     named = tmp_path / "chromium"
     named.write_text("#!/bin/sh\n")
@@ -44,7 +35,6 @@ def test_ensure_does_not_install_over_a_wrong_name(monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_page_records_and_aborts_what_leaves_it(tmp_path):
     (tmp_path / "a.html").write_text(
         "<img src='https://beacon.invalid/x.png'>"
@@ -60,7 +50,6 @@ def test_page_records_and_aborts_what_leaves_it(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_quiet_page_has_no_trouble_and_each_visit_a_fresh_profile(tmp_path):
     (tmp_path / "a.html").write_text("<script>document.title = localStorage.n ??= 'first'</script>")
     for _ in range(2):

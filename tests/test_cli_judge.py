@@ -6,9 +6,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from formlab import browser
 from formlab.cli import main
-from formlab.errors import NotAvailable
 from formlab.tables import slice_name
 from tests.systems.scripted_server import serving
 
@@ -167,10 +165,6 @@ def test_run_refuses_a_benchmark_without_facts(formlab, root):
 
 @pytest.mark.browser
 def test_a_filing_becomes_pages_that_score_against_their_own_text(formlab, tmp_path):
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     file, out = tmp_path / "filing.htm", tmp_path / "pages"
     file.write_text(FILING)
     result = formlab("filing", file, "--out", out, "--pages", "1", "--dpi", "72", "--json")

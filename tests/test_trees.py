@@ -9,7 +9,7 @@ from formlab import tables
 from formlab.benchmarks import funsd, sroie
 from formlab.benchmarks.formcraft import FormCraft, field_rows
 from formlab.errors import DataBroken
-from formlab.trees import MAX_LEVELS, Node, flatten, from_form, from_records
+from formlab.trees import MAX_LEVELS, Node, flatten, from_records
 
 
 def shape(tree):
@@ -38,14 +38,6 @@ FORM = {
 }
 
 
-def nested(levels):
-    """A form whose groups stand in one another, `levels` of them below the root."""
-    group = {"label": "g"}
-    for _ in range(levels - 1):
-        group = {"label": "g", "groups": [group]}
-    return {"groups": [group]}
-
-
 def chain(levels):
     root = node = Node("g")
     for _ in range(levels - 1):
@@ -55,7 +47,7 @@ def chain(levels):
 
 
 def test_formcraft_form_becomes_fields_then_groups_in_groups():
-    tree = from_form(FORM)
+    tree = from_records(field_rows(FormCraft.model_validate(FORM), Counter()))
     assert shape(tree) == [
         ("form", None, 0), ("Date", "1 May", 1), ("Date", "2 May", 1), ("Patient", None, 1),
         ("Name", "Ann", 2), ("and/or ~", "", 2), ("History", None, 2), ("Allergies", "none", 3),
@@ -65,14 +57,6 @@ def test_formcraft_form_becomes_fields_then_groups_in_groups():
         "", "/Date", "/Date#2", "/Patient", "/Patient/Name", "/Patient/and~1or ~0",
         "/Patient/History", "/Patient/History/Allergies", "/Patient#2",
     ]  # fmt: skip
-
-
-def test_records_of_a_formcraft_form_give_the_same_tree_as_its_json():
-    rows = field_rows(FormCraft.model_validate(FORM), Counter())
-    by_records, by_form = from_records(rows), from_form(FORM)
-    assert shape(by_records) == shape(by_form)
-    paths = [[node.path for node in flatten(tree).nodes] for tree in (by_records, by_form)]
-    assert paths[0] == paths[1]
 
 
 def test_arrays_hold_depth_parent_and_size():
@@ -150,27 +134,13 @@ def test_order_of_the_links_does_not_matter():
     assert shape(from_records(entities(links))) == shape(from_records(entities(links[::-1])))
 
 
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        ([], "should be an object"),
-        ({"fields": {"label": "a"}}, "should be a list"),
-        ({"groups": ["a"]}, "should be a list"),
-        ({"fields": [{"label": ["a"]}]}, "should be text"),
-        ({"groups": [{"label": "A", "fields": [{"label": "x", "value": {}}]}]}, r"/A/x"),
-    ],
-)
-def test_what_is_no_form_is_named_with_its_place(form, message):
-    with pytest.raises(DataBroken, match=message):
-        from_form(form)
-
-
 def test_deepest_allowed_chain_is_read_and_one_level_more_is_not():
-    assert len(flatten(from_form(nested(MAX_LEVELS - 1)))) == MAX_LEVELS
+    path = "/g" * (MAX_LEVELS - 1)
+    assert len(flatten(from_records([{"path": path}]))) == MAX_LEVELS
     assert len(flatten(chain(MAX_LEVELS))) == MAX_LEVELS
     for build in (
         lambda: flatten(chain(MAX_LEVELS + 1)),
-        lambda: from_form(nested(MAX_LEVELS + 9)),
+        lambda: from_records([{"path": path + "/g" * 9}]),
     ):
         with pytest.raises(DataBroken, match="nested deeper than 2,000 levels"):
             build()
@@ -181,7 +151,6 @@ def test_chain_of_a_hundred_thousand_levels_is_one_clear_error():
     links = entities([(n, n + 1) for n in range(5_000)], ("header",) * 5_001)
     for build in (
         lambda: flatten(chain(100_000)),
-        lambda: from_form(nested(100_000)),
         lambda: from_records([{"path": path}]),
         lambda: from_records(links),
     ):
@@ -196,26 +165,18 @@ def test_circles_and_shared_nodes_are_one_clear_error():
     for tree in (circle, Node("a", children=[leaf, leaf])):
         with pytest.raises(DataBroken, match="this is no tree"):
             flatten(tree)
-    form = {"groups": [{"label": "A"}, {"label": "B"}]}
-    form["groups"][0]["groups"] = form["groups"]
-    with pytest.raises(DataBroken, match="or in a circle"):
-        from_form(form)
 
 
 def test_paths_that_would_fill_the_memory_are_refused():
     long = "x" * 1_000_000
     with pytest.raises(DataBroken, match="50,000,000 characters"):
         from_records([{"path": f"/{long}" + "/a" * 100}])
-    rows = {"label": "g", "fields": [{"label": "x" * 500}] * 50_000}
-    for _ in range(20):
-        rows = {"label": "y" * 500, "groups": [rows]}
-    with pytest.raises(DataBroken, match="50,000,000 characters"):
-        from_form(rows)
 
 
 def test_hostile_labels_and_values_stay_as_they_are():
     odd = ["\x00", "\ud800", "<script>", "\x1b[2J", "a\u2028b", "", " ", "日本語", "0" * 5_000]
-    assert [n.label for n in from_form({"fields": [{"label": o} for o in odd]}).children] == odd
+    groups = [{"path": f"/x{n}", "kind": "group", "value": o} for n, o in enumerate(odd)]
+    assert [n.label for n in from_records(groups).children] == odd
     rows = [{"path": f"/entities/{'9' * 5_000}"}, {"path": "/lines/٣"}, {"path": ""}]
     assert len(flatten(from_records(rows))) == 6
     assert "\x1b" not in repr(Node("\x1b[2J"))

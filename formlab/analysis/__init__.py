@@ -2,7 +2,7 @@
 
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.clicks import click_and_value, misses
-from formlab.analysis.compare import compare, evaluation_pairs
+from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.cross import (
     agreement,
     agreement_of_systems,
@@ -17,14 +17,14 @@ from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_list import findings
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
-from formlab.analysis.levels import headlines, rungs
-from formlab.analysis.overview import runs, statuses
+from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
+from formlab.analysis.overview import answers, runs, statuses
 from formlab.analysis.pages import worst_pages
 from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
 from formlab.analysis.pooling import by_entity, losses, pooled
-from formlab.analysis.propagation import chains, fault_counts, propagation
-from formlab.analysis.reviewers import disagreements, reviewer_agreement
+from formlab.analysis.propagation import propagation
+from formlab.analysis.published import few_shot_beside, table_2, text_and_facts
 from formlab.analysis.samples import (
     BASELINES,
     open_all,
@@ -37,21 +37,21 @@ from formlab.analysis.slices import find_slices, heaviest, slice_cases
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
-from formlab.analysis.verdicts import proposals, with_verdicts
+from formlab.analysis.verdicts import corrected_scores, with_verdicts
 from formlab.analysis.worst import worst
 from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
-    "BASELINES", "CAUSES", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
-    "agreement_of_systems", "both_modes", "by_difficulty", "by_entity", "by_screen", "chains",
-    "changed_entities", "click_and_value", "common", "compare", "curve", "difficulty",
-    "disagreements", "evaluate", "evaluation_pairs", "fact_pages", "fault_counts", "few_shot",
+    "BASELINES", "CAUSES", "LEVELS", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
+    "agreement_of_systems", "answers", "both_modes", "by_difficulty", "by_entity", "by_screen",
+    "changed_entities", "click_and_value", "common", "compare", "corrected_scores", "curve",
+    "difficulty", "evaluate", "evaluation_pairs", "fact_pages", "few_shot", "few_shot_beside",
     "few_shot_only", "find_slices", "finding_table", "findings", "flip_matrices", "flip_matrix",
     "flipped", "flips", "gold_facts", "growth", "headlines", "heaviest", "kinds", "losses",
     "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
-    "pairings", "pooled", "propagation", "proposals", "reviewer_agreement", "ruler_runs",
-    "rungs", "runs", "side", "slice_cases", "statuses", "summaries", "summarise", "surface",
-    "tell_apart", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts", "worst",
-    "worst_pages", "wrong_facts",
+    "over_metrics", "pairings", "pooled", "propagation", "ruler_runs", "rungs", "runs", "side",
+    "slice_cases", "statuses", "summaries", "summarise", "surface", "table_2", "tasks_by_level",
+    "tell_apart", "text_and_facts", "transfer_gaps", "tree_sizes", "whole_pages", "with_verdicts",
+    "worst", "worst_pages", "wrong_facts",
 ]  # fmt: skip

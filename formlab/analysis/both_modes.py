@@ -1,4 +1,4 @@
-"""What the modes ``official`` and ``fixed`` make of the same answers, from a saved evaluation."""
+"""The same answers scored in both modes, ``official`` and ``fixed``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,8 @@ CHANGES: dict[str, Any] = {"corpus": pl.String, "split": pl.String} | mode_chang
 COMPARED: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "split": pl.String,
     "metric": pl.String, "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
-    "exact": pl.Boolean, "benchmark": pl.String, "level": pl.String, "mode": pl.String,
-    "settings": tables.SETTINGS,
+    "benchmark": pl.String, "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
-# Sums of the same numbers in another order differ by less.
-_CLOSE = 1e-9
 
 
 def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -37,14 +34,12 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     polars.DataFrame
         The columns of `formlab.analysis.mode_changes.mode_changes`, and `corpus` and `split`.
     """
-    found = [pl.DataFrame(schema=CHANGES)]
-    for one in evaluations:
-        if _scored(one):
-            named = pl.lit(corpus_name(one)).alias("corpus"), pl.lit(one.split).alias("split")
-            found.append(
-                mode_changes.mode_changes(one.corpus, one.predictions).select(*named, pl.all())
-            )
-    return pl.concat(found)
+    changes = [pl.DataFrame(schema=CHANGES)]
+    for one in _scorable(evaluations):
+        named = pl.lit(corpus_name(one)).alias("corpus"), pl.lit(one.split).alias("split")
+        changed = mode_changes.mode_changes(one.corpus, one.predictions)
+        changes.append(changed.select(*named, pl.all()))
+    return pl.concat(changes)
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -53,24 +48,22 @@ def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The columns of `COMPARED`. `difference` is fixed minus official. `exact` tells whether the
-        answers, as the evaluation keeps them, give again the score that it holds: where they do
-        not, it does not keep all that its mode looks at (the order or place of equal answers).
+        The columns of `COMPARED`. `difference` is fixed minus official.
     """
-    rows = [row for one in evaluations if _scored(one) for row in _compared(one)]
+    rows = [row for one in _scorable(evaluations) for row in _compared(one)]
     return pl.DataFrame(rows, schema=COMPARED)
 
 
-def _scored(evaluation: Evaluation) -> bool:
-    """Whether an evaluation is of entities, and keeps what was scored."""
-    kept = evaluation.corpus is not None and evaluation.predictions is not None
-    return kept and schema_of(evaluation) is not None
+def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Those of entities that hold what they scored."""
+    kept = [one for one in evaluations if one.corpus is not None and one.predictions is not None]
+    return [one for one in kept if schema_of(one) is not None]
 
 
 def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     corpus, predictions = evaluation.corpus, evaluation.predictions
-    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    predictions = dataclasses.replace(predictions, records=predictions.records.filter(here))
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    predictions = dataclasses.replace(predictions, records=predictions.records.filter(known))
     threshold = evaluation.settings.get("threshold", 0.8)
     scored = {
         mode: entities.score(corpus, predictions, mode=mode, threshold=threshold).scores
@@ -79,13 +72,11 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     info = said(evaluation)
     for metric in SCORES:
         values = {mode: _value(scores, metric) for mode, scores in scored.items()}
-        before = _value(evaluation.scores, metric)
         first = tables.only(evaluation.scores, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
             "train_size": info.get("train_size"), "split": evaluation.split, "metric": metric,
             "difference": values["fixed"] - values["official"],
-            "exact": bool(np.isclose(values[evaluation.mode], before, atol=_CLOSE, rtol=0)),
             "mode": "both", **{name: first[name] for name in ("benchmark", "level", "settings")},
         }  # fmt: skip
 

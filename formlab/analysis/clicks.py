@@ -8,12 +8,19 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.bands import band, cut
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.metrics.actions import DESCRIPTION, distances, nearest
 from formlab.tables import Evaluation
 
 _RIGHT, _WRONG = "right", "wrong"
+CELLS = (
+    (_RIGHT, _RIGHT, "both right"), (_RIGHT, _WRONG, "click right, value wrong"),
+    (_WRONG, _RIGHT, "click wrong, value right"), (_WRONG, _WRONG, "both wrong"),
+)  # fmt: skip
+# Distances in pixels; a line of a form is some 40 pixels high.
+_EDGES = (5, 10, 20, 40, 80, 160, 320, 640)
 
 
 def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accuracy") -> pl.DataFrame:
@@ -30,42 +37,42 @@ def click_and_value(evaluation: Evaluation, *, value: str = "value_found_accurac
     Returns
     -------
     polars.DataFrame
-        Columns `kind` (``all`` too), `click` and `value` (``right``, ``wrong``), `n_cases` and
-        `share` of the fields of that kind, in [0, 1]. Four rows a kind, also where nothing fell.
-        Fields without a known place, and those to leave alone, are not among them.
+        Columns `kind` (``all`` too), `click` and `value` (``right``, ``wrong``), `cell` (both in
+        words), `n_cases`, `n_kind` and their `share`, in [0, 1]. Four rows a kind, also where
+        nothing fell; none without clicks. Fields without a known place, and those to leave alone,
+        are not among them.
 
     Raises
     ------
     DataBroken
-        If the evaluation has no clicks, or no such metric.
+        If the evaluation has clicks and no such metric.
     """
     fields = _fields(evaluation, value)
     both = pl.concat([fields, fields.with_columns(kind=pl.lit("all"))])
     counts = both.group_by("kind", "click", "value").len("n_cases")
     kinds = both.select(pl.col("kind").unique(maintain_order=True))
-    cells = pl.DataFrame(
-        {"click": [_RIGHT, _RIGHT, _WRONG, _WRONG], "value": [_RIGHT, _WRONG, _RIGHT, _WRONG]}
-    )
+    cells = pl.DataFrame(CELLS, schema=["click", "value", "cell"], orient="row")
     table = kinds.join(cells, how="cross", maintain_order="left_right")
     table = table.join(
         counts, on=["kind", "click", "value"], how="left", maintain_order="left"
     ).with_columns(pl.col("n_cases").fill_null(0).cast(pl.Int64))
-    total = pl.col("n_cases").sum().over("kind")
-    return table.with_columns(share=pl.col("n_cases") / total)
+    table = table.with_columns(n_kind=pl.col("n_cases").sum().over("kind"))
+    return table.with_columns(share=pl.col("n_cases") / pl.col("n_kind"))
 
 
 def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
     """The kind, click and value of each field that has a place, in the order of the cases."""
     scores = evaluation.scores.filter(pl.col("level") == "field")
+    clicks = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
     held = {
         name: tables.only(scores, metric=name).select("doc_id", "path", pl.col("value").alias(name))
         for name in ("click_accuracy", value)
     }
     for name, rows in held.items():
-        if not rows.height:
+        if not rows.height and clicks.height:
             remedy = "formlab score formfactory, or formlab arena score"
             raise DataBroken(f"the evaluation has no {name}", remedy=remedy)
-    cases = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
+    cases = clicks
     for rows in held.values():
         cases = cases.join(rows, on=["doc_id", "path"], how="left", maintain_order="left")
     known = pl.col("click_accuracy").is_not_nan()
@@ -98,7 +105,8 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
         for none), `pred` (what is typed), `page`, `x`, `y` (pixels), `distance` to the nearest
         place that would be right, in pixels (null on another page or without one), `near`, the
         path of the element hit or nearest on that page (null for none), and `near_distance`, in
-        pixels, 0 for a hit. A field whose values go to several places has its first miss.
+        pixels, 0 for a hit; `band`, the distance in bands that double, and `hit`, what it hit in
+        words. A field whose values go to several places has its first miss.
     """
     templates = dict(evaluation.documents.select("doc_id", "template").rows())
     elements = {
@@ -117,7 +125,12 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
     wrong = (pl.col("click") == 0) | (pl.col("unwanted") == 1)
     cases = cases.filter(pl.col("gold").is_null() | wrong)
     rows = [_miss(row, elements.get(row["doc_id"], []), templates) for row in cases.to_dicts()]
-    return pl.DataFrame(rows, schema=_MISSES)
+    table = pl.DataFrame(rows, schema=_MISSES)
+    hit = pl.when(pl.col("near_distance") == 0).then(pl.lit("hit a wrong element"))
+    return table.with_columns(
+        cut(table, band("", pl.col("distance"), _EDGES, whole=False)).alias("band"),
+        hit.otherwise(pl.lit("hit no element")).alias("hit"),
+    )
 
 
 _MISSES = {

@@ -13,6 +13,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS
+from formlab.analysis.finding import ALPHA
 from formlab.analysis.paired import Pair, adjusted_p, differences
 from formlab.analysis.pairing import common
 from formlab.analysis.summarise import SLICE, Row, tallied
@@ -337,3 +338,18 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
     columns = {name: [row[name] for row in done] for name in schema}
     columns["settings"] = [dataclasses.asdict(settings) for settings in columns["settings"]]
     return pl.DataFrame(columns, schema=schema)
+
+
+def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of several metrics, in which `better` holds over all of them.
+
+    So many metrics are so many chances that one of them looks different: the system that does
+    better is named only where p, adjusted after Holm over all these rows, says so as well.
+
+    Parameters
+    ----------
+    rows
+        As from `compare`.
+    """
+    sure = pl.Series(adjusted_p(rows["p"].to_list()), dtype=pl.Float64) <= ALPHA
+    return rows.with_columns(pl.when(sure).then("better").alias("better"))

@@ -125,8 +125,8 @@ def by_difficulty(
     -------
     polars.DataFrame
         `run`, `group`, `value`, `ci_low`, `ci_high`, `n_docs`, `n_cases` that have a value, and
-        for each group the `forms` it holds and the range of their `fields` and `types` in words;
-        `settings`. Groups without a form are left out.
+        for each group the `forms` it holds, the range of their `fields` and `types` in words, and
+        both as its `label`; `settings`. Groups without a form are left out.
 
     Raises
     ------
@@ -147,6 +147,8 @@ def by_difficulty(
         for name, run in runs.items()
     ]
     words = _words(first.documents, placed)
+    name = pl.when(pl.col("group") == 0).then(pl.lit("all")).otherwise(pl.col("group"))
+    words = words.with_columns(label=pl.format("{}: {} fields, {} types", name, "fields", "types"))
     return pl.concat(parts).join(words, on="group", how="left", maintain_order="left")
 
 

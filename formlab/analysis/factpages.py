@@ -95,7 +95,7 @@ def _worst(evaluation: Evaluation, pages: int | None) -> pl.DataFrame:
 class Audit:
     """What rule, judge and human said of each fact, their agreement, and what was odd.
 
-    The tables are as from `audit` and `agreement`, empty where nothing was judged.
+    The tables are as from `audit` and `rater_agreement`, empty where nothing was judged.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))

@@ -111,8 +111,15 @@ def rules(row: Mapping[str, Any]) -> str:
     return settings_text(dict(row) | whose | {"settings": dataclasses.asdict(kept)})
 
 
-def rungs(summary: pl.DataFrame) -> pl.DataFrame:
-    """Accuracy on each rung of the strictness ladder, over all fields of each evaluation.
+def rungs(summary: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Accuracy on each rung of the strictness ladder, strictest first.
+
+    Parameters
+    ----------
+    summary
+        As from `summarise` or `summaries`.
+    by
+        Of each slice of this column; over all fields, if left out.
 
     Returns
     -------
@@ -120,15 +127,40 @@ def rungs(summary: pl.DataFrame) -> pl.DataFrame:
         The rows of `summary` with `rung`, and the `tasks` that the fields are of.
     """
     names = {f"{rung}_accuracy": rung for rung in LADDER}
+    whole = (pl.col("level") == "field") & pl.col("slice_by").is_null()
+    tasks = {
+        name: ", ".join(_tasks(name, _READ + _NAMED)) for name in summary["benchmark"].unique()
+    }
     return (
-        summary.filter(pl.col("level") == "field", pl.col("slice_by").is_null())
-        .filter(pl.col("metric").is_in(list(names)))
-        .filter(pl.col("value").is_not_nan())
+        summary.filter(pl.col("slice_by") == by if by else whole)
+        .filter(pl.col("metric").is_in(list(names)), pl.col("value").is_not_nan())
         .with_columns(
-            rung=pl.col("metric").replace(names),
-            tasks=pl.col("benchmark").map_elements(
-                lambda name: ", ".join(_tasks(name, _READ + _NAMED)), return_dtype=pl.String
-            ),
+            rung=pl.col("metric").replace(names), tasks=pl.col("benchmark").replace(tasks)
         )
-        .select("rung", "tasks", *SUMMARY)
+        .select("rung", "tasks", *(name for name in SUMMARY if name != "task"))
     )
+
+
+# The tasks of each level, from seeing a form to filling it in.
+_LEVEL_TASKS = {
+    "reading": ("text", "marking", "visual", "cross", "fact"),
+    # A form is filled in by finding its fields, and by what is entered there.
+    "locating": ("entity", "value", "click"),
+    "structuring": ("layout",),
+    "relating": ("vqa", "consistency"),
+    "acting": ("click",),
+}
+
+
+def tasks_by_level(benchmark: str) -> dict[str, str | None]:
+    """The tasks of each level that the gold of a benchmark can be scored on.
+
+    Examples
+    --------
+    >>> tasks_by_level("vrdu")["locating"]
+    'entity'
+    """
+    return {
+        level: ", ".join(task for task in tasks if task in _tasks(benchmark, tasks)) or None
+        for level, tasks in _LEVEL_TASKS.items()
+    }

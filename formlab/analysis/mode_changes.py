@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,11 +17,12 @@ from formlab.tables import Corpus, Predictions
 COLUMNS = {
     "doc_id": pl.String, "name": pl.String, "path": pl.String, "gold": pl.String,
     "official_pred": pl.String, "fixed_pred": pl.String,
-    "official": pl.Float64, "fixed": pl.Float64, "reason": pl.String,
+    "official": pl.Float64, "fixed": pl.Float64, "reason": pl.String, "effect": pl.String,
 }  # fmt: skip
 ORDER, PARTIAL, SHARED = "order of components", "partial credit", "one prediction, several golds"
 EQUAL, ABSENT = "equal predictions counted as one", "entity without gold averaged as 0"
 DATE, AMOUNT, OTHER = "notation of a date", "sign or notation of an amount", "another assignment"
+MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
 _BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
 
 
@@ -39,7 +39,8 @@ class _Item(NamedTuple):
         first = [forms[0] for forms in self.forms]
         if self.components == (None,):
             return first[0]
-        return json.dumps(dict(zip(self.components, first, strict=True)), ensure_ascii=False)
+        named = zip(self.components, first, strict=True)
+        return "; ".join(f"{name}: {value}" for name, value in named)
 
 
 def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
@@ -54,9 +55,9 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     -------
     polars.DataFrame
         One row per gold entity that earns another share of itself: what either mode set beside
-        it, the share in [0, 1], and the reason; per prediction that one mode does not count
-        (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null too),
-        which ``official`` averages as 0.
+        it, the share in [0, 1], the reason and the effect; per prediction that one mode does not
+        count (`gold` and `path` are null); and per entity name that no gold has (`doc_id` is null
+        too), which ``official`` averages as 0.
     """
     schema = Schema.of(corpus)
     here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
@@ -66,7 +67,9 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     named = set(found.gold["name"])
     rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]
     full = [dict.fromkeys(COLUMNS) | row for row in rows]
-    return pl.DataFrame(full, schema=COLUMNS)
+    more = pl.col("fixed") > pl.col("official")
+    effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
+    return pl.DataFrame(full, schema=COLUMNS).with_columns(effect.alias("effect"))
 
 
 def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:

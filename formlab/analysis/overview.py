@@ -17,6 +17,7 @@ RUNS: dict[str, Any] = {
     "wrong": pl.Int64, "missing": pl.Int64, "spurious": pl.Int64,
     "page_cer": pl.Float64, "calls": pl.Int64,
     "seconds": pl.Float64, "tokens": pl.Int64, "cost": pl.Float64,
+    "settings": pl.String,
 }  # fmt: skip
 
 
@@ -29,7 +30,8 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         `answered` documents have at least one usable value; `values` of the gold are `right`,
         `wrong` or `missing`, and claims that no gold asks for are `spurious`. `page_cer` is the
         mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are
-        sums over the `calls` (or pages) that tell them, null where none does.
+        sums over the `calls` (or pages) that tell them, null where none does. `settings` are
+        those of the system.
     """
     return pl.DataFrame([_run(one) for one in evaluations], schema=RUNS)
 
@@ -41,7 +43,9 @@ def _run(evaluation: Evaluation) -> dict[str, Any]:
     usable = evaluation.cases.filter(pl.col("status").is_in(USABLE))
     pages = tables.only(evaluation.scores, metric="cer", level="page")
     base = {key: getattr(evaluation, key) for key in ("benchmark", "split", "system", "mode")}
+    settings = evaluation.settings.get("system") or {}
     return base | {
+        "settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
         "documents": evaluation.documents.height,
         "answered": usable["doc_id"].n_unique(),
         "values": asked.height,
@@ -94,3 +98,24 @@ def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     schema = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)
     schema |= dict.fromkeys(("cases", "documents"), pl.Int64)
     return pl.concat([pl.DataFrame(schema=schema), *found])
+
+
+def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
+    """How many answers of each system and task have each status.
+
+    Returns
+    -------
+    polars.DataFrame
+        system, benchmark, task, status, answers, share; the shares of a task add up to 1. Systems
+        that were not asked anything add nothing.
+    """
+    scores = pl.concat([one.scores for one in evaluations], how="diagonal_relaxed")
+    # One metric has a row an answer; its status tells what became of it.
+    each = scores.filter(pl.col("metric") == "usable_answers", pl.col("slice_by") == "task")
+    each = each.with_columns(task=pl.col("slice_value"))
+    key = ["system", "benchmark", "task"]
+    counts = each.group_by(*key, "status").agg(answers=pl.len().cast(pl.Int64))
+    order = {status: place for place, status in enumerate(STATUSES)}
+    turn = pl.col("status").replace_strict(order, default=len(order), return_dtype=pl.Int64)
+    share = pl.col("answers") / pl.col("answers").sum().over(key)
+    return counts.with_columns(share=share).sort(*key, turn)

@@ -1,8 +1,7 @@
-"""What a corpus could show: the least difference it would find, and how surely it finds one."""
+"""What a corpus could show: the least difference it would find."""
 
 from __future__ import annotations
 
-import numpy as np
 from scipy import stats
 
 
@@ -35,18 +34,3 @@ def least_difference(error: float, *, level: float = 0.95, power: float = 0.8) -
     0.028
     """
     return float((stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)) * error)
-
-
-def power_of(difference: float, error: float, *, level: float = 0.95) -> float:
-    """How often a two-sided test at `level` finds a true `difference`, in [1 - level, 1].
-
-    Examples
-    --------
-    >>> round(power_of(least_difference(0.01), 0.01), 3)
-    0.8
-    >>> round(power_of(0.0, 0.01), 3)
-    0.05
-    """
-    edge = stats.norm.ppf((1 + level) / 2)
-    away = np.divide(abs(difference), error)
-    return float(stats.norm.sf(edge - away) + stats.norm.cdf(-edge - away))

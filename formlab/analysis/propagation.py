@@ -22,19 +22,21 @@ FAULTS = (
 )  # fmt: skip
 _SCHEMA = {
     "doc_id": pl.String, "template": pl.String, "path": pl.String, "kind": pl.String,
-    "gold": pl.String, "held": pl.String, "fault": pl.String, "first": pl.Boolean,
+    "gold": pl.String, "held": pl.String, "fault": pl.Enum(FAULTS), "first": pl.Boolean,
     "after": pl.String, "root": pl.String, "chain": pl.Int64, "line": pl.Int64,
 }  # fmt: skip
 Row = dict[str, Any]
 
 
-def propagation(evaluation: Evaluation) -> pl.DataFrame:
+def propagation(evaluation: Evaluation, *, required: bool = True) -> pl.DataFrame:
     """Each field that ended wrong, with its fault and whether it follows an earlier one.
 
     Parameters
     ----------
     evaluation
         Of a run of the arena, as ``formlab arena score`` saves it.
+    required
+        Whether documents without a log are an error; else they have no faults to follow.
 
     Returns
     -------
@@ -57,7 +59,7 @@ def propagation(evaluation: Evaluation) -> pl.DataFrame:
     Raises
     ------
     DataBroken
-        If the documents keep no log, as those of released screenshots.
+        If a log is required and the documents keep none, as those of released screenshots.
     """
     rows: list[Row] = []
     fields = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
@@ -65,6 +67,8 @@ def propagation(evaluation: Evaluation) -> pl.DataFrame:
     by_doc = fields.partition_by("doc_id", as_dict=True, maintain_order=True)
     for document in evaluation.documents.iter_rows(named=True):
         meta = json.loads(document["meta"] or "{}")
+        if "lines" not in meta and not required:
+            continue
         if "lines" not in meta:
             remedy = "formlab arena score, on a folder of formlab arena fill"
             raise DataBroken(f"no log of what was done with {document['doc_id']}", remedy=remedy)
@@ -74,62 +78,6 @@ def propagation(evaluation: Evaluation) -> pl.DataFrame:
             base = {key: document[key] for key in ("doc_id", "template")}
             rows += [base | row for row in form.faults()]
     return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def fault_counts(faults: pl.DataFrame) -> pl.DataFrame:
-    """How often each fault is the first one, and how often it follows another.
-
-    Parameters
-    ----------
-    faults
-        As from `propagation`.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns `fault`, `n_first`, `n_after` and `n_docs`, the forms it is on.
-
-    Examples
-    --------
-    >>> faults = pl.DataFrame({
-    ...     "doc_id": ["a", "a"], "fault": ["overwritten", "misplaced"],
-    ...     "first": [False, True], "chain": [2, 2],
-    ... })
-    >>> fault_counts(faults).rows()
-    [('misplaced', 1, 0, 1), ('overwritten', 0, 1, 1)]
-    """
-    found = faults.group_by("fault").agg(
-        n_first=pl.col("first").sum().cast(pl.Int64),
-        n_after=(~pl.col("first")).sum().cast(pl.Int64),
-        n_docs=pl.col("doc_id").n_unique().cast(pl.Int64),
-    )
-    order = pl.col("fault").replace_strict(
-        {name: place for place, name in enumerate(FAULTS)}, return_dtype=pl.Int64
-    )
-    return found.sort(order)
-
-
-def chains(faults: pl.DataFrame) -> pl.DataFrame:
-    """How many wrong fields a first fault leads to.
-
-    Parameters
-    ----------
-    faults
-        As from `propagation`.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns `chain`, the number of wrong fields with the first one, and `n`, the first faults
-        with so many.
-
-    Examples
-    --------
-    >>> chains(pl.DataFrame({"first": [True, False, True], "chain": [2, 2, 1]})).rows()
-    [(1, 1), (2, 1)]
-    """
-    counts = faults.filter(pl.col("first")).group_by("chain").len("n")
-    return counts.with_columns(pl.col("n").cast(pl.Int64)).sort("chain")
 
 
 class _Form:

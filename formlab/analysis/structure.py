@@ -59,12 +59,12 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
     Returns
     -------
     polars.DataFrame
-        size, correlation in [-1, 1], ci_low, ci_high; NaN where all forms are alike.
+        size, value in [-1, 1], ci_low, ci_high, n_docs, settings; NaN where all forms are alike.
 
     Examples
     --------
     >>> forms = {"nodes": [1, 2, 3], "groups": [0, 0, 0], "levels": [3, 2, 1]}
-    >>> growth(pl.DataFrame(forms | {"distance": [1.0, 4.0, 9.0]}))["correlation"].to_list()
+    >>> growth(pl.DataFrame(forms | {"distance": [1.0, 4.0, 9.0]}))["value"].to_list()
     [1.0, nan, -1.0]
     """
     known = sizes.filter(pl.col("distance").is_finite())
@@ -81,8 +81,10 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
         drawn = drawn[~np.isnan(drawn)]
         ends = percentiles(drawn, 0.95) if drawn.size > 1 else (np.nan, np.nan)
         rows.append((size, float(found[0]), *ends))
-    names = ["size", "correlation", "ci_low", "ci_high"]
-    return pl.DataFrame(rows, schema=names, orient="row")
+    names = ["size", "value", "ci_low", "ci_high"]
+    settings = f"spearman|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    return table.with_columns(n_docs=pl.lit(known.height), settings=pl.lit(settings))
 
 
 def _spearman(one: np.ndarray, two: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The court of labels: what to judge first, and scores without the labels found wrong.
+"""Scores without the labels that people found wrong.
 
 Scores are never patched: the gold is changed and everything is scored again. Matching looks at all
 values of a document at once, so one label that changes may change what its neighbours match.
@@ -13,76 +13,21 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import decisions as decided
-from formlab import text
+from formlab import metrics, tables
+from formlab.analysis.pooling import pooled
+from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.fields import READER
-from formlab.tables import CASES, Corpus, Evaluation, with_settings
-from formlab.text.normalise import LADDER_STEPS
+from formlab.tables import Corpus, Evaluation, with_settings
 
-_CASE = ("benchmark", "split", "doc_id", "task", "path")
-_THING = ["benchmark", "doc_id", "task", "path", "gold"]
 NOTE = "verdicts: "
 # The label of a fact stands within its page's markup as well, which is never rewritten.
 _IN_PAGE = "fact"
 # What is to be entered stands beside its place as well. Another option would have another place.
 _ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
-
-
-def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.DataFrame:
-    """The labels that systems contradict, first those on which most of them give the same value.
-
-    Parameters
-    ----------
-    evaluations
-        Of several systems on the same documents.
-    share
-        A label is proposed where more than this share of the systems scored on it agree against
-        it, in [0, 1); 0.5 asks for a majority.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row a label with the value that most agree on: the columns of CASES, of the surest
-        system that gave it; `systems`, those that did; `n_agree` of `n_systems`; and `shared`,
-        whether the document stands in several splits. Predictions are the same if they are after
-        `text.normalise`. One that differs from the label in form alone, or that is empty, says
-        nothing against it, nor does one that depends on formlab's own reading rule.
-    """
-    asked = pl.concat([_asked(one) for one in evaluations], how="diagonal")
-    counts = asked.group_by(_THING).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
-    against = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
-    against &= pl.col("cause").ne_missing("reader")
-    wrong = asked.filter(against & (pl.col("pred").fill_null("").str.strip_chars() != ""))
-    wrong = wrong.with_columns(
-        answer=pl.Series([text.normalise(p, LADDER_STEPS) for p in wrong["pred"]], dtype=pl.String)
-    )
-    first = wrong.sort("confidence", "system", descending=[True, False], nulls_last=True)
-    groups = first.group_by(*_THING, "answer", maintain_order=True).agg(
-        pl.col([name for name in CASES if name not in _THING]).first(),
-        systems=pl.col("system").unique().sort(),
-        n_agree=pl.col("system").n_unique().cast(pl.Int64),
-    )
-    found = groups.join(counts, on=_THING, nulls_equal=True)
-    agreed = pl.col("n_agree") / pl.col("n_systems")
-    found = found.filter(agreed > share).join(_shared(evaluations), on=["benchmark", "doc_id"])
-    order = [-agreed, -pl.col("n_agree"), -pl.col("confidence"), *_CASE[:1], *_CASE[2:]]
-    found = found.sort(order, nulls_last=True).unique(_THING, keep="first", maintain_order=True)
-    return found.select(*CASES, "systems", "n_agree", "n_systems", "shared")
-
-
-def _asked(evaluation: Evaluation) -> pl.DataFrame:
-    return evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-
-
-def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """By document, whether the same image stands in several splits: then it is one document."""
-    every = pl.concat([one.documents for one in evaluations])
-    splits, images = pl.col("split").n_unique(), pl.col("image")
-    one_image = (images.n_unique() == 1) & (images.null_count() == 0)
-    return every.group_by("benchmark", "doc_id").agg(shared=(splits > 1) & one_image)
 
 
 def rulings(decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT) -> pl.DataFrame:
@@ -232,3 +177,82 @@ def with_verdicts(
         scores=with_settings(again.scores, labels=labels),
         notes=again.notes | notes,
     )
+
+
+def corrected_scores(
+    evaluations: Sequence[Evaluation],
+    decisions: pl.DataFrame,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The scores as labelled, without the label errors, and without ambiguous labels too.
+
+    Parameters
+    ----------
+    evaluations
+        The splits of one system on one benchmark are pooled.
+    decisions
+        As for `corrected`.
+    resamples, seed
+        Of the intervals.
+
+    Returns
+    -------
+    polars.DataFrame
+        `of` (system, benchmark and split), `metric`, `level`; `value`, `ci_low`, `ci_high` and
+        `n_cases` as labelled; `corrected` with its interval and `n_corrected` cases, `change`
+        against the value as labelled, and `unambiguous`.
+    dict of str to int
+        What the verdicts did, in counts.
+
+    Raises
+    ------
+    NotAvailable
+        If an evaluation does not hold what was scored.
+    """
+    groups: dict[tuple[str, ...], list[Evaluation]] = {}
+    for one in evaluations:
+        groups.setdefault((one.benchmark, one.system, one.mode), []).append(one)
+    frames, counts = [], Counter[str]()
+    for splits in groups.values():
+        corrected = [with_verdicts(one, decisions) for one in splits]
+        unambiguous = [with_verdicts(one, decisions, ambiguous=True) for one in splits]
+        for one in corrected:
+            done = {k.removeprefix(NOTE): n for k, n in one.notes.items() if k.startswith(NOTE)}
+            counts.update(done)
+        whole = pooled(splits)
+        values = [
+            _unsliced(pooled(some), resamples=resamples, seed=seed)
+            for some in (splits, corrected, unambiguous)
+        ]
+        of = f"{whole.system} on {whole.benchmark}:{whole.split}"
+        frames.append(_side_by_side(*values).select(pl.lit(of).alias("of"), pl.all()))
+    return pl.concat(frames), dict(counts)
+
+
+_SCORE = ["metric", "level"]
+
+
+def _unsliced(evaluation: Evaluation, *, resamples: int, seed: int) -> pl.DataFrame:
+    summary = summarise(evaluation, by=(), resamples=resamples, seed=seed)
+    rows = tables.only(summary, slice_by=None)
+    rows = rows.filter(not metrics.is_mean(name) for name in rows["metric"])
+    return rows.select(*_SCORE, "value", "ci_low", "ci_high", "n_cases")
+
+
+def _side_by_side(
+    before: pl.DataFrame, after: pl.DataFrame, unambiguous: pl.DataFrame
+) -> pl.DataFrame:
+    names = {
+        "value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high",
+        "n_cases": "n_corrected",
+    }  # fmt: skip
+    left = {"on": _SCORE, "how": "left", "maintain_order": "left"}
+    joined = before.join(after.rename(names), **left)
+    joined = joined.join(unambiguous.select(*_SCORE, unambiguous="value"), **left)
+    joined = joined.with_columns(change=pl.col("corrected") - pl.col("value"))
+    return joined.select(
+        *_SCORE, "value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high",
+        "change", "unambiguous", "n_cases", "n_corrected",
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a benchmark is to formlab: one entry of the registry."""
+"""The type of a benchmark: one entry of the registry."""
 
 from __future__ import annotations
 

@@ -113,10 +113,11 @@ def dots(
     ends = list(domain or limits(plot.frame, [x, low, high, *filter(None, [tick])], metric))
     form = {"format": "%"} if percent else {}
     across_axis = alt.Axis(tickCount=6, labelFlush=False, **form)
-    channel: dict[str, Any] = {
-        "x": alt.X(field=field(x), type="quantitative", title=plot.title(x), axis=across_axis)
-        .scale(domain=ends, nice=False)
-    }  # fmt: skip
+    length = alt.X(field=field(x), type="quantitative", title=plot.title(x), axis=across_axis)
+    # Panels of a scatter may be of different things, and have axes of their own.
+    own_axes = scatter and facet is not None
+    length = length.scale(zero=True) if own_axes else length.scale(domain=ends, nice=False)
+    channel: dict[str, Any] = {"x": length}
     channel["y"] = _rows(plot, y, order, above=above, scatter=scatter)
     dodge = {}
     if colour and not scatter and not join and _shared(plot.frame, [y, facet], colour):
@@ -134,7 +135,10 @@ def dots(
         ).mark_rule(strokeWidth=1.5, color=theme.NEUTRAL)  # fmt: skip
         layers.append(line.encode(alt.X("left:Q", title=plot.title(x)), alt.X2("right:Q")))
     marks = _marks(plot, colour, colours, kind, filled)
-    hue = {"color": marks["stroke"]} if "stroke" in marks else {}
+    hue = {}
+    if marks:
+        # The legend is that of the points.
+        hue["color"] = alt.Color(**(marks["stroke"].to_dict() | {"legend": None}))
     tip = plot.tooltip(y, colour, kind, x, low, high, tick, size, *tips)
     if plot.has(low) and plot.has(high) and not scatter:
         span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
@@ -151,8 +155,9 @@ def dots(
         mark = base.mark_tick(thickness=3, size=16, color="#555B66")
         at = alt.X(field=field(tick), type="quantitative", title=plot.title(x))
         layers.append(mark.encode(at, tooltip=tip))
-    if n and plot.has(n) and not dodge and not scatter and not join:
-        layers.append(plot.counts(plot.base, channel["y"], n, y, facet))
+    if n and plot.has(n) and not scatter and not join:
+        groups = [y, facet, colour if dodge else None]
+        layers.append(plot.counts(plot.base, channel["y"], n, *groups, **dodge))
     if above:
         name = plot.base.mark_text(
             align="left", baseline="bottom", dy=-7, fontSize=12, limit=theme.PHONE,
@@ -170,7 +175,9 @@ def dots(
     chart = alt.layer(*layers).properties(width=wide, height=height)
     said = say or f"{plot.title(x)} by {plot.title(y)}"
     text = plot.alt_text(said, [facet, y, colour, kind], x)
-    return plot.facet(chart, facet, text, across=across, spacing=64 if n and across else 20)
+    counted = n and plot.has(n) and across and not scatter
+    drawn = plot.facet(chart, facet, text, across=across, spacing=64 if counted else 20)
+    return drawn.resolve_scale(x="independent") if own_axes else drawn
 
 
 def _rows(plot: Plot, y: str, order: Sequence[str], *, above: bool, scatter: bool) -> alt.Y:
@@ -186,6 +193,8 @@ def _rows(plot: Plot, y: str, order: Sequence[str], *, above: bool, scatter: boo
 def _shared(frame: pl.DataFrame, rows: Sequence[str | None], colour: str) -> bool:
     """Whether a row has points of several colours."""
     keys = [name for name in dict.fromkeys(rows) if name]
+    if colour in keys:
+        return False
     return bool((frame.group_by(keys).agg(pl.col(colour).n_unique())[colour] > 1).any())
 
 

@@ -12,13 +12,13 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
+from formlab.analysis.published import OWN as OWN
+from formlab.analysis.published import PUBLISHED as PUBLISHED
 from formlab.charts import theme
 from formlab.charts._output import clean, known, number
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
-# What was measured here is a filled marker, a published figure an open one.
-OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing to show: nothing was scored for it."
@@ -85,6 +85,22 @@ def limits(
     return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
 
 
+def counted(row: Mapping[str, Any]) -> int:
+    """The cases that a ratio is taken over: those whose own value is defined.
+
+    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
+
+    Examples
+    --------
+    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
+    4
+    """
+    name = row.get("metric")
+    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+        return row["n_cases"]
+    return row["n_cases"] - (row.get("n_undefined") or 0)
+
+
 def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
     """The colours of the values of a column: the theme's for what it knows, else by place."""
     known_ones = {
@@ -119,6 +135,11 @@ class Plot:
         titles: Mapping[str, str] | None, percent: bool, metric: str | None,
     ) -> Plot | None:  # fmt: skip
         """The rows whose `needed` numbers are known; None where there are none."""
+        if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
+            cases = [counted(row) for row in frame.iter_rows(named=True)]
+            frame = frame.with_columns(
+                pl.Series("n_cases", cases, dtype=pl.Int64), pl.lit(0).alias("n_undefined")
+            )
         for name in (*needed, *filter(None, used)):
             if name not in frame.columns:
                 raise UnknownName.of("column", name, frame.columns)

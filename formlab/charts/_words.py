@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, tables
 from formlab.charts._output import number
-from formlab.charts._parts import NOTHING, TITLES, note, words
+from formlab.charts._parts import NOTHING, TITLES, counted, note, words
 from formlab.charts._table import Table
 from formlab.charts.show import Caption, Card, Cards
 from formlab.errors import UnknownName
 from formlab.tables import readable
 
-# What a metric of whole documents is taken over, by its first unit.
-_WHOLES = {"page": "whole pages", "document": "all forms", "item": "all items", "fact": "all facts"}
+# What a value is taken over, by its level.
+_OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _HEADINGS = TITLES | {
     "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "p_mcnemar": "p, McNemar",
     "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
@@ -57,31 +57,38 @@ def caption(
     Examples
     --------
     >>> rows = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.25],
-    ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80], "settings": ["s"]})
+    ...     "ci_low": [0.2], "ci_high": [0.3], "n_docs": [9], "n_cases": [80]})
     >>> print(caption("Errors.", rows, name="system"))
-    Figure. Errors. ocr: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents). [s]
+    Figure. Errors. Values: ocr 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents).
     """
     if rows is None:
         return Caption(sentences(say, more), label=label)
     each = list(readable(rows).iter_rows(named=True))
     parts: dict[str, list[str]] = {}
     for row in each:
-        title = "" if name else f"{metrics.title(row['metric'])} "
-        over = str(row[name]) if name else f"Over {_over(row)}"
-        parts.setdefault(over, []).append(f"{title}{_number(row['value'])} ({span(row)})")
+        title = f"{metrics.title(row['metric'])} " if name is None else ""
+        over = "Values" if name else f"Over {_over(row)}"
+        who = f"{row[name]} " if name else title
+        parts.setdefault(over, []).append(f"{who}{_number(row['value'])} ({span(row)})")
     numbers = "; ".join(f"{over}: {', '.join(values)}" for over, values in parts.items())
-    settings = dict.fromkeys(row["settings"] for row in each if row.get("settings"))
     text = sentences(say, numbers or missing, more)
+    settings = dict.fromkeys(filter(None, map(_settings, each)))
     return Caption(text, label=label, settings="; ".join(settings) or None)
+
+
+def _settings(row: Mapping[str, Any]) -> str | None:
+    """How the value of a row was made, on one line."""
+    settings = row.get("settings")
+    if settings is None or isinstance(settings, str):
+        return settings
+    return tables.settings_text(dict(row) | {"level": row.get("score_level", row.get("level"))})
 
 
 def _over(row: Mapping[str, Any]) -> str:
     """What the value of one row of a summary is taken over."""
-    part = row.get("slice") or "fields"
-    if part == "all":
-        units = metrics.get(metrics.plain(row["metric"])).units
-        return _WHOLES.get(units[0], "all documents")
-    return "all fields" if part == "fields" else part
+    if row.get("slice_by"):
+        return tables.slice_name(row)
+    return _OVER.get(row["level"], f"all {row['level']}s")
 
 
 def cards(
@@ -91,7 +98,7 @@ def cards(
     value: str = "value",
     notes: str | None = None,
     finding: str = "",
-    digits: int = 3,
+    more: Sequence[Card] = (),
 ) -> Cards:
     """A number card for each row of a frame, under the one sentence that a report says first.
 
@@ -105,6 +112,8 @@ def cards(
         The column of what stands below; interval and counts, if left out.
     finding
         What can be said: text, or a `Finding` that holds.
+    more
+        Further cards.
 
     Examples
     --------
@@ -112,9 +121,20 @@ def cards(
     CER: 0.500 (n = 8)
     """
     rows = frame.iter_rows(named=True)
-    made = [Card(row[label], row[value], row[notes] if notes else span(row), digits)
-            for row in rows]  # fmt: skip
-    return Cards(made, finding=finding)
+    made = [Card(row[label], row[value], row[notes] if notes else span(row)) for row in rows]
+    return Cards([*made, *more], finding=finding)
+
+
+def figure(over: Caption, *shown: Any) -> list[Any]:
+    """A caption and what stands below it; only the notes, where there is nothing but notes.
+
+    Examples
+    --------
+    >>> [str(part) for part in figure(caption("Errors."), note("Nothing was scored."))]
+    ['Note. Nothing was scored.']
+    """
+    notes = [part for part in shown if isinstance(part, Caption) and part.label == "Note"]
+    return notes[:1] if len(notes) == len(shown) else [over, *shown]
 
 
 def table(
@@ -186,27 +206,14 @@ def sentences(*claims: object) -> str:
 
 def span(row: Mapping[str, Any]) -> str:
     """The interval and counts of one row of a summary, in words."""
-    count = counted(row)
-    counts = f"n = {count:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    if row["ci_low"] is None or math.isnan(row["ci_low"]):
+    docs = row["n_docs"]
+    of_documents = f"{docs:,} document{'s' * (docs != 1)}"
+    has_cases = row.get("n_cases") is not None
+    counts = f"n = {counted(row):,} in {of_documents}" if has_cases else f"n = {of_documents}"
+    low = row.get("ci_low")
+    if low is None or math.isnan(low):
         return counts
-    return f"95 % interval {number(row['ci_low'])} to {number(row['ci_high'])}, {counts}"
-
-
-def counted(row: Mapping[str, Any]) -> int:
-    """The cases that a ratio is taken over: those whose own value is defined.
-
-    Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
-
-    Examples
-    --------
-    >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
-    4
-    """
-    name = row.get("metric")
-    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
-        return row["n_cases"]
-    return row["n_cases"] - (row.get("n_undefined") or 0)
+    return f"95 % interval {number(low)} to {number(row['ci_high'])}, {counts}"
 
 
 def p_words(values: pl.Series) -> pl.Series:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import NamedTuple
 
-import altair as alt
 import polars as pl
 
-from formlab import files, metrics, resources, tables
-from formlab.charts import theme
-from formlab.charts.show import Caption
-from formlab.charts.words import caption
+from formlab import files, resources
+from formlab.analysis.published import OWN, PUBLISHED
 from formlab.errors import UnknownName
 
 FOLDER = resources.folder("data/published")
-# A published figure is an open marker; what was measured here is a filled one.
-OWN, PUBLISHED = "measured here", "published"
-# Where the forms measured here are not those of the paper, the legend says so.
-ELSEWHERE = "published, on other forms"
 
 
 def published(*names: str) -> pl.DataFrame:
@@ -74,88 +67,112 @@ def citation(printed: pl.DataFrame) -> str:
     return "; ".join(", ".join([paper, *found]) for paper, found in places.items())
 
 
-def own_label(summary: pl.DataFrame) -> str:
-    """What was measured, as a legend says it: the system and the forms it was measured on."""
-    row = summary.row(0, named=True)
-    return f"{row['system']} on {row['benchmark']}:{row['split']}"
-
-
-def published_dots(summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str) -> alt.LayerChart:
-    """One dot per system for one metric: what was measured here filled, published figures open.
-
-    Parameters
-    ----------
-    summary
-        As from `formlab.summarise`; its row of slice ``all`` is shown, if it has one.
-    printed
-        As from `published`.
-    metric
-        Of both.
-    """
-    theirs = printed.filter(pl.col("metric") == metric)
-    rows = [
-        {"system": row["system"], "value": row["value"], "kind": ELSEWHERE}
-        for row in theirs.to_dicts()
-    ]
-    rows += [
-        {"system": own_label(summary), "kind": OWN}
-        | {key: row[key] for key in ("value", "ci_low", "ci_high")}
-        for row in tables.only(tables.readable(summary), metric=metric, slice="all").to_dicts()
-    ]
-    schema = {"system": pl.String, "kind": pl.String}
-    schema |= dict.fromkeys(("value", "ci_low", "ci_high"), pl.Float64)
-    shown = pl.DataFrame(rows, schema=schema).sort("value", nulls_last=True)
-    entry = metrics.get(metric)
-    order = shown["system"].to_list()
-    y = alt.Y("system:N", title=None, sort=order if entry.direction == "down" else order[::-1])
-    title = f"{entry.title}, {entry.unit}"
-    x = alt.X("value:Q", title=title).scale(zero=True)
-    spans = alt.Chart(shown).mark_rule(strokeWidth=2, color=theme.GOLD)
-    spans = spans.transform_filter("isValid(datum.ci_low)")
-    spans = spans.encode(alt.X("ci_low:Q", title=title), alt.X2("ci_high:Q"), y)
-    tip = [alt.Tooltip("system:N"), alt.Tooltip("kind:N"), alt.Tooltip("value:Q", format=".3f")]
-    dots = (
-        alt.Chart(shown)
-        .mark_point(opacity=1, strokeWidth=2)
-        .encode(x, y, *marked(ELSEWHERE), tooltip=tip)
-    )
-    text = f"{entry.title}: " + "; ".join(
-        f"{name} ({kind}) {value:.3f}"
-        for name, kind, value in shown.select("system", "kind", "value").rows()
-    )
-    return alt.layer(spans, dots).properties(height=alt.Step(26), description=text)
-
-
-def marked(theirs: str = PUBLISHED) -> tuple[alt.Fill, alt.Stroke]:
-    """Channels that fill what was measured here and leave published figures, `theirs`, open."""
-    domain = [OWN, theirs]
-    fill = alt.Scale(domain=domain, range=[theme.GOLD, "transparent"])
-    edge = alt.Scale(domain=domain, range=[theme.GOLD, theme.PREDICTED])
-    return (
-        alt.Fill("kind:N", title=None).scale(fill),
-        alt.Stroke("kind:N", title=None).scale(edge),
-    )
-
-
-def published_caption(
-    summary: pl.DataFrame, printed: pl.DataFrame, *, metric: str, say: str, part: str = "all"
-) -> Caption:
-    """A caption of what was measured here that tells it from published figures and cites them.
-
-    Parameters
-    ----------
-    summary, metric, say, part
-        As in `formlab.charts.caption`.
-    printed
-        The published rows that are shown.
-    """
-    own = caption(summary, metric=metric, say=say, part=part)
-    return dataclasses.replace(own, text=f"{own.text} {told_apart(printed)}")
-
-
-def told_apart(printed: pl.DataFrame) -> str:
-    """The sentence that tells published figures from measured ones and cites them."""
+def cited(printed: pl.DataFrame) -> str:
+    """The sentence that tells published figures from measured ones and says where they stand."""
+    if not printed.height:
+        return ""
     return (
         "Open markers are published figures, on the forms of their paper and not on those "
         f"measured here: {citation(printed)}."
     )
+
+
+def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:
+    """Rows of a summary above published ones, told apart by the column `kind`.
+
+    Parameters
+    ----------
+    rows
+        What was measured here; its `system` says on which forms.
+    printed
+        As from `published`.
+    kind
+        What to call the published ones.
+
+    Examples
+    --------
+    >>> own = pl.DataFrame({"system": ["ocr"], "benchmark": ["b"], "split": ["s"], "value": [0.5]})
+    >>> beside(own, pl.DataFrame({"system": ["GPT-5"], "value": [0.9]}))["system"].to_list()
+    ['ocr on b:s', 'GPT-5']
+    """
+    own = rows.with_columns(
+        pl.format("{} on {}:{}", "system", "benchmark", "split").alias("system"),
+        pl.lit(OWN).alias("kind"),
+    )
+    theirs = printed.with_columns(pl.lit(kind).alias("kind"))
+    return pl.concat([own, theirs], how="diagonal_relaxed")
+
+
+class _Printed(NamedTuple):
+    """Published figures of one metric: where they stand, and what of ours they equal."""
+
+    level: str
+    file: str
+    where: dict[str, str]
+    column: str
+    metric: str
+    scale: float = 1
+    # The mode in which formlab's metric is the paper's; why there is none, if there is none.
+    mode: str = "official"
+    why: str = ""
+
+
+_PRINTED = (
+    _Printed(
+        "reading", "fincriticaled_table4", {}, "fact_accuracy", "fact_accuracy",
+        why="a language model judged the facts",
+    ),
+    _Printed(
+        "locating", "vrdu_table3", {"task": "mixed", "train_size": "200", "metric": "micro_f1"},
+        "value", "micro_f1",
+    ),
+    _Printed(
+        "locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value",
+        "episodic_click", 100,
+    ),
+    _Printed(
+        "structuring", "formcraft_table4", {"metric": "tree_edit_distance"}, "value",
+        "tree_edit_distance", why="a distance grows with the form, and the forms are others",
+    ),
+    _Printed(
+        "relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy",
+        mode="fixed",
+    ),
+    _Printed(
+        "relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
+        "consistency_accuracy",
+        why="the paper checks every field of a relation, formlab the dependent value alone",
+    ),
+    _Printed(
+        "acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
+        "episodic_value", 100,
+    ),
+)  # fmt: skip
+
+
+def published_levels() -> pl.DataFrame:
+    """Published figures by level, no intervals; `why` says why one stands beside no own value.
+
+    Returns
+    -------
+    polars.DataFrame
+        `level benchmark metric mode why system source value`: `metric` is formlab's, which is the
+        paper's in that `mode`.
+
+    Examples
+    --------
+    >>> sorted(published_levels().filter(why="")["metric"].unique())
+    ['episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
+    """
+    parts = []
+    for one in _PRINTED:
+        benchmark = one.file.partition("_")[0]
+        rows = published(one.file).filter(*(pl.col(k) == v for k, v in one.where.items()))
+        corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
+        parts.append(rows.select(
+            level=pl.lit(one.level), benchmark=pl.lit(benchmark), metric=pl.lit(one.metric),
+            mode=pl.lit(one.mode), why=pl.lit(one.why), source="source",
+            system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
+            value=pl.col(one.column).cast(pl.Float64) / one.scale,
+        ))  # fmt: skip
+    return pl.concat(parts)

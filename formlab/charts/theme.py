@@ -49,6 +49,11 @@ STAGE_COLOURS = {
     "reader": NEUTRAL,
 }  # fmt: skip
 CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
+# What became of the nodes of a form's tree.
+EDIT_COLOURS = {
+    "kept": NEUTRAL, "renamed": OUTCOME_COLOURS["mismatch"], "deleted": OUTCOME_COLOURS["missing"],
+    "inserted": OUTCOME_COLOURS["spurious"], "moved": "#7A4FA3", "reordered": SYSTEM_COLOURS[5],
+}  # fmt: skip
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 WIDTH, HEIGHT = 620, 190

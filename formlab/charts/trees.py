@@ -8,7 +8,6 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.charts import theme
 from formlab.charts._output import clean
-from formlab.charts.layout import OP_COLOURS
 from formlab.charts.show import Caption
 
 # The most lines that are drawn of a form, and the shortest run of kept nodes that is folded.
@@ -51,7 +50,7 @@ def _caption(row: dict, lines: int) -> Caption:
         f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} {row['distance']:.2f}, "
         f"similarity {row['similarity']:.2f}.{more}"
     )
-    return Caption(text, settings=row["settings"])
+    return Caption(text, settings=tables.settings_text(row))
 
 
 def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
@@ -73,7 +72,7 @@ def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
     Examples
     --------
     >>> from formlab import tables
-    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "x", "task": "layout",
+    >>> row = {"benchmark": "b", "split": "s", "doc_id": "1", "system": "x", "level": "node",
     ...     "outcome": "match", "subtype": "kept", "path": "/A", "pred_path": "/A", "depth": 1,
     ...     "gold": "A", "pred": "A", "cost": 0.0}
     >>> below = row | {"subtype": "deleted", "path": "/A/b", "pred_path": None, "depth": 2}
@@ -81,7 +80,7 @@ def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
     >>> lines.select("op", "gold", "pred", "gold_indent").rows()
     [('kept', 'A', 'A', 0), ('deleted', 'b', None, 14)]
     """
-    nodes = cases.filter(pl.col("task") == "layout", pl.col("subtype").is_in(list(SIGNS)))
+    nodes = cases.filter(pl.col("level") == "node", pl.col("subtype").is_in(list(SIGNS)))
     rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
     nested = _nested(rows)
     needed = _needed(rows)
@@ -164,7 +163,9 @@ def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
     y = alt.Y("line:O", axis=None).scale(domain=[-1, *lines["line"].to_list()])
     base = alt.Chart(shown)
     edits = base.transform_filter(alt.datum.op != "kept")
-    present = {op: OP_COLOURS[op] for op in OP_COLOURS if op in set(lines["op"]) - {"kept"}}
+    present = {
+        op: hue for op, hue in theme.EDIT_COLOURS.items() if op in set(lines["op"]) - {"kept"}
+    }
     colour = alt.Color("op:N", title="edit").scale(theme.scale(present))
     grounds = [
         edits.transform_filter(f"isValid(datum.{side})")

@@ -33,8 +33,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
             raise DataBroken("a run that has not begun", where=path, remedy="formlab run … --out")
     others = set(predictions.records["benchmark"].unique()) - {corpus.benchmark}
     if others:
-        said = ", ".join(sorted(others))
-        raise DataBroken(f"this run read {said}, not {corpus.benchmark}", where=path)
+        listed = ", ".join(sorted(others))
+        raise DataBroken(f"this run read {listed}, not {corpus.benchmark}", where=path)
     return predictions
 
 

@@ -10,7 +10,6 @@ A metric turns gold and prediction into tallies; summed tallies give the score o
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -83,22 +82,17 @@ def get(name: str) -> Metric:
     return METRICS.find(name)
 
 
-def of(tasks: Collection[str], level: str) -> list[Metric]:
-    """The metrics that read the cases of one of `tasks` at a level, in the registry's order.
-
-    Those that name no task read the cases of all tasks whose values are compared as texts.
+def of(task: str, unit: str, *views: str) -> list[Metric]:
+    """The metrics that declare a task, are taken of such units and read one of `views`.
 
     Examples
     --------
-    >>> [metric.name for metric in of(["visual"], "page")]
-    ['cer', 'wer', 'bleu']
+    >>> [metric.name for metric in of("fact", "page", "text")]
+    ['edit_distance', 'rouge1_stem', 'rougeL_stem']
     """
-    known = (METRICS[name] for name in METRICS)
     return [
-        metric
-        for metric in known
-        if metric.view != "counts" and level in metric.units
-        and (not metric.tasks or set(tasks) & set(metric.tasks))
+        metric for metric in METRICS.values()
+        if task in metric.tasks and unit in metric.units and metric.view in views
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""When two values of a type are the same: as published for VRDU, and put right.
+"""Comparators of values by type: as published for VRDU, and corrected.
 
 A value is read once into three numbers, so that any number of pairs compare as arrays. What is
 compared as text is numbered: equal texts have equal numbers.
@@ -79,7 +79,7 @@ class Columns:
         return chosen
 
 
-class Match(NamedTuple):
+class Comparator(NamedTuple):
     """One match function: reads a value, and tells for n pairs of keys which are the same.
 
     Where it is `ordered`, what a value means depends on which of day and month comes first.
@@ -190,7 +190,7 @@ def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndar
     return np.where(dates, gold[0] == pred[0], gold[2] == pred[2])
 
 
-def _readings(value: str) -> tuple[datetime.date | None, datetime.date | None]:
+def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
     """The date that `value` is when read month first, and when read day first."""
     # Most dates look like this, and the full parser is slow.
     if match := _PLAIN_DATE.fullmatch(value):
@@ -201,11 +201,11 @@ def _readings(value: str) -> tuple[datetime.date | None, datetime.date | None]:
         return found
     # What the published evaluator overlooks around a date does not make its order known.
     bare = _NOT_DATE.sub("", squeeze(value))
-    return _readings(bare) if bare != value else (published_date(value),) * 2
+    return _both_orders(bare) if bare != value else (published_date(value),) * 2
 
 
 def _any_date(value: str, codes: Codes, order: str | None) -> Key:
-    month_first, day_first = _readings(value)
+    month_first, day_first = _both_orders(value)
     first, other = month_first or day_first, day_first or month_first
     if order is not None:
         first = other = first if order == "month" else other
@@ -220,18 +220,18 @@ def _same_any_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
 
 
 DEFAULT = "DefaultMatch"
-PUBLISHED: dict[str, Match] = {
-    "DateMatch": Match(_published_date, _same_published_date),
-    "PriceMatch": Match(_price, _close),
-    "AddressMatch": Match(_text(squeeze), _near),
-    "NumericalStringMatch": Match(_text(lambda value: _NOT_DIGIT.sub("", value)), _equal),
-    "NameMatch": Match(_text(lambda value: "".join(value.split())), _equal),
-    "GeneralStringMatch": Match(_text(lambda value: NOT_WORD.sub("", value)), _equal),
-    DEFAULT: Match(_text(squeeze), _equal),
+PUBLISHED: dict[str, Comparator] = {
+    "DateMatch": Comparator(_published_date, _same_published_date),
+    "PriceMatch": Comparator(_price, _close),
+    "AddressMatch": Comparator(_text(squeeze), _near),
+    "NumericalStringMatch": Comparator(_text(lambda value: _NOT_DIGIT.sub("", value)), _equal),
+    "NameMatch": Comparator(_text(lambda value: "".join(value.split())), _equal),
+    "GeneralStringMatch": Comparator(_text(lambda value: NOT_WORD.sub("", value)), _equal),
+    DEFAULT: Comparator(_text(squeeze), _equal),
 }
-FIXED: dict[str, Match] = PUBLISHED | {
-    "DateMatch": Match(_any_date, _same_any_date, ordered=True),
-    "PriceMatch": Match(_signed_price, _close),
+FIXED: dict[str, Comparator] = PUBLISHED | {
+    "DateMatch": Comparator(_any_date, _same_any_date, ordered=True),
+    "PriceMatch": Comparator(_signed_price, _close),
 }
 MODES = {"official": PUBLISHED, "fixed": FIXED}
 

@@ -1,4 +1,4 @@
-"""Which extracted entities are the same as which gold ones.
+"""Comparator extracted entities to gold entities.
 
 An entity is one value (flat) or a line item of several components. All documents are matched at
 once, as arrays: a loop over pairs of values is what makes this slow.
@@ -47,7 +47,7 @@ class _Found(NamedTuple):
 def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
-    """Match the entities of any number of documents.
+    """Comparator the entities of any number of documents.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def match_entities(
         which of day and month the document writes first, for mode ``fixed``. Items are numbered
         in the order in which they were given.
     matches
-        Match function of each entity and component, by its published name.
+        Comparator function of each entity and component, by its published name.
     mode
         ``official``: a gold item takes the first prediction that agrees in all components,
         given in the same order; a prediction may be taken again. ``fixed``: the assignment with

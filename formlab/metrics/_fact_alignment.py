@@ -1,4 +1,4 @@
-"""Which place of a value on a predicted page is which place of it on the gold page."""
+"""Align occurrences of a value between a predicted page and its gold page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FactVerdict(NamedTuple):
 MISSING = FactVerdict(False, False, False, "")
 
 
-class Match:
+class FactAlignment:
     """One page against its prediction; what is shared by its facts is worked out once."""
 
     def __init__(self, gold: Places, pred: Places) -> None:
@@ -62,16 +62,16 @@ class Match:
         key = tuple(self.gold.words[fact.first : fact.last])
         if key not in self._pairs:
             self._pairs[key] = self._matched(list(key), words=fact.kind in _WORDS)
-        pairs, spare = self._pairs[key]
+        pairs, unmatched = self._pairs[key]
         if fact.first in pairs:
             return FactVerdict(True, True, False, self.pred.text(*pairs[fact.first]))
         # A short number stands on a page by chance: what is in its own place says more.
         telling = len("".join(key)) >= TELLING
-        near = "" if spare and telling else self._misread(fact)
+        near = "" if unmatched and telling else self._misread(fact)
         if near:
             return FactVerdict(True, False, False, near)
-        if spare:
-            return FactVerdict(True, False, True, self.pred.text(*spare[0]))
+        if unmatched:
+            return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
     def _matched(self, wanted: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:

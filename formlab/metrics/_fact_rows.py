@@ -1,4 +1,4 @@
-"""Which row of a gold page each number of a predicted page stands in.
+"""Assign the numbers of a predicted page to the rows of its gold page.
 
 A row is told by its label, which may be misread; where a label is lost, by its place in the order
 of rows between those that are known, and by the values that it has.

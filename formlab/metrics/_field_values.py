@@ -1,4 +1,4 @@
-"""Which lines type which values: the pairs of many forms compared at once."""
+"""Compare typed values with the gold values of fields, for many forms at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms filled in: which line is meant for which field, and what became of each field."""
+"""Match actions to the fields of filled-in forms, and score each field."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def match_fields(
     Examples
     --------
     >>> name = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 0, 0, 50, 10),)),))
-    >>> verdicts, spare = match_fields([name], [Line(20, 5, "Ada"), Line(20, 5, "")], output="Ada")
-    >>> verdicts[0].clicked, verdicts[0].placed, spare
+    >>> lines = [Line(20, 5, "Ada"), Line(20, 5, "")]
+    >>> verdicts, unmatched = match_fields([name], lines, output="Ada")
+    >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
     form = Filled(fields, lines, elements, output)
@@ -160,7 +161,7 @@ class _Own:
     ) -> Judged:
         """The verdicts, and the lines that are meant for no field."""
         form = self.form
-        spare = sorted(set(range(len(form.lines))) - set(chosen))
+        unmatched = sorted(set(range(len(form.lines))) - set(chosen))
         readable = form.output if exact else text.normalise(form.output)
         verdicts = []
         placed = {element[5] for element in form.elements}
@@ -170,14 +171,14 @@ class _Own:
                 verdict = _untouched(want, form.lines, hits)
                 touched = any(form.lines[number].clicks for number in verdict.lines)
                 verdict.unwanted = touched if want.path in placed else None
-                verdict.made = sum(_actions(form.lines[n]) for n in verdict.lines if n in spare)
+                verdict.made = sum(_actions(form.lines[n]) for n in verdict.lines if n in unmatched)
             else:
                 end = start + len(want.items)
                 verdict = self._verdict(want, start, chosen[start:end], owners)
                 start = end
             verdict.found = verdict.right or found(want, readable, inside=exact)
             verdicts.append(verdict)
-        return verdicts, spare
+        return verdicts, unmatched
 
     def _verdict(
         self, want: GoldField, start: int, chosen: list[int], owners: list[str | None]
@@ -215,7 +216,7 @@ def _said(want: GoldField, values: list[str]) -> str:
 
 
 def _untouched(want: GoldField, lines: Sequence[Line], hit: Sequence[str | None]) -> FieldVerdict:
-    """The verdict on a field to leave alone; to say there that it stays empty is right too."""
+    """Score a field that must stay empty; explicitly leaving it empty is correct."""
     plain = {want.value, *want.accepted}
     # To click a mark without a word sets it.
     plain -= {""} if want.kind in TICKED else set()

@@ -1,4 +1,4 @@
-"""One form filled in: what is asked for, what was done, and what became of each field."""
+"""The data of form filling: the fields of a form, the actions taken, the result per field."""
 
 from __future__ import annotations
 

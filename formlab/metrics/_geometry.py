@@ -1,4 +1,4 @@
-"""Points and boxes: which box a click hits, how far it misses, which line is meant for what."""
+"""Distances between clicks and boxes, and the assignment of actions to values."""
 
 from __future__ import annotations
 

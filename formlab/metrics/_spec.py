@@ -1,4 +1,4 @@
-"""What a metric is: a tally per unit, and the score of summed tallies."""
+"""The type of a metric, and tallies: what one unit adds to a score."""
 
 from __future__ import annotations
 
@@ -95,8 +95,9 @@ class Metric:
     `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes, of which some have no `tallies` of their own; `units` are the units it is taken
-    of and `need` is what they must have. It is scored wherever cases are of one of its `tasks`.
+    a scorer makes, of which some have no `tallies` (plug-ins: `formlab.scoring.own_metrics`);
+    `units` are the units it is taken of and `need` is what they must have. It is scored wherever
+    cases are of one of its `tasks`.
     """
 
     name: str
@@ -112,7 +113,7 @@ class Metric:
     unit_score: Callable[[np.ndarray], np.ndarray] | None = None
     published_score: Callable[[np.ndarray], np.ndarray] | None = None
     units: tuple[str, ...] = ("page", "field")
-    tasks: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ("text",)
     need: Need | None = None
 
     def __post_init__(self) -> None:

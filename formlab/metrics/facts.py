@@ -1,4 +1,4 @@
-"""Is each tagged fact of a page in the prediction, right, and in its place? Rules, no model."""
+"""Tagged facts of a page: found, correct, and in the right row, by rules without a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formlab.metrics._fact_alignment import MISSING, FactVerdict, GoldFact, Match
+from formlab.metrics._fact_alignment import MISSING, FactAlignment, FactVerdict, GoldFact
 from formlab.metrics._places import Places, tokens
 from formlab.metrics._spec import Metric
 
@@ -45,7 +45,7 @@ def match_facts(gold: Places, facts: Sequence[GoldFact | None], pred: Places) ->
     [FactVerdict(found=True, correct=False, misplaced=False, text='4310'), \
 FactVerdict(found=True, correct=True, misplaced=False, text='15')]
     """
-    match = Match(gold, pred)
+    match = FactAlignment(gold, pred)
     return [MISSING if fact is None else match.verdict(fact) for fact in facts]
 
 

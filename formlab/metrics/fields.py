@@ -1,4 +1,4 @@
-"""Which fields of a form were found, whatever was read in them: precision, recall and F1."""
+"""Field detection: precision, recall and F1 of the fields found, whatever value was read."""
 
 from __future__ import annotations
 

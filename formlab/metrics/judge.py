@@ -1,4 +1,4 @@
-"""What a judge model said of each fact, checked: counts come from its verdicts, never from it."""
+"""Checks of an LLM judge: its verdicts on facts are verified and the counts made anew from them."""
 
 from __future__ import annotations
 

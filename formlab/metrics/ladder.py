@@ -1,4 +1,4 @@
-"""The share of values that are right, on each rung of the strictness ladder.
+"""Accuracy of values on each rung of the strictness ladder.
 
 These metrics read the ladder's boolean columns of *cases* (`view` names the column), which the
 alignment has filled in, rather than compare the strings a second time.
@@ -38,6 +38,7 @@ def _accuracy(rung: str) -> RungMetric:
     return RungMetric(
         name=f"{rung}_accuracy", title=f"accuracy, {rung}", unit="right values per value",
         source="the strictness ladder, formlab.text.ladder", view=rung, tallies=_held,
+        tasks=("text", "visual", "entity", "vqa", "consistency"),
         units=("field",),
     )  # fmt: skip
 

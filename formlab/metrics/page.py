@@ -1,4 +1,4 @@
-"""What the word errors of a page are: words omitted, inserted, substituted, or out of order.
+"""Word errors of a page by kind: omitted, inserted, substituted, or out of order.
 
 The four shares sum to the word error rate of the page. None of them normalises.
 """

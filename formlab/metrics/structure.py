@@ -1,4 +1,4 @@
-"""How well the structure of a page is kept: 0, 1 or 2, by rules, with the reasons."""
+"""Structure score of a page: 0, 1 or 2, computed by rules, with the reasons."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
 cer = Metric(
     name="cer", title="character error rate (CER)", direction="down", high=None,
     unit="edits per code point of the gold text", source="Levenshtein 1966; counts as jiwer 4",
-    tallies=_character_edits, need=SOME_GOLD, tasks=("text", "visual"),
+    tallies=_character_edits, need=SOME_GOLD,
+    tasks=("text", "visual"),
 )  # fmt: skip
 # jiwer splits at spaces only, and so keeps a tab or line end within a word; any white space
 # separates words here. On normalised texts the two are the same.
@@ -103,13 +104,15 @@ spurious_rate = Metric(
 edit_distance = Metric(
     name="edit_distance", title="normalised edit distance", direction="down",
     unit="edits per code point of the longer text", tallies=_edits_of_longer,
-    source="Levenshtein 1966 over the longer length", tasks=("text", "fact"),
+    source="Levenshtein 1966 over the longer length",
+    tasks=("text", "fact"),
 )  # fmt: skip
 bleu = Metric(
     name="bleu", title="BLEU", unit="geometric mean of n-gram precisions times brevity penalty",
     source="Papineni et al., ACL 2002; sacrebleu 2: 13a, smoothing exp",
     tallies=_bleu.statistics, score=_bleu.corpus_score, unit_score=_bleu.sentence_score,
-    need=_bleu.FOUR_WORDS, tasks=("text", "visual"),
+    tasks=("text", "visual"),
+    need=_bleu.FOUR_WORDS,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The edits of a form tree one by one: what was kept, renamed, deleted, inserted and moved."""
+"""The edit script of a form tree: nodes kept, renamed, deleted, inserted, moved and reordered."""
 
 from __future__ import annotations
 

@@ -22,13 +22,15 @@ class Purpose:
 
     With neither `benchmarks` nor `tasks` it is made for all. `together` is ``corpus`` where the
     evaluations of one benchmark, split, mode and root belong in one report. A notebook that
-    comes `last` links to the other reports.
+    comes `last` links to the other reports. `addon` is the package that registers it and without
+    which it is not built.
     """
 
     benchmarks: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     together: str = ""
     last: bool = False
+    addon: str = ""
 
     def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
         """Whether an evaluation of `benchmark` with cases of `tasks` is one of them.
@@ -118,16 +120,16 @@ def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     Examples
     --------
     >>> purpose("a.ipynb", {"metadata": {"formlab": {"tasks": ["fact"]}}})
-    Purpose(benchmarks=(), tasks=('fact',), together='', last=False)
+    Purpose(benchmarks=(), tasks=('fact',), together='', last=False, addon='')
     """
     metadata = notebook.get("metadata", {}).get("formlab", {})
-    kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool}
+    kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool, "addon": str}
     if not isinstance(metadata, dict) or not all(
         name in kinds and isinstance(value, kinds[name]) for name, value in metadata.items()
     ):
         raise DataBroken(
             f"metadata 'formlab' is {metadata!r}", where=path,
-            remedy="benchmarks and tasks are lists, together is a text, last is true or false",
+            remedy="benchmarks, tasks: lists; together, addon: texts; last: true or false",
         )  # fmt: skip
     return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()})
 

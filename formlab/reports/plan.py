@@ -21,6 +21,8 @@ from formlab.reports import inputs, notebook
 Layout = Literal["single", "site"]
 LAYOUTS = ("single", "site")
 NOTEBOOKS = resources.folder("notebooks")
+# Notebooks of add-ons and other plug-ins: the path of a file under each name.
+PLUGINS = Registry("notebooks", {})
 INDEX = "index"
 
 
@@ -91,35 +93,42 @@ class Job:
 
 
 _TAKES = ("evaluation", "evaluations")
-# Notebooks of plug-ins: the path of a file under each name.
-PLUGINS = Registry("notebooks", {})
 
 
 def shown(path: Path) -> str:
-    """A path as it would be typed here; a notebook of formlab's own by its name."""
-    return path.stem if path.resolve().parent == NOTEBOOKS else os.path.relpath(path)
+    """A path as it would be typed here; a notebook that formlab knows by its name."""
+    named = path.resolve() in (book.resolve() for book in own_notebooks())
+    return path.stem if named else os.path.relpath(path)
 
 
 def own_notebooks(*, evaluating: bool = False) -> list[Path]:
-    """formlab's own notebooks, in order, then those of plug-ins.
+    """The notebooks of formlab, of its add-ons and of plug-ins, in the order of their names.
 
     `evaluating` leaves out those that take no evaluation.
     """
-    own = [*sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), *(Path(PLUGINS[name]) for name in PLUGINS)]
+    own: dict[str, Path] = {}
+    for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
+        # A notebook that an add-on registers is there with that add-on alone.
+        if not notebook.purpose(path, notebook.load(path)).addon:
+            own[path.stem] = path
+    own |= {name: Path(path) for name, path in PLUGINS.items()}
+    paths = [own[name] for name in sorted(own)]
     if not evaluating:
-        return own
-    return [path for path in own if set(_TAKES) & set(notebook.parameters_of(notebook.load(path)))]
+        return paths
+    return [
+        path for path in paths if set(_TAKES) & set(notebook.parameters_of(notebook.load(path)))
+    ]
 
 
 def find(named: str | Path) -> Path:
-    """A notebook by path, or by the name of one of formlab's own or of a plug-in's."""
+    """A notebook by path, or by the name of one that formlab knows."""
     path = Path(named)
     if path.is_file():
         return path
     if str(named) in PLUGINS:
         return Path(PLUGINS[str(named)])
-    own = NOTEBOOKS / f"{path.name.removesuffix('.ipynb')}.ipynb"
-    return own if own.is_file() else path
+    name = path.name.removesuffix(".ipynb")
+    return next((book for book in own_notebooks() if book.stem == name), path)
 
 
 def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:

@@ -14,6 +14,7 @@ from formlab.metrics import response_validity
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
+from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import READING, TASKS
 from formlab.scoring.tasks._answers import answer_scores
 from formlab.tables import Corpus, Evaluation, Predictions
@@ -100,12 +101,12 @@ def evaluate(
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
     left = unscored(_plain(strange), system=predictions.system)
     cases = pl.concat([*(scored.cases for scored in found), left])
+    scores = pl.concat([*(scored.scores for scored in found), _answers(corpus, predictions, mode)])
+    own = own_scores(plain, answers, cases, scores, mode)
     evaluation = Evaluation(
         documents=corpus.documents,
         cases=_with_own(cases, corpus.records, here),
-        scores=pl.concat(
-            [*(scored.scores for scored in found), _answers(corpus, predictions, mode)]
-        ),
+        scores=pl.concat([scores, *own]),
         benchmark=corpus.benchmark,
         split=corpus.split,
         system=predictions.system,

@@ -27,9 +27,9 @@ class Block:
 
 def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], list[Word]]:
     """The blocks of a page, the frames around parts of it, and the words that are in no block."""
-    found, words = _stamps(words, marks.unit)
+    result, words = _stamps(words, marks.unit)
     charts, words = _charts(words, marks)
-    found += charts
+    result += charts
     frames: list[Rect] = []
     single: list[Grid] = []
     for grid in marks.grids:
@@ -37,16 +37,16 @@ def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], li
             continue
         texts = [_inside(cell, words) for cell in grid.cells]
         if table := _as_table(grid, words, marks.unit):
-            found.append(table)
+            result.append(table)
         elif not any(map(_is_read, texts)):
-            found.append(Block(grid.box, "", "visual", "hand-drawn"))
+            result.append(Block(grid.box, "", "visual", "hand-drawn"))
         elif all(len(lines_of(text)) <= 1 for text in texts):
             single.append(grid)
         else:
             frames += [cell for cell, text in zip(grid.cells, texts, strict=True) if text]
-    found += _chains_and_plans(single, words, marks.unit)
-    taken = [block.box for block in found]
-    return found, frames, [w for w in words if not any(box.holds(w.box) for box in taken)]
+    result += _chains_and_plans(single, words, marks.unit)
+    taken = [block.box for block in result]
+    return result, frames, [w for w in words if not any(box.holds(w.box) for box in taken)]
 
 
 def _inside(box: Rect, words: list[Word]) -> list[Word]:
@@ -70,23 +70,25 @@ def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
     ]  # fmt: skip
     groups: list[list[Line]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
-        near = [g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box)]
+        near = [
+            g for g in groups if around([other.box for other in g]).grown(2 * unit).holds(line.box)
+        ]
         if near:
             near[0].append(line)
         else:
             groups.append([line])
-    found = [
+    stamps = [
         Block(around([line.box for line in group]), " ".join(line.text for line in group),
               "visual", "printed-paint")
         for group in groups
     ]  # fmt: skip
     # What else was read within a stamp is part of it, and no value of a field.
-    return found, [w for w in words if not any(block.box.holds(w.box) for block in found)]
+    return stamps, [w for w in words if not any(block.box.holds(w.box) for block in stamps)]
 
 
 def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
     """Bars that stand on one line, each with what is written below and above it."""
-    unit, found = marks.unit, []
+    unit, charts = marks.unit, []
     # A shaded cell has its text inside.
     left = sorted(bar for bar in marks.bars if not _inside(bar, words))
     while left:
@@ -102,9 +104,9 @@ def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
             named.append(f"{joined(below)} {joined(above)}".strip())
             used += [*below, *above]
         box = around([*row, *(word.box for word in used)])
-        found.append(Block(box, "; ".join(filter(None, named)), "visual", "chart"))
+        charts.append(Block(box, "; ".join(filter(None, named)), "visual", "chart"))
         words = [word for word in words if word not in used]
-    return found, words
+    return charts, words
 
 
 def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
@@ -139,21 +141,21 @@ def _steps(values: list[float], unit: float) -> list[float]:
 
 def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[Block]:
     """Boxes in a row with a line of text each are a chain; cells that share walls are a plan."""
-    found = []
+    drawings = []
     alone = [grid for grid in grids if len(grid.cells) == 1]
     for grid in grids:
         if len(grid.cells) > 1 and not _is_row(grid.cells, unit):
             texts = [_read(_inside(cell, words)) for cell in grid.cells]
             value = "; ".join(filter(None, texts))
-            found.append(Block(grid.box, value, "textual", "text-in-drawing"))
+            drawings.append(Block(grid.box, value, "textual", "text-in-drawing"))
         elif len(grid.cells) > 1:
             alone += [Grid(cell, (cell,)) for cell in grid.cells]
     for group in rows(np.array([grid.box for grid in alone]), overlap=0.8) if alone else ():
         if len(group) > 1:
             texts = [_read(_inside(alone[place].box, words)) for place in group]
             box = around([alone[place].box for place in group])
-            found.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
-    return found
+            drawings.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
+    return drawings
 
 
 def _is_row(cells: tuple[Rect, ...], unit: float) -> bool:

@@ -10,6 +10,7 @@ from formlab.systems._form_blocks import Block, blocks
 from formlab.systems._form_choices import Choices
 from formlab.systems._form_rows import Cell, Row, rows
 from formlab.systems._form_tree import Field, Group, Looks, confidence
+from formlab.systems._page_lines import share
 from formlab.systems._page_spec import Marks, Rect, around
 from formlab.systems._page_text import Word, box_of, joined
 
@@ -20,35 +21,35 @@ _NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
 
 def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> Group:
     """The form on one page, as the group that holds all others."""
-    found, frames, rest = blocks(words, marks)
+    wholes, frames, rest = blocks(words, marks)
     builder = _Builder(marks, Looks.of(words), settings)
     things: list[tuple[tuple[float, ...], Row | Block, Rect | None]] = []
-    taken = [block.box for block in found]
+    taken = [block.box for block in wholes]
     ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
-    for part in [*sorted(frames, key=lambda box: box.width * box.height), None]:
-        inner = [word for word in rest if part is None or part.holds(word.box)]
+    for frame in [*sorted(frames, key=lambda box: box.width * box.height), None]:
+        inner = [word for word in rest if frame is None or frame.holds(word.box)]
         rest = [word for word in rest if word not in inner]
-        boxes = [tick for tick in ticks if part is None or part.holds(tick.box)]
+        boxes = [tick for tick in ticks if frame is None or frame.holds(tick.box)]
         ticks = [tick for tick in ticks if tick not in boxes]
-        of_part = rows(inner, boxes, marks)
-        builder.choices.learn(of_part)
-        things += [(_order(row.box, part, marks.unit), row, part) for row in of_part]
-    for block in found:
-        part = min(
+        inside = rows(inner, boxes, marks)
+        builder.choices.learn(inside)
+        things += [(_order(row.box, frame, marks.unit), row, frame) for row in inside]
+    for block in wholes:
+        frame = min(
             (frame for frame in frames if frame.holds(block.box)),
             key=lambda frame: frame.height, default=None,
         )  # fmt: skip
-        things.append((_order(block.box, part, marks.unit), block, part))
-    for _, thing, part in sorted(things, key=lambda thing: thing[0]):
-        builder.add(thing, part)
+        things.append((_order(block.box, frame, marks.unit), block, frame))
+    for _, thing, frame in sorted(things, key=lambda thing: thing[0]):
+        builder.add(thing, frame)
     return builder.root
 
 
-def _order(box: Rect, part: Rect | None, unit: float) -> tuple[float, ...]:
-    if part is None:
+def _order(box: Rect, frame: Rect | None, unit: float) -> tuple[float, ...]:
+    if frame is None:
         return (box.y0,)
     # Frames side by side are read one after the other.
-    return (round(part.y0 / (2 * unit)) * 2 * unit, part.x0, box.y0)
+    return (round(frame.y0 / (2 * unit)) * 2 * unit, frame.x0, box.y0)
 
 
 class _Builder:
@@ -65,18 +66,18 @@ class _Builder:
         self.waiting: Field | None = None
         self.end = -np.inf
 
-    def add(self, thing: Row | Block, part: Rect | None) -> None:
+    def add(self, thing: Row | Block, frame: Rect | None) -> None:
         """Add what comes next on the page."""
         box = thing.box
-        while self.open[-1].part is not None and self.open[-1].part != part:
+        while self.open[-1].frame is not None and self.open[-1].frame != frame:
             self.open.pop()
-        is_far = part is None and box.y0 - self.end > _GAP * self.marks.unit
-        self.end = max(self.end, box.y1) if part is None else max(self.end, part.y1)
+        is_far = frame is None and box.y0 - self.end > _GAP * self.marks.unit
+        self.end = max(self.end, box.y1) if frame is None else max(self.end, frame.y1)
         if isinstance(thing, Block):
             self._leave(is_far)
             self._add_block(thing)
             return
-        if self._add_heading(thing, part):
+        if self._add_heading(thing, frame):
             return
         self._leave(is_far)
         self._add_row(thing)
@@ -86,9 +87,9 @@ class _Builder:
         if is_far and (self.open[-1].fields or self.open[-1].groups):
             self.open = [self.root]
 
-    def _put(self, found: Field) -> Field:
-        self.open[-1].fields.append(found)
-        return found
+    def _put(self, field: Field) -> Field:
+        self.open[-1].fields.append(field)
+        return field
 
     def _name(self, box: Rect) -> Cell | None:
         """The text right above that names what is in the box; it names nothing else."""
@@ -104,7 +105,7 @@ class _Builder:
         self.names.remove(best)
         return best
 
-    def _add_heading(self, row: Row, part: Rect | None) -> bool:
+    def _add_heading(self, row: Row, frame: Rect | None) -> bool:
         cell = row.cells[0]
         alone = len(row.cells) == 1 and not self.choices.is_ringed(cell)
         if not alone or not self.looks.is_heading(cell, self.settings["bold"]):
@@ -116,7 +117,7 @@ class _Builder:
             if line.size > 1.15 * self.looks.size and not self.root.fields:
                 # The title is the form itself.
                 return True
-        group = Group(cell.text, row.box, line.size, line.shaded, part)
+        group = Group(cell.text, row.box, line.size, line.shaded, frame)
         if self._goes_on(group):
             return True
         while len(self.open) > 1 and not self.open[-1].holds(group):
@@ -152,8 +153,8 @@ class _Builder:
         made = self.choices.read(row, self.names)
         if made is not None:
             self.waiting, self.names = None, []
-            for found in made:
-                self._put(found)
+            for field in made:
+                self._put(field)
             return
         if self._follows(row):
             return
@@ -165,9 +166,9 @@ class _Builder:
         self.names = [cell for cell in row.cells if cell.is_plain]
         for cell in row.cells:
             if not cell.is_plain and cell.text:
-                found = self._put(self._field(cell))
-                if len(row.cells) == 1 and not found.value and cell.rule is None:
-                    self.waiting = found
+                field = self._put(self._field(cell))
+                if len(row.cells) == 1 and not field.value and cell.rule is None:
+                    self.waiting = field
 
     def _follows(self, row: Row) -> bool:
         """Whether the row is the value, or more of it, of a field or label above it."""
@@ -188,25 +189,23 @@ class _Builder:
         """The field of a label with its value, its empty line, or what was scribbled on it."""
         box = box_of(cell.value) if cell.value else cell.rule or cell.box
         label = box_of(cell.label)
-        sure = confidence(cell.words)
+        score = confidence(cell.words)
         if cell.tail:
             text = joined(cell.words)
-            return Field(cell.text, text, cell.box, subtype="mixed", confidence=sure)
+            return Field(cell.text, text, cell.box, subtype="mixed", confidence=score)
         unread = not cell.value and cell.rule is not None and self._is_written_on(cell.rule)
         if unread or self.looks.is_scribble(cell.value):
             drawn = cell.rule._replace(y0=label.y0 - self.marks.unit) if cell.rule else box
             return Field(cell.text, self.settings["signature"], drawn, "visual", "hand-drawn")
         value = joined(cell.value)
         if any(label.y0 < s.middle < label.y1 and s.x0 >= label.x1 for s in self.marks.struck):
-            return Field(cell.text, value, box, "marking", "annotation", confidence=sure)
+            return Field(cell.text, value, box, "marking", "annotation", confidence=score)
         subtype = "handwritten" if cell.rule else "machine-printed"
-        return Field(cell.text, value, box, subtype=subtype, confidence=sure)
+        return Field(cell.text, value, box, subtype=subtype, confidence=score)
 
     def _is_written_on(self, rule: Rect) -> bool:
         above = Rect(rule.x0, rule.y0 - 2 * self.marks.unit, rule.x1, rule.y0 - 2)
-        x0, y0, x1, y1 = (max(0, round(side)) for side in above)
-        part = self.marks.ink[y0:y1, x0:x1]
-        return bool(part.size) and float((part > 0).mean()) > 0.05
+        return share(self.marks.ink, above) > 0.05
 
 
 def _as_groups(label: str, block: Block) -> Group:

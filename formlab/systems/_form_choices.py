@@ -116,13 +116,13 @@ class Choices:
 
     def _single(self, cell: Cell) -> Field:
         """A box of its own; with something written behind it, box and text are one field."""
-        ticked, sure = self._is_ticked(cell), confidence(cell.words)
+        ticked, score = self._is_ticked(cell), confidence(cell.words)
         if cell.value or cell.rule:
             parts = [f"[{'x' if ticked else ' '}] {joined(cell.label)}", joined(cell.value)]
             value = "; ".join(filter(None, parts))
-            return Field(cell.text, value, cell.box, "cross", "cross", confidence=sure)
+            return Field(cell.text, value, cell.box, "cross", "cross", confidence=score)
         state = "checked" if ticked else "unchecked"
-        return Field(cell.text, state, cell.box, "marking", "checkbox", "checkbox", sure)
+        return Field(cell.text, state, cell.box, "marking", "checkbox", "checkbox", score)
 
     def _is_ticked(self, cell: Cell) -> bool:
         return cell.tick is not None and cell.tick.ink >= self.least_ink

@@ -74,7 +74,7 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[Row]:
     if not lines:
         return []
     boxes = [_level(line, words) for line in lines]
-    found = []
+    result = []
     for group in in_rows(np.array(boxes)):
         members = {id(lines[place]) for place in group}
         extent = around([boxes[place] for place in group])
@@ -86,8 +86,8 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[Row]:
         for cell in cells:
             cell.rule = cell.rule or _rule_after(cell, cells, marks)
         if cells := [cell for cell in cells if cell.words]:
-            found.append(Row(cells))
-    return found
+            result.append(Row(cells))
+    return result
 
 
 def _level(line: Line, words: list[Word]) -> Rect:

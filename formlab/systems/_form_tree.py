@@ -33,7 +33,7 @@ class Field:
 class Group:
     """A group of fields.
 
-    `size` is that of its heading's letters, `part` the frame it is in; it `follows` where nothing
+    `size` is that of its heading's letters, `frame` what it is in; it `follows` where nothing
     stands between its heading and that of the group it is in.
     """
 
@@ -41,7 +41,7 @@ class Group:
     box: Rect | None = None
     size: float = np.inf
     shaded: bool = False
-    part: Rect | None = None
+    frame: Rect | None = None
     follows: bool = False
     fields: list[Field] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
@@ -49,12 +49,12 @@ class Group:
     @property
     def number(self) -> str:
         """What numbers the heading, as the 2a of "2a Size"."""
-        found = _NUMBER.match(self.label)
-        return found[1] if found else ""
+        match = _NUMBER.match(self.label)
+        return match[1] if match else ""
 
     def holds(self, other: Group) -> bool:
         """Whether a group whose heading comes later belongs into this one."""
-        if self.part is not None and self.part != other.part:
+        if self.frame is not None and self.frame != other.frame:
             return False
         if self.number and other.number:
             return other.number != self.number and other.number.startswith(self.number)

@@ -1,4 +1,4 @@
-"""One line on disk per finished page, so that a killed run loses none of them."""
+"""A log of finished pages, one line each on disk at once: a killed run loses none of them."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def entries(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The whole entries of a journal, and the length in bytes of what they take."""
     data = files.read_bytes(path)
     whole = data.rfind(b"\n") + 1
-    found = []
+    values = []
     for number, line in enumerate(data[:whole].splitlines(), start=1):
         value = files.parse_json(line.decode(), where=str(path), first_line=number)
         if not isinstance(value, dict) or "doc_id" not in value:
             raise DataBroken(
                 "not an entry of a run", where=f"{path}:{number}", remedy="delete that line"
             )
-        found.append(value)
-    return found, whole
+        values.append(value)
+    return values, whole

@@ -94,12 +94,12 @@ def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, tuple[str, 
     >>> entities(runs, ["contract_num"])["contract_num"][0]
     '204417'
     """
-    found = {}
+    values = {}
     for name in names:
         for value, run in _candidates(name, runs):
-            found[name] = (value, run)
+            values[name] = (value, run)
             break
-    return found
+    return values
 
 
 def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:

@@ -48,15 +48,15 @@ def _skew(ink: np.ndarray) -> float:
     # Short pieces, so that those of a tilted rule still count, joined into the whole rule.
     pieces = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones((1, 15), np.uint8))
     joined = cv2.dilate(pieces, np.ones((3, 7), np.uint8))
-    found = []
+    slopes = []
     for contour in cv2.findContours(joined, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]:
         _, _, long, high = cv2.boundingRect(contour)
         if long > width / 6 and high < long / 8:
             dx, dy, *_ = cv2.fitLine(contour, cv2.DIST_L2, 0, 0.01, 0.01).ravel()
-            found.append((float(np.degrees(np.arctan2(dy, dx))), long))
-    if not found:
+            slopes.append((float(np.degrees(np.arctan2(dy, dx))), long))
+    if not slopes:
         return 0.0
-    angles, weights = np.array(sorted(found)).T
+    angles, weights = np.array(sorted(slopes)).T
     angles = np.where(angles > 90, angles - 180, angles)
     return float(angles[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
 
@@ -121,9 +121,9 @@ def find_grids(across: np.ndarray, down: np.ndarray, unit: float) -> list[Grid]:
             continue
         if cv2.contourArea(contour) > 0.8 * box.width * box.height:
             cells.setdefault(parent, []).append(box)
-    found = [Grid(rect(contours[place]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
+    grids = [Grid(rect(contours[place]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
              for place, c in cells.items()]  # fmt: skip
-    return sorted(found, key=lambda grid: (grid.box.y0, grid.box.x0))
+    return sorted(grids, key=lambda grid: (grid.box.y0, grid.box.x0))
 
 
 def pieces(
@@ -143,8 +143,8 @@ def pieces(
 def share(ink: np.ndarray, box: Rect) -> float:
     """The share of a box that is dark; 0 for a box outside the page."""
     x0, y0, x1, y1 = (max(0, round(side)) for side in box)
-    part = ink[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
-    return float((part > 0).mean()) if part.size else 0.0
+    crop = ink[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
+    return float((crop > 0).mean()) if crop.size else 0.0
 
 
 def outlines_of(mask: np.ndarray, mode: int) -> tuple[list[np.ndarray], np.ndarray]:

@@ -62,7 +62,7 @@ def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:
 
 def _squares(ink: np.ndarray, unit: float) -> list[Tick]:
     across, down = strokes(ink, 0.9 * unit)
-    found = []
+    squares = []
     # A tick may reach as far out of its box as the box is large.
     for own, window in pieces(ink, (unit, 6 * unit), (unit, 6 * unit)):
         y, x = window[0].start, window[1].start
@@ -74,23 +74,23 @@ def _squares(ink: np.ndarray, unit: float) -> list[Tick]:
         fits = unit <= box.height <= 3.2 * unit and 0.75 <= box.width / box.height <= 1.33
         if fits and _is_box(ink, box) and _is_apart(ink, box):
             inside = box.grown(-max(2.0, 0.25 * box.height))
-            found.append(Tick(box, False, share(ink, inside)))
-    return found
+            squares.append(Tick(box, False, share(ink, inside)))
+    return squares
 
 
 def _is_box(ink: np.ndarray, box: Rect) -> bool:
     """Whether all four sides are drawn, straight to the corners: bold letters have round ones."""
     x0, y0, x1, y1 = (round(side) for side in box)
-    part = ink[y0:y1, x0:x1] > 0
-    sides = (part[0], part[-1], part[:, 0], part[:, -1])
-    corners = (part[:3, :3], part[:3, -3:], part[-3:, :3], part[-3:, -3:])
+    crop = ink[y0:y1, x0:x1] > 0
+    sides = (crop[0], crop[-1], crop[:, 0], crop[:, -1])
+    corners = (crop[:3, :3], crop[:3, -3:], crop[-3:, :3], crop[-3:, -3:])
     wider = Rect(x0 - 2, y0 - 2, x1 + 2, y1 + 2)
-    outside = share(ink, wider) * wider.width * wider.height - part.sum()
+    outside = share(ink, wider) * wider.width * wider.height - crop.sum()
     return (
         all(side.mean() > 0.7 for side in sides)
         and all(corner.sum() > 4 for corner in corners)
         # A circle or a large letter goes on where its straight parts end.
-        and outside < 0.25 * (wider.width * wider.height - part.size)
+        and outside < 0.25 * (wider.width * wider.height - crop.size)
     )
 
 
@@ -105,7 +105,7 @@ def _is_apart(ink: np.ndarray, box: Rect) -> bool:
 
 def _circles(ink: np.ndarray, unit: float) -> list[Tick]:
     contours, tree = outlines_of(ink, cv2.RETR_CCOMP)
-    found = []
+    circles = []
     for contour, (_, _, child, parent) in zip(contours, tree, strict=True):
         box = rect(contour)
         if parent >= 0 or child < 0 or not 0.9 * unit <= box.height <= 1.8 * unit:
@@ -114,8 +114,8 @@ def _circles(ink: np.ndarray, unit: float) -> list[Tick]:
         even = 0.8 <= box.width / box.height <= 1.25
         is_disc = even and cv2.contourArea(contour) > 0.75 * np.pi * radius**2
         if is_disc and _stands_alone(ink, box, unit):
-            found.append(Tick(box, True, share(ink, box.grown(-0.3 * box.width))))
-    return found
+            circles.append(Tick(box, True, share(ink, box.grown(-0.3 * box.width))))
+    return circles
 
 
 def _stands_alone(ink: np.ndarray, box: Rect, unit: float) -> bool:
@@ -147,13 +147,13 @@ def _rings(ink: np.ndarray, unit: float) -> tuple[list[Rect], list[np.ndarray]]:
 
 def _struck(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
     """Words with a stroke through them: one piece of ink with a rule at half its height."""
-    found = []
+    struck = []
     for own, window in pieces(ink, (3 * unit, 30 * unit), (0.8 * unit, 2 * unit)):
         y, x, (height, width) = window[0].start, window[1].start, own.shape
         rule = own & (across[window] > 0)
         if rule.any(axis=0).mean() > 0.85 and 0.25 < np.nonzero(rule)[0].mean() / height < 0.65:
-            found.append(Rect(float(x), float(y), float(x + width), float(y + height)))
-    return found
+            struck.append(Rect(float(x), float(y), float(x + width), float(y + height)))
+    return struck
 
 
 def _bars(gray: np.ndarray, unit: float) -> list[Rect]:

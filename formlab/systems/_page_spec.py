@@ -18,12 +18,10 @@ class Rect(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Pixels across."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> float:
-        """Pixels down."""
         return self.y1 - self.y0
 
     @property

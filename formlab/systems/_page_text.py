@@ -51,28 +51,28 @@ def words(result: Any, gray: np.ndarray) -> list[Word]:
     if not result.txts:
         return []
     paper = float(np.median(gray))
-    found: list[Word] = []
+    page: list[Word] = []
     pieces = list(result.word_results or ()) or [()] * len(result.txts)
-    for corners, text, score, parts in zip(
+    for corners, text, score, inner in zip(
         result.boxes, result.txts, result.scores, pieces, strict=True
     ):
         box = _rect(corners)
-        part = _part(gray, box)
-        shaded = bool(part.size) and float(np.median(part)) < paper - 12
+        crop = _crop(gray, box)
+        shaded = bool(crop.size) and float(np.median(crop)) < paper - 12
         line = Line(
-            text, box, float(score), _stroke(part), _size(part, text), _slant(corners), shaded
+            text, box, float(score), _stroke(crop), _size(crop, text), _slant(corners), shaded
         )
-        inner = [(word, _rect(spot)) for word, _, spot in parts] or _split(text, box)
-        found += [piece for word, spot in inner for piece in _words(word, spot, line)]
-    return found
+        spots = [(word, _rect(spot)) for word, _, spot in inner] or _split(text, box)
+        page += [piece for word, spot in spots for piece in _words(word, spot, line)]
+    return page
 
 
 def _split(text: str, box: Rect) -> list[tuple[str, Rect]]:
     """Words of a line that OCR did not part, each as wide as its share of the letters."""
     step = box.width / max(len(text), 1)
     return [
-        (found[0], box._replace(x0=box.x0 + step * found.start(), x1=box.x0 + step * found.end()))
-        for found in re.finditer(r"\S+", text)
+        (match[0], box._replace(x0=box.x0 + step * match.start(), x1=box.x0 + step * match.end()))
+        for match in re.finditer(r"\S+", text)
     ]
 
 
@@ -111,23 +111,23 @@ def _slant(corners: Any) -> float:
     return float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
 
 
-def _part(gray: np.ndarray, box: Rect) -> np.ndarray:
+def _crop(gray: np.ndarray, box: Rect) -> np.ndarray:
     x0, y0, x1, y1 = (max(0, round(side)) for side in box)
     return gray[y0:y1, x0:x1].astype(np.float32)
 
 
-def _size(part: np.ndarray, text: str) -> float:
+def _size(crop: np.ndarray, text: str) -> float:
     """What size of a common font would make the text as wide as it is."""
-    dark = np.flatnonzero((np.median(part) - part > 2 * _GRAIN).any(axis=0)) if part.size else []
+    dark = np.flatnonzero((np.median(crop) - crop > 2 * _GRAIN).any(axis=0)) if crop.size else []
     length = _FONT.getlength(text.strip()) / _FONT.size
     return float((dark[-1] - dark[0] + 1) / length) if len(dark) and length else 0.0
 
 
-def _stroke(part: np.ndarray) -> float:
+def _stroke(crop: np.ndarray) -> float:
     """Mean width of the strokes of a line of text, in pixels; 0 where there are none."""
-    if not part.size:
+    if not crop.size:
         return 0.0
-    ink = np.clip(np.median(part) - part - _GRAIN, 0, None)
+    ink = np.clip(np.median(crop) - crop - _GRAIN, 0, None)
     if not ink.any():
         return 0.0
     # Strokes are one to three pixels wide: whole pixels would not tell bold from regular.

@@ -1,4 +1,4 @@
-"""What every run does: takes its first documents, knows its folder again, shows a bar."""
+"""Shared by all runs: the documents that --limit leaves, the run's head, the progress bar."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import files
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import Corpus
 
@@ -20,19 +21,9 @@ HEAD = "run.json"
 
 
 def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl.DataFrame, int]:
-    """The first `limit` documents, and how many before the last of them have no image.
+    """The first `limit` documents (all if None), and how many without an image were passed over.
 
-    Parameters
-    ----------
-    limit
-        How many; all documents if None, with an image or without.
-    images
-        Whether the system reads images: then only documents whose image is there count.
-
-    Raises
-    ------
-    DataMissing
-        If none of the documents has an image to read.
+    Only a system that reads `images` passes over documents; `DataMissing` if none has one.
     """
     if limit is None:
         return corpus.documents, 0
@@ -50,8 +41,21 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
     return corpus.documents[places], places[-1] + 1 - len(places)
 
 
+def image_file(document: dict[str, Any], root: Path | None) -> Path:
+    """The image of a document; `DataMissing` if it has none."""
+    if document["image"] is None or root is None:
+        raise DataMissing("this document has no image", where=document["doc_id"])
+    return root / document["image"]
+
+
+def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
+    """The images of all pages of a document; `DataMissing` if it has none."""
+    image_file(document, root)
+    return [Path(root or "") / name for name in page_images(document)]
+
+
 def check_head(folder: Path, head: dict[str, Any]) -> None:
-    """`DataBroken` if `folder` holds a run whose head says otherwise than `head`."""
+    """`DataBroken` if `folder` holds a run whose head has other values than `head`."""
     file = folder / HEAD
     if not file.is_file():
         return

@@ -31,7 +31,7 @@ class System:
     images: bool = True
     extra: str = ""
 
-    def settings(self, given: dict[str, str]) -> dict[str, Any]:
+    def settings(self, typed: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes, each read as the type of its default.
 
         Raises
@@ -45,7 +45,7 @@ class System:
         {'scale': 2.0}
         """
         values = dict(self.defaults)
-        for name, text in given.items():
+        for name, text in typed.items():
             if name not in values:
                 raise UnknownName.of(f"setting of {self.name}", name, values)
             kind = type(values[name])

@@ -31,7 +31,7 @@ SYSTEM = System(
     name="rules",
     title="baseline: plain rules over the text of PDFs and over what the OCR reads",
     start=start,
-    defaults=rules.SYSTEM.defaults | pdf_rules.SYSTEM.defaults,
-    versions=tuple(dict.fromkeys((*rules.SYSTEM.versions, *pdf_rules.SYSTEM.versions))),
+    defaults=rules.DEFAULTS | pdf_rules.DEFAULTS,
+    versions=("rapidocr", "onnxruntime", "opencv-python-headless", "pypdfium2"),
     extra="ocr",
 )

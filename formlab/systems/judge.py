@@ -1,4 +1,4 @@
-"""A language model as the judge of facts: what it is asked, and what its answer says."""
+"""A language model as the judge of facts: its messages, its schema, its verdicts."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from formlab import files
-from formlab.errors import DataMissing
+from formlab.systems._runs import image_file
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -19,15 +19,13 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        if document["image"] is None or root is None:
-            raise DataMissing("this document has no image", where=document["doc_id"])
-        image = files.read_image(root / document["image"])
+        image = files.read_image(image_file(document, root))
         scale = settings["scale"]
         if scale != 1:
             size = (max(1, round(side * scale)) for side in image.size)
             image = image.resize(tuple(size))
-        found = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-        return records(found, scale=scale)
+        result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
+        return records(result, scale=scale)
 
     return read
 
@@ -57,9 +55,9 @@ def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:
     for place, ((_, text, score), box) in enumerate(zip(lines, boxes, strict=True)):
         path = f"/ocr/lines/{place}"
         rows.append(_row(path, "line", text, score, box))
-        for number, (word, certainty, corners) in enumerate(words[place]):
-            spot = f"{path}/words/{number}"
-            rows.append(_row(spot, "word", word, certainty, _box(corners, scale)))
+        for number, (word, confidence, corners) in enumerate(words[place]):
+            box = _box(corners, scale)
+            rows.append(_row(f"{path}/words/{number}", "word", word, confidence, box))
     text = page_text(np.array(boxes), [text for _, text, _ in lines])
     return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
 

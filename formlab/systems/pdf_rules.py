@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from formlab import files
 from formlab.benchmarks.vrdu import Schema
-from formlab.errors import DataBroken, DataMissing
+from formlab.errors import DataBroken
+from formlab.systems import ocr
 from formlab.systems._keywords import RULES, Run, entities
-from formlab.systems._spec import Reader, System
+from formlab.systems._runs import image_file
+from formlab.systems._spec import Reader
 from formlab.tables import BOX
 
+DEFAULTS = {"text_score": 0.5, "scale": 2.0, "pages": 5}
 # A page with less text than this is a scan.
 _LEAST_TEXT = 20
 
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
-    engine: list[Any] = []
-
-    def ocr(image: Any) -> Any:
-        # Few documents are scans: the models are loaded at the first of them.
-        if not engine:
-            from rapidocr import RapidOCR
-
-            key = "EngineConfig.onnxruntime.intra_op_num_threads"
-            engine.append(RapidOCR(params={"Global.log_level": "error", key: threads}))
-        return engine[0](image)
+    # Few documents are scans: the models are loaded at the first of them.
+    engine = cache(partial(ocr.engine, text_score=settings["text_score"], threads=threads))
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        if document["image"] is None or root is None:
-            raise DataMissing("this document has no PDF", where=document["doc_id"])
-        path = root / document["image"]
-        pages = list(_pages(path, ocr, settings["scale"], settings["pages"]))
+        path = image_file(document, root)
+        pages = list(_pages(path, lambda image: engine()(image), settings))
         runs = [run for _, page in pages for run in page]
-        wanted = _wanted(document)
-        found = entities(runs, wanted)
+        values = entities(runs, _wanted(document))
         factor = (document["width"] or pages[0][0]) / pages[0][0] if pages else 1.0
-        return [_row(name, value, run, factor) for name, (value, run) in found.items()]
+        return [_row(name, value, run, factor) for name, (value, run) in values.items()]
 
     return read
 
@@ -68,11 +61,11 @@ def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
     return row | dict(zip(BOX, corners, strict=True))
 
 
-def _pages(path: Path, ocr: Any, scale: float, limit: int) -> Iterator[tuple[float, list[Run]]]:
+def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[float, list[Run]]]:
     """Width of each page, and its runs in reading order."""
     if files.read_bytes_start(path, 5) != b"%PDF-":
         image = files.read_image(path)
-        yield float(image.width), _seen(ocr(image), 1, 1.0)
+        yield float(image.width), _ocr_runs(engine(image), 1, 1.0)
         return
     import pypdfium2
 
@@ -80,16 +73,17 @@ def _pages(path: Path, ocr: Any, scale: float, limit: int) -> Iterator[tuple[flo
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+    scale = settings["scale"]
     with document:
-        for number in range(min(len(document), limit)):
+        for number in range(min(len(document), settings["pages"])):
             page = document[number]
-            runs = _joined(list(_written(page, number + 1)))
+            runs = _joined(list(_text_runs(page, number + 1)))
             if sum(len(run.text) for run in runs) < _LEAST_TEXT:
-                runs = _seen(ocr(page.render(scale=scale).to_numpy()), number + 1, scale)
+                runs = _ocr_runs(engine(page.render(scale=scale).to_numpy()), number + 1, scale)
             yield page.get_width(), sorted(runs, key=lambda run: (round(run.y0), run.x0))
 
 
-def _written(page: Any, number: int) -> Iterator[Run]:
+def _text_runs(page: Any, number: int) -> Iterator[Run]:
     turned, (width, height) = page.get_rotation(), page.get_size()
     text = page.get_textpage()
     for place in range(text.count_rects()):
@@ -120,18 +114,9 @@ def _joined(runs: list[Run]) -> list[Run]:
     return whole
 
 
-def _seen(result: Any, number: int, scale: float) -> list[Run]:
+def _ocr_runs(result: Any, number: int, scale: float) -> list[Run]:
     runs = []
     for corners, value in zip(result.boxes if result.txts else (), result.txts or (), strict=True):
         xs, ys = ([float(point[axis]) / scale for point in corners] for axis in (0, 1))
         runs.append(Run(value, number, min(xs), min(ys), max(xs), max(ys)))
     return runs
-
-
-SYSTEM = System(
-    name="rules",
-    title="key words and typed patterns over the text of PDFs; RapidOCR where a page has none",
-    start=start,
-    defaults={"scale": 2.0, "pages": 5},
-    versions=("pypdfium2", "rapidocr", "onnxruntime"),
-)

@@ -16,20 +16,23 @@ import numpy as np
 
 from formlab import files, resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
-from formlab.benchmarks.meta import page_images
-from formlab.errors import DataBroken, DataMissing
-from formlab.systems import _page_lines, _page_marks
+from formlab.errors import DataBroken
+from formlab.systems import _page_lines, _page_marks, ocr
 from formlab.systems._form_build import build
 from formlab.systems._form_tree import Group
 from formlab.systems._page_spec import Rect
 from formlab.systems._page_text import words
-from formlab.systems._spec import Reader, System
+from formlab.systems._runs import page_files
+from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
 
 cv2 = resources.optional("cv2", extra="ocr")
 
 TABLES = ("field", "rows")
+DEFAULTS = {
+    "text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed",
+}  # fmt: skip
 Row = dict[str, Any]
 
 
@@ -53,26 +56,14 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
-    from rapidocr import RapidOCR
-
-    engine = RapidOCR(
-        params={
-            "Global.log_level": "error",
-            "Global.text_score": settings["text_score"],
-            "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-        }
-    )
+    engine = ocr.engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
-        if document["image"] is None or root is None:
-            raise DataMissing("this document has no image", where=document["doc_id"])
         paths, rows, texts = Paths(), [], []
-        for number, name in enumerate(page_images(document), start=1):
-            image = np.asarray(files.read_image(root / name).convert("L"))
-            page = _Page(image, engine, settings)
-            common = {"page": number}
-            rows += [row | common for row in page.tree_rows(paths)]
-            rows += [row | common for row in page.seen_rows(number)]
+        for number, file in enumerate(page_files(document, root), start=1):
+            page = _Page(np.asarray(files.read_image(file).convert("L")), engine, settings)
+            rows += [row | {"page": number} for row in page.tree_rows(paths)]
+            rows += [row | {"page": number} for row in page.word_rows(number)]
             texts.append(page.text)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
@@ -113,7 +104,7 @@ class _Page:
             yield row | (self._box(inner.box) if inner.box else {})
             yield from self._rows(inner, path, paths)
 
-    def seen_rows(self, page: int) -> Iterator[Row]:
+    def word_rows(self, page: int) -> Iterator[Row]:
         """The rows of the words, at paths below those of the system `ocr`."""
         for place, word in enumerate(self._words):
             yield {
@@ -127,13 +118,3 @@ class _Page:
         limits = [self._width, self._height]
         low, high = (np.clip(side, 0, limits) for side in (turned.min(axis=0), turned.max(axis=0)))
         return dict(zip(BOX, [*low.tolist(), *high.tolist()], strict=True))
-
-
-SYSTEM = System(
-    name="rules",
-    title="baseline: RapidOCR and plain rules of geometry and punctuation, to a form's tree",
-    start=start,
-    defaults={"text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field",
-              "signature": "signed"},
-    versions=("rapidocr", "onnxruntime", "opencv-python-headless"),
-)  # fmt: skip

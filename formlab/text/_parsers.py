@@ -1,4 +1,4 @@
-"""How values of each kind are read from a text, and when two readings are the same value."""
+"""Parsers of values by kind of field, and when two parsed values are equal."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _same_choices(
     return ours[1] is not None and ours[1] == theirs[1]
 
 
-class Reading(NamedTuple):
+class Parser(NamedTuple):
     """How values of a kind are read, None being none of it, and when two readings are the same."""
 
     read: Callable[[str], Any]
@@ -75,7 +75,7 @@ class Reading(NamedTuple):
         return one is not None and other is not None and self.same(one, other)
 
 
-def _guess(date: Reading) -> Reading:
+def _guess(date: Parser) -> Parser:
     """A number, an amount or a date, whichever both texts are."""
     guesses = (_NUMBER, _MONEY, date)
 
@@ -91,24 +91,24 @@ def _guess(date: Reading) -> Reading:
             for guess, one, other in zip(guesses, ours, theirs, strict=True)
         )
 
-    return Reading(read, same)
+    return Parser(read, same)
 
 
-_NUMBER, _MONEY = Reading(number, operator.eq), Reading(money, _same_money)
-_CHOICES = Reading(_read_choices, _same_choices)
-_KINDS = {"number": _NUMBER, "money": _MONEY, "address": Reading(address, operator.eq)}
+_NUMBER, _MONEY = Parser(number, operator.eq), Parser(money, _same_money)
+_CHOICES = Parser(_read_choices, _same_choices)
+_KINDS = {"number": _NUMBER, "money": _MONEY, "address": Parser(address, operator.eq)}
 _KINDS |= dict.fromkeys(("choice", "checkbox", "radio", "dropdown"), _CHOICES)
 # By which of day and month comes first; `either` lets any reading of a date count.
 _DATES = {
-    None: Reading(_read_date, _same_date),
-    "day": Reading(_read_date_as("day"), _same_date),
-    "month": Reading(_read_date_as("month"), _same_date),
-    "either": Reading(_read_date, _share_a_date),
+    None: Parser(_read_date, _same_date),
+    "day": Parser(_read_date_as("day"), _same_date),
+    "month": Parser(_read_date_as("month"), _same_date),
+    "either": Parser(_read_date, _share_a_date),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 
 
-def reading(kind: str | None, order: str | None = None) -> Reading:
+def parser_for(kind: str | None, order: str | None = None) -> Parser:
     """How values of `kind` are read; of any other kind and None, as what their digits say."""
     if kind == "date":
         return _DATES[order]

@@ -1,4 +1,4 @@
-"""Which of day and month a document writes first, read from the dates that leave no choice."""
+"""The order of day and month in a document, inferred from its unambiguous dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strictness ladder: how strictly a prediction still counts as right."""
+"""The strictness ladder: whether two values match exactly, normalised, as parsed, or nearly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.text._parsers import Reading, reading, swapped
+from formlab.text._parsers import Parser, parser_for, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
 
 # Pairs judged at once: bounds what is held beside the caller's own strings.
@@ -73,7 +73,7 @@ def ladder(
     [False, True, False]
     """
     _check(threshold)
-    same = reading(kind, order)
+    same = parser_for(kind, order)
     theirs = normalise(pred, LADDER_STEPS)
     rungs, closest = [False] * 4, 0.0
     for right in (gold, *accepted):
@@ -246,9 +246,9 @@ def rungs(
     held = np.empty((len(golds), 4), dtype=bool)
     held[:, 0] = golds == preds
     held[:, 1] = held[:, 2] = spelled[golds] == spelled[preds]
-    groups: dict[Reading, list[int]] = {}
+    groups: dict[Parser, list[int]] = {}
     for code, name in enumerate(names):
-        groups.setdefault(reading(*name), []).append(code)
+        groups.setdefault(parser_for(*name), []).append(code)
     for one, codes in groups.items():
         rows = np.flatnonzero(~held[:, 1] & np.isin(kinds, codes))
         held[rows, 2] = _same(one, texts, golds[rows], preds[rows])
@@ -272,16 +272,14 @@ def _alike(
     )  # fmt: skip
 
 
-def _same(
-    reading: Reading, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray
-) -> np.ndarray:
+def _same(parser: Parser, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray) -> np.ndarray:
     """Whether the texts at the places `golds` and `preds` are the same value, pair by pair."""
     read: list[Any] = [None] * len(texts)
     for place in np.unique(np.concatenate([golds, preds])).tolist():
-        read[place] = reading.read(texts[place])
+        read[place] = parser.read(texts[place])
     known = np.array([value is not None for value in read], dtype=bool)
     both = np.flatnonzero(known[golds] & known[preds])
     same = np.zeros(len(golds), dtype=bool)
     pairs = zip(golds[both].tolist(), preds[both].tolist(), strict=True)
-    same[both] = [reading.same(read[one], read[other]) for one, other in pairs]
+    same[both] = [parser.same(read[one], read[other]) for one, other in pairs]
     return same

@@ -1,6 +1,7 @@
 """Strict parsers of typed values: one canonical value for many ways to write it, or None.
 
 A parser reads the whole string or nothing ("12 apples" is no number), and only the digits 0-9.
+dateutil, babel and price-parser guess one reading; here a date has all its readings, or none.
 """
 
 from __future__ import annotations

@@ -122,3 +122,14 @@ def check_paths(characters: int) -> None:
             f"the paths of this form have more than {MAX_CHARACTERS:,} characters",
             remedy="flatten the form, or shorten its labels",
         )
+
+
+def escape(label: str) -> str:
+    """One step of a JSON Pointer (RFC 6901).
+
+    Examples
+    --------
+    >>> escape("and/or ~")
+    'and~1or ~0'
+    """
+    return label.replace("~", "~0").replace("/", "~1")

@@ -28,6 +28,9 @@ def test_clicks_and_values_of_a_clumsy_episode_are_counted_by_type(clumsy):
     assert [counts["all", c, v] for c in ("right", "wrong") for v in ("right", "wrong")] == [
         2, 1, 2, 0,
     ]  # fmt: skip
+    cells = dict(table.filter(kind="all").select("cell", "n_cases").rows())
+    assert cells["click wrong, value right"] == 2
+    assert table.filter(kind="all")["n_kind"].to_list() == [5] * 4
     shares = table.group_by("kind").agg(pl.col("share").sum(), pl.len())
     assert set(shares["share"]) == {1.0}
     assert set(shares["len"]) == {4}
@@ -41,6 +44,13 @@ def test_another_metric_may_say_what_a_right_value_is(clumsy):
         analysis.click_and_value(clumsy, value="exact_match")
 
 
+def test_an_evaluation_without_clicks_has_neither_cells_nor_misses(evaluate):
+    read = evaluate({"doc_id": "a", "text": "x"})
+    assert analysis.click_and_value(read).is_empty()
+    assert analysis.misses(read).is_empty()
+    assert analysis.propagation(read, required=False).is_empty()
+
+
 def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
     table = analysis.misses(clumsy)
     columns = ("path", "pred", "x", "y", "distance", "near", "near_distance")
@@ -49,6 +59,10 @@ def test_misses_tell_how_far_off_and_what_was_hit(clumsy):
         ("/Number of the document", "K1234567", 150, 540, 10, "/Number of the document", 10),
     ]  # fmt: skip
     assert table["template"].to_list() == ["E12", "E12"]
+    assert table.select("band", "hit").rows() == [
+        ("40–80", "hit a wrong element"), ("10–20", "hit no element"),
+    ]  # fmt: skip
+    assert table["band"].dtype.categories[0] == "under 5"
 
 
 def test_click_that_nothing_asked_for_is_a_miss_of_no_field(tmp_path):

@@ -43,11 +43,10 @@ def test_clumsy_episode_has_three_first_faults_and_one_consequence(faults):
     assert ACCOUNT not in found
     assert (found[HOLDER]["held"], found[HOLDER]["line"]) == ("1970-02-03", 1)
     table = pl.DataFrame(list(found.values()))
-    assert analysis.fault_counts(table).rows() == [
-        ("misplaced", 2, 0, 1), ("wrong_value", 1, 0, 1), ("overwritten", 0, 1, 1),
-    ]  # fmt: skip
+    counts = table.group_by("fault").agg(pl.col("first").sum(), pl.len().alias("all"))
+    assert set(counts.rows()) == {("misplaced", 2, 2), ("wrong_value", 1, 1), ("overwritten", 0, 1)}
     # Two first faults stand alone, one has a consequence.
-    assert analysis.chains(table).rows() == [(1, 2), (2, 1)]
+    assert table.filter("first")["chain"].sort().to_list() == [1, 1, 2]
 
 
 def test_values_shifted_by_one_field_are_one_chain(faults):
@@ -159,11 +158,7 @@ def test_every_wrong_field_has_one_row_and_chains_add_up_to_them(tmp_path):
                 episodes.append(([*log, *events], {}))
     done = analysis.evaluate(*read_run(run(tmp_path, *episodes)))
     table = analysis.propagation(done)
-    assert analysis.chains(table).select((pl.col("chain") * pl.col("n")).sum()).item() == (
-        table.height
-    )
-    counts = analysis.fault_counts(table)
-    assert counts["n_first"].sum() + counts["n_after"].sum() == table.height
+    assert table.filter("first")["chain"].sum() == table.height
     assert table.select("doc_id", "path").is_unique().all()
     # The account and the proof are entered nowhere, in any of the 27 forms.
     assert only(table, path=ACCOUNT)["fault"].to_list() == ["missing"] * 27

@@ -3,7 +3,7 @@ import dataclasses
 
 import pytest
 
-from formlab import analysis, benchmarks, browser
+from formlab import analysis, benchmarks
 from formlab.analysis import samples
 from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.tables import only
@@ -53,10 +53,6 @@ def test_without_a_browser_forms_cannot_be_filled_in(tmp_path, monkeypatch):
 def test_sample_of_forms_is_filled_in_under_a_running_event_loop_and_only_once(
     tmp_path, monkeypatch
 ):
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     monkeypatch.setenv("FORMLAB_CACHE", str(tmp_path))
     whole = benchmarks.load("formfactory")
     few = whole.documents.filter(whole.documents["template"] == "E12")

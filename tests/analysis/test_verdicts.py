@@ -1,42 +1,22 @@
 """A court over FUNSD's two tiny forms, and over tiny VRDU forms for entities."""
 
-import dataclasses
-import json
-
 import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, decisions, tables
-from formlab.analysis.verdicts import corrected, rulings
+from formlab.analysis.verdicts import corrected, corrected_scores, rulings
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
-from formlab.formats import read_predictions
 from formlab.tables import Evaluation
 from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering
 from ..made_formfactory import make
+from ..made_readings import GOLD, read_as
 from ..made_splits import DAY, WHO, evaluations
 
-# What the two forms say: a has Name:, Ada Berg and a blank; b has Total 9.00.
-GOLD = {("a", 0): "Name:", ("a", 1): "Ada Berg", ("a", 2): "", ("b", 0): "Total 9.00"}
-
-
-@pytest.fixture
-def read_as(corpus, tmp_path):
-    """An evaluation of a system that reads as given, and all else right."""
-
-    def scored(system, **wrong):
-        rows = [
-            {"doc_id": doc, "path": f"/entities/{n}", "value": wrong.get(f"{doc}{n}", value)}
-            for (doc, n), value in GOLD.items()
-        ]
-        file = tmp_path / f"{system}.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return analysis.evaluate(corpus, read_predictions(file, corpus))
-
-    return scored
+__all__ = ["read_as"]
 
 
 def verdict(doc, number, decision="label_error", **more):
@@ -55,53 +35,6 @@ def court(*rows):
 def accuracy(evaluation):
     scores = tables.only(evaluation.scores, metric="exact_accuracy")
     return scores["hits"].sum(), scores["total"].sum()
-
-
-def test_labels_that_most_systems_contradict_alike_come_first(read_as):
-    found = analysis.proposals(
-        [
-            read_as("x", a1="Ada Borg", b0="Total 8.00", a0="NAME:"),
-            read_as("y", a1="ada  borg", b0="Total 7.00", a2="smudge"),
-            read_as("z", a1="Ada Bug", b0=""),
-        ]
-    )
-    # Ada Borg by x and y (case and space aside) of three; then one of three each, in the order
-    # of documents: the blank read as a smudge by y, b0 by x. NAME: differs in form alone.
-    assert found.select("doc_id", "path", "n_agree", "n_systems").rows() == [
-        ("a", "/entities/1", 2, 3), ("a", "/entities/2", 1, 3), ("b", "/entities/0", 1, 3),
-    ]  # fmt: skip
-    assert found["systems"][0].to_list() == ["x", "y"]
-    assert found["pred"].to_list() == ["Ada Borg", "smudge", "Total 8.00"]
-
-
-def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label(read_as):
-    one, other = read_as("x", a1="Borg"), read_as("y", a1="Borg")
-    ruled = one.cases.with_columns(
-        cause=pl.when(pl.col("path") == "/entities/1", pl.col("doc_id") == "a")
-        .then(pl.lit("reader"))
-        .otherwise("cause")
-    )
-    (row,) = analysis.proposals([dataclasses.replace(one, cases=ruled), other]).to_dicts()
-    assert (row["systems"], row["n_agree"], row["n_systems"]) == (["y"], 1, 2)
-
-
-def test_a_share_asks_for_a_majority(read_as):
-    ones = [read_as("x", a1="Borg"), read_as("y", a1="Borg", b0="?"), read_as("z")]
-    assert analysis.proposals(ones, share=0.5)["path"].to_list() == ["/entities/1"]
-
-
-def test_proposals_agree_with_a_count_by_hand_over_all_cases(read_as):
-    ones = [read_as("x", a1="Borg", b0="T"), read_as("y", a1="borg", b0="t", a0="N")]
-    votes = {}
-    for one in ones:
-        for case in one.cases.to_dicts():
-            if case["path"] and case["gold"] is not None and case["outcome"] == "mismatch":
-                key = case["doc_id"], case["path"], case["pred"].lower()
-                votes.setdefault(key, set()).add(one.system)
-    found = analysis.proposals(ones).to_dicts()
-    assert {(p["doc_id"], p["path"], p["pred"].lower()): p["n_agree"] for p in found} == {
-        key: len(systems) for key, systems in votes.items()
-    }
 
 
 def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, corpus):
@@ -284,3 +217,30 @@ def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path
     kept = mended.records.filter(doc_id=first["doc_id"], path="/Gender").row(0, named=True)
     assert (kept["value"], kept["status"]) == ("Female", "unscored")
     assert kept["meta"] == first["meta"]
+
+
+def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as):
+    one = read_as("x", a1="Ada Borg", b0="")
+    errors = court(verdict("a", 1, value="Ada Borg"))
+    scores, counts = corrected_scores([one], errors, resamples=20)
+    (row,) = tables.only(scores, metric="exact_accuracy").to_dicts()
+    # Of four labels Name: and the blank are right, then Ada Borg as well.
+    assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
+    assert (row["n_cases"], row["n_corrected"]) == (4, 4)
+    assert counts == {"labels corrected": 1, "found label_error": 1}
+    unclear = court(verdict("a", 1, "ambiguous"))
+    (row,) = tables.only(
+        corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
+    ).to_dicts()
+    # Without the ambiguous label 2 of 3.
+    assert (row["corrected"], row["unambiguous"]) == (0.5, pytest.approx(2 / 3))
+
+
+def test_systems_are_corrected_side_by_side(read_as):
+    ones = [read_as("x", a1="?"), read_as("y")]
+    scores, counts = corrected_scores(ones, court(verdict("a", 1, value="?")), resamples=0)
+    exact = tables.only(scores, metric="exact_accuracy")
+    assert exact.select("of", "value", "corrected").rows() == [
+        ("x on funsd:test", 0.75, 1.0), ("y on funsd:test", 1.0, 0.75),
+    ]  # fmt: skip
+    assert counts["labels corrected"] == 2

@@ -1,9 +1,8 @@
 import pytest
 
-from formlab import browser
 from formlab.benchmarks._own import OWN
 from formlab.benchmarks.ixbrl import gold_pages, write_pages
-from formlab.errors import DataBroken, NotAvailable
+from formlab.errors import DataBroken
 
 FILING = """<?xml version="1.0"?>
 <html xmlns="http://www.w3.org/1999/xhtml" xmlns:ix="http://www.xbrl.org/2013/inlineXBRL"><body>
@@ -53,16 +52,7 @@ def test_other_html_is_refused(tmp_path):
         gold_pages(file)
 
 
-@pytest.fixture
-def chromium():
-    try:
-        return browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", dpi=150)
     corpus = OWN["fincriticaled"].load("test", tmp_path / "out")
@@ -75,7 +65,6 @@ def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
     assert (notes["pages"], notes["facts"]) == (2, 2)

@@ -1,31 +1,30 @@
 import math
 
 import polars as pl
+import pytest
 
+from formlab.analysis import Finding
 from formlab.analysis.compare import COMPARISON
-from formlab.charts import Caption
+from formlab.analysis.flips import MATRIX
 from formlab.charts.compare import (
+    compare_cards,
     comparison_table,
     difference_caption,
     difference_dots,
-    left_out_table,
-    p_words,
+    flip_bars,
     power_dots,
-    systems_table,
 )
-from tests.analysis.made_pairs import made
-from tests.made_slices import of
 
 
-def row(name, difference, low, high, *, metric="cer", b="n", docs=30, p_holm=0.001):
+def row(value, difference, low, high, *, by="kind", metric="cer", b="n", docs=30, p_holm=0.001):
     shown = p_holm <= 0.05 and (low > 0 or high < 0)
     better = ("m" if difference > 0 else b) if shown else None
-    return {
-        "benchmark": "b", "split": "s", "metric": metric, **of(name), "system_a": "m",
+    return dict.fromkeys(COMPARISON) | {
+        "benchmark": "b", "split": "s", "metric": metric, "level": "field", "system_a": "m",
+        "slice_by": by if value else None, "slice_value": value,
         "system_b": b, "value_a": 0.3, "value_b": 0.3 + difference, "difference": difference,
         "ci_low": low, "ci_high": high, "better": better, "p": 0.00001, "p_holm": p_holm,
         "p_bh": 0.1, "least_difference": 0.05, "n_docs": docs, "n_cases": 90, "n_undefined": 0,
-        "settings": {},
     }  # fmt: skip
 
 
@@ -34,8 +33,8 @@ def frame(*rows):
 
 
 TABLE = frame(
-    row("fields", -0.1, -0.15, -0.05), row("kind=a", 0.02, -0.01, 0.05),
-    row("kind=b", math.nan, math.nan, math.nan), row("length=1", 0.2, 0.1, 0.3),
+    row(None, -0.1, -0.15, -0.05), row("a", 0.02, -0.01, 0.05),
+    row("b", math.nan, math.nan, math.nan), row("1", 0.2, 0.1, 0.3, by="length"),
 )  # fmt: skip
 
 
@@ -44,94 +43,110 @@ def values(chart):
 
 
 def test_dots_show_the_whole_and_the_slices_of_one_column_that_are_defined():
-    chart = difference_dots(TABLE, metric="cer", by="kind")
-    shown = values(chart)
-    assert [r["label"] for r in shown] == ["all fields", "a"]
-    assert [r["sure"] for r in shown] == ["a difference was shown", "none was shown"]
-    assert "all fields −0.100; a +0.020" in chart.to_dict()["description"]
+    shown = values(difference_dots(TABLE, metric="cer", by="kind"))
+    assert [(r["slice"], r["difference"]) for r in shown] == [("all fields", -0.1), ("a", 0.02)]
 
 
-def test_dots_have_a_systems_colour_only_where_test_and_interval_say_so():
+def test_dots_have_a_systems_colour_only_where_test_and_interval_agree():
     table = frame(
-        row("fields", -0.1, -0.15, -0.05), row("kind=a", 0.1, -0.01, 0.2),
-        row("kind=b", 0.1, 0.05, 0.2, p_holm=0.06), row("kind=c", 0.1, 0.05, 0.2),
+        row(None, -0.1, -0.15, -0.05), row("a", 0.1, -0.01, 0.2),
+        row("b", 0.1, 0.05, 0.2, p_holm=0.06), row("c", 0.1, 0.05, 0.2),
     )  # fmt: skip
-    chart = difference_dots(table, metric="cer", by="kind")
-    assert [r["better"] for r in values(chart)] == ["n", "none was shown", "none was shown", "m"]
-    scale = chart.to_dict()["layer"][2]["encoding"]["stroke"]["scale"]
-    assert scale["domain"] == ["m", "n", "none was shown"]
-    assert scale["range"][:2] == ["#0072B2", "#D55E00"]
-    assert comparison_table(table).frame["better"].to_list() == ["n", None, None, "m"]
+    shown = values(difference_dots(table, metric="cer", by="kind"))
+    assert [r["better"] for r in shown] == ["n", "none was shown", "none was shown", "m"]
 
 
-def test_dots_of_several_pairs_have_a_colour_and_a_place_each():
-    table = frame(row("fields", 0.1, 0, 0.2), row("fields", -0.1, -0.2, 0, b="o"))
+def test_dots_of_several_pairs_have_a_panel_each():
+    table = frame(row(None, 0.1, 0, 0.2), row(None, -0.1, -0.2, 0, b="o"))
     spec = difference_dots(table, metric="cer").to_dict()
-    encoding = spec["layer"][2]["encoding"]
-    assert encoding["stroke"]["scale"]["domain"] == ["m → n", "m → o"]
-    assert encoding["yOffset"]["field"] == "pair"
+    assert spec["facet"]["field"] == "pair"
 
 
 def test_nothing_to_show_is_a_note():
-    for shown in (
-        difference_dots(TABLE, metric="wer"),
-        power_dots(TABLE.clear()),
-        *left_out_table({}),
-    ):
-        assert isinstance(shown, Caption)
-        assert shown.label == "Note"
+    nothing = [
+        difference_dots(TABLE, metric="wer"), power_dots(TABLE.clear()),
+        comparison_table(TABLE.clear()), flip_bars(MATRIX_TABLE.clear(), by="kind"),
+    ]  # fmt: skip
+    assert {shown.label for shown in nothing} == {"Note"}
 
 
 def test_power_shows_the_size_beside_what_would_be_found_in_shares_and_error_rates():
     table = frame(
-        row("fields", -0.1, -0.2, 0, metric="exact_accuracy"),
-        row("fields", -0.4, -0.5, 0, metric="cer"),
-        row("fields", -9, -10, 0, metric="click_distance"),
+        row(None, -0.1, -0.2, 0, metric="exact_accuracy"),
+        row(None, -0.4, -0.5, 0),
+        row(None, -9, -10, 0, metric="click_distance"),
     )
-    text = power_dots(table).to_dict()["description"]
-    assert "accuracy, exact 0.100 of 0.050" in text
-    assert "(CER) 0.400 of 0.050" in text
-    assert "distance" not in text
+    (shown,) = power_dots(table).to_dict()["datasets"].values()
+    assert [(r["size"], r["least_difference"]) for r in shown] == [(0.1, 0.05), (0.4, 0.05)]
 
 
-def test_power_of_pages_is_shown_where_no_field_was_scored():
-    pages = frame(row("all", -0.4, -0.5, 0, docs=50))
-    assert "(CER) 0.400" in power_dots(pages).to_dict()["description"]
-    nothing = frame(row("all", -0.4, -0.5, 0, metric="click_distance", docs=50))
-    assert "few documents" not in power_dots(nothing).text
-
-
-def test_table_says_when_documents_are_few_and_hides_what_all_rows_share():
-    shown = comparison_table(frame(row("fields", 0.1, 0, 0.2, docs=8)), part="fields")
-    assert "slice" not in shown.frame.columns
+def test_table_warns_of_few_documents_and_leaves_out_what_all_rows_share():
+    shown = comparison_table(frame(row(None, 0.1, 0, 0.2, docs=8)))
+    assert "system_a" not in shown.frame.columns
     assert "trust p" in shown.note
     assert shown.frame["p"].to_list() == ["< 0.0001"]
     assert "trust p" not in comparison_table(TABLE).note
-    assert "slice" in comparison_table(TABLE).frame.columns
 
 
-def test_small_p_is_said_to_be_small():
-    assert p_words(pl.Series("p", [0.0001, 0.00009, None])).to_list() == [
-        "0.0001", "< 0.0001", None,
-    ]  # fmt: skip
-
-
-def test_caption_tells_values_difference_interval_and_n():
-    text = str(difference_caption(TABLE, metric="cer", say="So."))
+def test_caption_gives_values_difference_interval_and_n():
+    text = str(difference_caption("So.", TABLE))
     assert "m 0.300, n 0.200, difference −0.100 (95 % interval −0.150 to −0.050" in text
     assert "n = 90 in 30 documents" in text
-    assert "No word error rate" in str(difference_caption(TABLE, metric="wer", say="So."))
+    assert "Nothing was scored" in str(difference_caption("So.", TABLE.clear()))
 
 
-def test_caption_of_fields_speaks_of_pages_where_only_they_were_scored():
-    text = difference_caption(frame(row("all", -0.1, -0.2, 0)), metric="cer", say="So.").text
-    assert text.startswith("So. Whole documents, character error rate (CER): ")
-    assert "n 0.200" in text
+def flips(value, counts, *, by="kind", **more):
+    right, a, b, wrong = counts
+    n = sum(counts)
+    return dict.fromkeys(MATRIX) | {
+        "level": "field", "slice_by": by if value else None, "slice_value": value,
+        "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong, "n_cases": n,
+        "n_docs": 4, "value_a": (right + a) / n, "value_b": (right + b) / n,
+        "difference": (b - a) / n, "ci_low": 0.1, "ci_high": 0.4, "p": 0.01, "p_holm": 0.02,
+        "p_bh": 0.02, "p_mcnemar": 0.00001, "least_difference": 0.1, "system_a": "m",
+        "system_b": "n",
+    } | more  # fmt: skip
 
 
-def test_systems_are_listed_with_their_settings():
-    one = made("m", [("1", "/a", 1)], settings={"threshold": 0.8, "system": {"scale": 2.0}})
-    assert systems_table([one]).frame.to_dicts() == [
-        {"system": "m", "settings": "scale 2.0", "documents": 1, "fields": 1, "unanswered": 0}
-    ]
-    assert left_out_table({"x": 3})[1].frame.rows() == [("x", 3)]
+MATRIX_TABLE = pl.DataFrame(
+    [
+        flips(None, (4, 1, 3, 2)), flips("a", (1, 0, 3, 0)),
+        flips("lost_separator", (0, 0, 1, 2), by="cause_a"),
+    ],
+    schema=MATRIX,
+)  # fmt: skip
+
+
+def test_bars_hold_the_shares_of_each_slice():
+    rows = values(flip_bars(MATRIX_TABLE, by="kind"))
+    shares = {(r["slice"], r["flip"]): r["share"] for r in rows}
+    assert shares["all fields", "only n"] == pytest.approx(0.3)
+    assert shares["a", "both right"] == pytest.approx(0.25)
+    # Flips that no field has are left out.
+    assert len(rows) == 6
+
+
+def test_what_one_system_gets_wrong_is_not_drawn_beside_all_fields():
+    rows = values(flip_bars(MATRIX_TABLE, by="cause_a"))
+    assert {(r["slice"], r["flip"]) for r in rows} == {
+        ("lost separator", "only n"), ("lost separator", "both wrong"),
+    }  # fmt: skip
+
+
+def test_cards_give_what_was_shown_before_what_was_not():
+    shown, not_shown = Finding("n is ahead", "systems"), Finding("none", "systems", holds=False)
+    assert compare_cards(MATRIX_TABLE, [not_shown, shown]).finding == "n is ahead."
+    assert compare_cards(MATRIX_TABLE, [not_shown]).finding == "none."
+
+
+def test_cards_without_a_test_only_count():
+    said = compare_cards(MATRIX_TABLE).finding
+    assert said == "Of 10 fields 1 are right with m alone and 3 with n alone."
+    assert "Neither a field" in compare_cards(MATRIX_TABLE.clear()).finding
+
+
+def test_pages_alone_are_cards_of_their_own():
+    pages = Finding("n does better", "systems", system="m, n", metric="cer", effect=-0.2,
+                    ci_low=-0.3, ci_high=-0.1, n_docs=9)  # fmt: skip
+    (card,) = compare_cards(MATRIX_TABLE.clear(), [pages]).cards
+    assert (card.value, card.note) == ("−0.200", "95 % interval −0.300 to −0.100, n = 9 documents")

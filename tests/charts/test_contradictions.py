@@ -13,10 +13,7 @@ import pytest
 
 from formlab import analysis, charts, metrics, tables
 from formlab.analysis import Finding
-from formlab.analysis.compare import COMPARISON
-from formlab.analysis.few_shot import FEW_SHOT, GAPS, NESTED, WHOLE
 from formlab.analysis.finding_pairs import kind_tallies
-from formlab.analysis.flips import MATRIX
 from formlab.analysis.overview import RUNS
 from formlab.analysis.slices import SLICES
 from formlab.metrics import ratio
@@ -145,19 +142,8 @@ def test_cards_and_captions_of_a_summary(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cards_of_facts_forms_and_relations(seed):
+def test_cards_of_relations(seed):
     draw = np.random.default_rng(seed)
-    facts = summary_of(draw, {
-        "fact_accuracy": ("fields", *KINDS), "fact_accuracy_of_found": ("fields",),
-        "macro_rouge1_stem": ("all",), "fact_missing_rate": ("fields",),
-    })  # fmt: skip
-    check(charts.fact_cards(facts).finding, facts, more=["ROUGE-1"])
-    parts = (*WHOLES, *KINDS)
-    forms = summary_of(draw, dict.fromkeys(
-        ("click_accuracy", "value_found_accuracy", "value_placed_accuracy",
-         "value_submitted_accuracy", "form_completed", "episodic_click", "episodic_value"), parts,
-    ))  # fmt: skip
-    check(charts.filling_cards(forms).finding, forms)
     relations = summary_of(draw, dict.fromkeys(
         ("vqa_accuracy", "consistency_accuracy"), ("all", "scope=ant", "scope=bee")
     ))  # fmt: skip
@@ -169,43 +155,7 @@ def test_cards_of_facts_forms_and_relations(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cards_and_captions_of_entities(seed):
-    draw = np.random.default_rng(seed)
-    rows = summary_of(draw, {"f1": ("group=unrepeated", f"type={NESTED}", "entity=ant"),
-                             "micro_f1": ("all",)})  # fmt: skip
-    rows = rows.with_columns(
-        corpus=pl.lit("Ads"), type=pl.lit("x"), n_gold=pl.col("n_cases") + 1
-    )  # fmt: skip
-    cards = charts.entity_cards(rows)
-    # The name of the metric holds a number of its own.
-    check(cards.finding.replace("F1", "F"), rows)
-    check(charts.entity_caption(rows, say="So.").text.replace("F1", "F"), rows)
-    count = int(draw.integers(0, 7))
-    table = [
-        {
-            "corpus": "Ads", "task": "mixed", "train_size": int(draw.integers(1, 99)),
-            "system": "fox", "part": WHOLE, "metric": "micro_f1", "value": value,
-            "interval": "documents", "n_splits": int(draw.integers(1, 4)), "settings": {},
-            "n_docs": counts(draw)["n_docs"],
-        } | ends(draw, value)
-        for value in values(draw, count)
-    ]  # fmt: skip
-    shots = pl.DataFrame(table, schema=FEW_SHOT)
-    said = charts.few_shot_caption(shots, say="So.").text.replace("F1", "F")
-    sums = [f"{shots[name].sum():,}" for name in ("n_docs", "n_splits")]
-    check(said, shots, more=sums)
-    known = shots.filter(pl.col("value").is_finite())["value"]
-    if "from " in said and count > 4 and known.len() > 1:
-        assert f"from {known.min():.3f}" in said
-        assert f" to {known.max():.3f}" in said
-    gaps = pl.DataFrame(
-        [{name: row[name] for name in GAPS if name in row} for row in table], schema=GAPS
-    )
-    check(charts.gap_caption(gaps, say="So.").text.replace("F1", "F"), gaps)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_captions_of_surfaces_curves_and_slices(seed):
+def test_captions_of_surfaces_and_slices(seed):
     draw = np.random.default_rng(seed)
     cells = [
         {
@@ -221,10 +171,6 @@ def test_captions_of_surfaces_curves_and_slices(seed):
     if "lies between" in said:
         assert f"between {filled['value'].min():.3f} at" in said
         assert f"and {filled['value'].max():.3f} at" in said
-    curve = grid.filter(pl.col("y_value") == "1")
-    said = charts.curve_caption(curve, say="So.").text
-    sums = [f"{curve[name].sum():,}" for name in ("n_docs", "n_cases")]
-    check(said, curve, more=["2", "4", *sums])
     weak = [
         {
             "benchmark": "b", "split": "s", "system": "fox", "metric": "outcome",
@@ -239,74 +185,6 @@ def test_captions_of_surfaces_curves_and_slices(seed):
     said = charts.slice_caption(found, say="So.").text
     check(said, found.head(1))
     assert ("None was found" in said) == (found.height == 0)
-
-
-def matrix_of(draw):
-    """Random flips with a test that agrees with them or not; sometimes none at all."""
-    rows = []
-    for part in ("all", "kind=ant", "kind=bee", "cause_a=digit"):
-        right, a, b, wrong = (int(x) for x in draw.integers(0, draw.choice([1, 4, 90]), 4))
-        n = right + a + b + wrong
-        if not n:
-            continue
-        gain = (b - a) / n
-        rows.append({
-            **of(part), "both_right": right, "only_a": a, "only_b": b, "both_wrong": wrong,
-            "n_cases": n, "n_docs": max(1, n // 3), "value_a": (right + a) / n,
-            "value_b": (right + b) / n, "difference": gain, "p": float(draw.random()),
-            "p_holm": float(draw.random()) ** 3, "p_bh": 0.5, "p_mcnemar": float(draw.random()),
-            "least_difference": float(draw.random()), "system_a": "fox", "system_b": "owl",
-            "settings": {},
-        } | ends(draw, gain))  # fmt: skip
-    return pl.DataFrame(rows, schema=MATRIX)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cards_and_captions_of_two_systems(seed):
-    draw = np.random.default_rng(seed)
-    matrix = matrix_of(draw)
-    check(charts.compare_cards(matrix).finding, matrix)
-    check(charts.flip_caption(matrix, say="So.").text, matrix.filter(pl.col("slice_by").is_null()))
-    said = charts.flip_caption(matrix, say="So.", by="cause_a").text
-    lost = [f"{n:,}" for n in (matrix["only_b"] + matrix["both_wrong"]).to_list()]
-    check(said, matrix.filter(pl.col("slice_by").is_null()), more=lost)
-    rows = []
-    for part in draw.permutation(("all", "fields", "kind=ant"))[: draw.integers(0, 4)]:
-        first, second = values(draw, 2)
-        gain = second - first
-        rows.append({
-            "benchmark": "b", "split": "s", "metric": "cer", **of(str(part)), "value_a": first,
-            "value_b": second, "difference": gain, "system_a": "fox", "system_b": "owl",
-            "p": float(draw.random()) ** 4, "p_holm": float(draw.random()) ** 4, "p_bh": 0.5,
-            "least_difference": 0.1, "n_undefined": 0, "settings": {},
-        } | counts(draw) | ends(draw, gain))  # fmt: skip
-        last = rows[-1]
-        shown = last["p_holm"] <= 0.05 and (last["ci_low"] > 0 or last["ci_high"] < 0)
-        last["better"] = ("fox" if gain > 0 else "owl") if shown else None
-    table = pl.DataFrame(rows, schema=COMPARISON)
-    for part in ("fields", "all"):
-        said = charts.difference_caption(table, metric="cer", part=part, say="So.").text
-        check(said, table)
-        wholes = {"all", "fields"} & set(tables.readable(table)["slice"])
-        assert ("No character" in said) == (not wholes)
-        of_table = charts.difference_caption(
-            table, metric="cer", part=part, say="So.", label="Table"
-        )
-        assert ("No character" in of_table.text) == (
-            part not in set(tables.readable(table)["slice"])
-        )
-    if not rows:
-        assert charts.comparison_table(table).label == "Note"
-        return
-    shown = charts.comparison_table(table).frame
-    for row, name in zip(table.to_dicts(), shown["better"].to_list(), strict=True):
-        clear = row["ci_low"] > 0 or row["ci_high"] < 0
-        # Holm by its definition: the k-th smallest of n counts n - k + 1 times, none below another.
-        before = sorted(p for p in table["p"] if p <= row["p"])
-        holm = max((len(rows) - place) * p for place, p in enumerate(before))
-        assert (name is not None) == bool(
-            clear and row["p_holm"] <= 0.05 and holm <= 0.05 and row["better"]
-        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,7 +6,6 @@ import pytest
 
 from formlab import analysis, browser, charts
 from formlab.charts import theme
-from formlab.errors import NotAvailable
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
 from tests.made_forms import made
@@ -100,10 +99,6 @@ def test_without_scores_there_is_a_note():
 
 @pytest.mark.browser
 def test_arrow_keys_turn_the_surface_in_a_report(table, tmp_path):
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     figure = json.loads(pio.to_json(charts.surface_3d(table), validate=False))
     mime = theme.MIME.format("plotly")
     shown = _draw.output({mime: {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}})

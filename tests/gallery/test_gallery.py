@@ -9,7 +9,6 @@ import pytest
 from PIL import Image, ImageDraw
 
 from formlab import browser, gallery, tables
-from formlab.errors import NotAvailable
 from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
 
@@ -156,11 +155,6 @@ def test_report_gets_data_and_lab_a_sandboxed_frame(root, monkeypatch):
 
 @pytest.mark.browser
 def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, monkeypatch):
-    pytest.importorskip("playwright")
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     evil = "</script><script>parent.pwned=1</script><img src=x onerror=parent.pwned=2>"
     made = shown(root, BOX | {"gold": evil, "pred": "x", "path": evil}, {"outcome": "missing"})

@@ -5,7 +5,6 @@ import pytest
 from PIL import Image, ImageDraw
 
 from formlab import browser, gallery, tables
-from formlab.errors import NotAvailable
 from formlab.gallery import inline
 
 pytestmark = pytest.mark.browser
@@ -66,11 +65,6 @@ def written(folder, name, cases=CASES, **options):
 
 @pytest.fixture(scope="module")
 def opened(folder):
-    pytest.importorskip("playwright")
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     with browser.page(written(folder, "gallery.html")) as visit:
         yield visit
 

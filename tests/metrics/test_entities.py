@@ -282,7 +282,7 @@ def test_absent_entities_are_zero_officially_and_left_out_of_the_fixed_mean():
 
 @pytest.mark.parametrize("metric", entities.METRICS.values(), ids=entities.METRICS)
 def test_gold_against_itself_is_best_something_against_other_is_worst(metric):
-    right, wrong, nothing = ([1.0, 1, 1, 0], [0.0, 1, 1, 0], [0.0, 0, 0, 0])
+    right, wrong, nothing = ([1.0, 1, 1], [0.0, 1, 1], [0.0, 0, 0])
     assert metric.score(np.array(right)) == 1
     assert metric.score(np.array(wrong)) == 0
     assert np.isnan(metric.score(np.array(nothing)))

@@ -16,8 +16,8 @@ def responses(*statuses, task="vqa"):
 
 
 def share(given, name, task="vqa"):
-    of = {"slice_by": None} if task == "all" else {"slice_by": "task", "slice_value": task}
-    part = tables.only(answer_scores(given), metric=name, **of)
+    wanted = "all" if task == "all" else f"task={task}"
+    part = readable(answer_scores(given)).filter(metric=name, slice=wanted)
     hits, total = part["hits"].sum(), part["total"].sum()
     return hits, total, hits / total if total else math.nan
 
@@ -48,9 +48,10 @@ def test_shares_but_the_usable_ones_add_up_to_one():
 
 
 def test_scores_name_their_slices_and_rules():
-    rows = answer_scores(pl.concat([responses("ok", "missing"), responses("ok", task="layout")]))
-    assert set(readable(rows)["slice"]) == {"all", "task=vqa", "task=layout"}
-    assert readable(rows)["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
+    given = pl.concat([responses("ok", "missing"), responses("ok", task="layout")])
+    rows = readable(answer_scores(given))
+    assert set(rows["slice"]) == {"all", "task=vqa", "task=layout"}
+    assert rows["settings"][0].startswith("b:s|usable_answers|level=answer|formlab=")
     # What was never asked is undefined and keeps its row.
     unasked = rows.filter(metric="valid_answers", status="missing")
     assert (unasked["value"].is_nan().all(), unasked.height) == (True, 2)

@@ -8,7 +8,7 @@ import pytest
 
 from formlab.metrics.tree import tree_edit_distance
 from formlab.metrics.tree_edits import OPS, SCHEMA, edit_frame, edit_script
-from formlab.trees import Node, flatten, from_form
+from formlab.trees import Node, flatten, from_records
 
 
 def random_tree(rng, size, reach=None):
@@ -32,9 +32,11 @@ def random_pairs(count, seed):
 
 def form(*groups):
     """A form of groups, each a label and the labels of its fields."""
-    return from_form(
-        {"groups": [{"label": g, "fields": [{"label": f} for f in fields]} for g, fields in groups]}
-    )
+    rows = []
+    for group, fields in groups:
+        rows.append({"path": f"/{group}", "kind": "group", "value": group})
+        rows += [{"path": f"/{group}/{field}"} for field in fields]
+    return from_records(rows)
 
 
 def told(gold, pred, **options):

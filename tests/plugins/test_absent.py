@@ -60,6 +60,10 @@ def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
     assert json.loads(done.stdout)
     done = core("compare", "e", "e", "--metric", "cer", "--json")
     assert json.loads(done.stdout)[0]["difference"] == 0
+    own = "from formlab.reports import plan; print(*(p.stem for p in plan.own_notebooks()))"
+    names = core(code=own).stdout.split()
+    assert "10_content_modality" in names
+    assert not {"02_review", "40_form_filling"} & set(names)
     done = core("report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r")
     assert done.returncode == 0, done.stdout + done.stderr
 

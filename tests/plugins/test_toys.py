@@ -45,24 +45,23 @@ def forms(tmp_path):
     return folder
 
 
-@pytest.fixture(params=["--plugin", "FORMLAB_PLUGINS", "package"])
+@pytest.fixture(params=["files", "package"])
 def formlab(request, tmp_path):
-    """The command line as its own process; without plug-ins named if the name is not `asked`."""
+    """The command line as its own process; files are named by option, variable or not at all."""
     env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache")}
     env.pop("FORMLAB_PLUGINS", None)
-    paths, flags, named = [str(REPOSITORY)], [], {}
-    if request.param == "--plugin":
-        flags = [text for file in FILES for text in ("--plugin", str(file))]
-    elif request.param == "FORMLAB_PLUGINS":
-        named["FORMLAB_PLUGINS"] = os.pathsep.join(map(str, FILES))
-    else:
+    paths = [str(REPOSITORY)]
+    if request.param == "package":
         paths.append(str(_installed(tmp_path)))
     env["PYTHONPATH"] = os.pathsep.join([*paths, env.get("PYTHONPATH", "")])
 
-    def run(*arguments, again=False):
-        more = [] if again else flags
-        command = [sys.executable, "-m", "formlab.cli", *more, *map(str, arguments)]
-        here = env if again else env | named
+    def run(*arguments, by=""):
+        command, here = [sys.executable, "-m", "formlab.cli"], env
+        if request.param == "files" and by == "option":
+            command += [text for file in FILES for text in ("--plugin", str(file))]
+        if request.param == "files" and by == "variable":
+            here = env | {"FORMLAB_PLUGINS": os.pathsep.join(map(str, FILES))}
+        command += map(str, arguments)
         done = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -90,15 +89,17 @@ def test_each_file_is_short():
 
 
 def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_path):
-    listed = json.loads(formlab("benchmarks", "--json"))
+    listed = json.loads(formlab("benchmarks", "--json", by="option"))
     assert "Receipts as plain text" in [row["title"] for row in listed]
-    found = {row["name"]: row["source"] for row in json.loads(formlab("plugins", "--json"))}
-    assert all(found[n].startswith(formlab.source) for n in ("receipts", "lines", "digit_accuracy"))
+    rows = json.loads(formlab("plugins", "--json", by="variable"))
+    sources = {row["name"]: row["source"] for row in rows}
+    for name in ("receipts", "lines", "digit_accuracy"):
+        assert sources[name].startswith(formlab.source)
 
     run = ("run", "receipts", "--root", forms, "--system", "lines", "--out", "runs/lines")
-    assert json.loads(formlab(*run, "--workers", "2", "--json"))[0]["failed"] == 0
+    assert json.loads(formlab(*run, "--workers", "2", "--json", by="variable"))[0]["failed"] == 0
     score = ("score", "receipts", "--root", forms, "--predictions", "runs/lines", "--out", "e")
-    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json"))
+    rows = json.loads(formlab(*score, "--by", "kind", "--resamples", "0", "--json", by="option"))
     # Eleven digits, of which one was read as another.
     values = [row["value"] for row in rows if row["metric"] == "digit_accuracy"]
     assert values
@@ -106,7 +107,7 @@ def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_pa
     recorded = json.loads((tmp_path / "e" / "manifest.json").read_text())["plugins"]
     assert {entry["entry"] for entry in recorded} == {"receipts", "digit_accuracy"}
     # Later processes that are told nothing find the plug-ins again.
-    both = formlab("compare", "e", "e", "--metric", "digit_accuracy", "--json", again=True)
+    both = formlab("compare", "e", "e", "--metric", "digit_accuracy", "--json")
     assert json.loads(both)[0]["value_a"] == pytest.approx(10 / 11)
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS],
@@ -114,5 +115,5 @@ def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_pa
     )
     book.cells[0].metadata["tags"] = ["parameters"]
     nbformat.write(book, tmp_path / "own.ipynb")
-    formlab("report", "own.ipynb", "--eval", "e", "--no-figures", "--out", "r", again=True)
+    formlab("report", "own.ipynb", "--eval", "e", "--no-figures", "--out", "r")
     assert "digit_accuracy" in (tmp_path / "r" / "own--e.html").read_text()

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from formlab import browser, reports
-from formlab.errors import NotAvailable
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"))
 
@@ -30,10 +29,6 @@ def test_notebook_runs_without_arguments(built, name):
     ("width", "scheme"), [(1280, "light"), (390, "dark")], ids=["desktop", "phone"]
 )
 def test_page_opens_offline_without_request_or_error(built, name, width, scheme):
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
     file = built[0] / f"{name}.html"
     with browser.page(file.as_uri(), size=(width, 900), scheme=scheme) as visit:
         page = visit.page

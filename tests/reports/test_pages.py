@@ -3,18 +3,8 @@
 import pytest
 
 from formlab import browser
-from formlab.errors import NotAvailable
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _chromium():
-    pytest.importorskip("playwright")
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
 
 
 def scroll_through(page):

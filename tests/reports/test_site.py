@@ -9,20 +9,11 @@ from lxml import etree
 from PIL import Image
 
 from formlab import browser
-from formlab.errors import NotAvailable
 from formlab.reports import build_record, figures, index
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
 STATES = "boxes => boxes.map(box => box.dataset.state)"
-
-
-@pytest.fixture(autouse=True)
-def _chromium():
-    try:
-        browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
 
 
 def draw_all(page):

@@ -107,6 +107,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_busy_for_hours(self, _):
         self._error(429, "come back tomorrow", Retry_After="86400")
 
+    def do_no_quota(self, _):
+        error = {"message": "pay first", "type": "insufficient_quota", "code": "insufficient_quota"}
+        self._send(429, {"error": error})
+
     def do_broken(self, _):
         self._error(500, "it broke")
 

@@ -53,7 +53,7 @@ def test_amount_must_look_like_one():
 
 def test_sample_is_read_from_text_layer_and_from_scans():
     corpus = vrdu.read("MadeFilings-pdfs", SAMPLE)
-    read = pdf_rules.start(pdf_rules.SYSTEM.defaults, 1)
+    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
     gold = {
         row["path"]: row
         for row in corpus.records.to_dicts()
@@ -75,9 +75,9 @@ def test_sample_is_read_from_text_layer_and_from_scans():
 
 
 def test_document_without_pdf_or_with_a_broken_one_is_one_clear_error(tmp_path):
-    read = pdf_rules.start(pdf_rules.SYSTEM.defaults, 1)
+    read = pdf_rules.start(pdf_rules.DEFAULTS, 1)
     document = {"doc_id": "a", "image": None, "meta": None, "width": None}
-    with pytest.raises(DataMissing, match="no PDF"):
+    with pytest.raises(DataMissing, match="no image"):
         read(document, tmp_path)
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and no more")
     with pytest.raises(DataBroken, match="not a readable PDF"):

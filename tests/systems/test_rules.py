@@ -88,7 +88,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def read():
-    return rules.start(rules.SYSTEM.defaults, 1)
+    return rules.start(rules.DEFAULTS, 1)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
     assert (field["subtype"], field["x0"], field["y1"]) == (
         "table-grid", pytest.approx(60, abs=3), pytest.approx(200, abs=3),
     )  # fmt: skip
-    as_rows = rules.start(rules.SYSTEM.settings({"tables": "rows"}), 1)
+    as_rows = rules.start(rules.DEFAULTS | {"tables": "rows"}, 1)
     found = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
     assert found["/Table/South/Pike"] == "25"
 
@@ -194,7 +194,7 @@ def tree_of(*lines, gray=None):
         scores=[0.99] * len(lines), word_results=None,
     )  # fmt: skip
     marks, clean = find(gray)
-    return build(words(result, clean), marks, rules.SYSTEM.defaults)
+    return build(words(result, clean), marks, rules.DEFAULTS)
 
 
 def test_label_with_nothing_beside_it_gets_the_text_below():
@@ -260,4 +260,4 @@ def test_missing_image_and_unknown_way_of_tables_are_the_users_errors(read, tmp_
     with pytest.raises(DataMissing, match="no image"):
         read({"doc_id": "x", "image": None}, tmp_path)
     with pytest.raises(DataBroken, match="field or rows"):
-        rules.start(rules.SYSTEM.settings({"tables": "cells"}), 1)
+        rules.start(rules.DEFAULTS | {"tables": "cells"}, 1)

@@ -1,4 +1,4 @@
-"""The arithmetic that a form's questions and checks rest on, in exact fractions."""
+"""Exact arithmetic for the formulas of questions and consistency checks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _value(node: ast.expr, values: Mapping[str, Fraction]) -> Fraction:
     raise ValueError(f"{ast.unparse(node)!r} is no arithmetic of what is given")
 
 
-def number_in(said: str) -> Fraction | None:
+def number_in(written: str) -> Fraction | None:
     """The number or amount of money that a text is; a percent sign does not count.
 
     Examples
@@ -61,23 +61,23 @@ def number_in(said: str) -> Fraction | None:
     >>> number_in("$1,200.50"), number_in("25 %"), number_in("two")
     (Fraction(2401, 2), Fraction(25, 1), None)
     """
-    plain = said.strip().removesuffix("%").strip()
+    plain = written.strip().removesuffix("%").strip()
     amount = text.money(plain)
     found: Any = amount.amount if amount else text.number(plain)
     return None if found is None else Fraction(found)
 
 
-def is_written_as(exact: Fraction, said: str) -> bool:
-    """Whether `said` is the number `exact`, to as many decimals as it shows.
+def is_written_as(exact: Fraction, written: str) -> bool:
+    """Whether `written` is the number `exact`, to as many decimals as it shows.
 
     Examples
     --------
     >>> is_written_as(Fraction(11, 3), "3.67"), is_written_as(Fraction(11, 3), "3.66")
     (True, False)
     """
-    shown = number_in(said)
+    shown = number_in(written)
     if shown is None:
         return False
-    digits = said.rpartition(".")[2] if "." in said else ""
+    digits = written.rpartition(".")[2] if "." in written else ""
     decimals = sum(character.isdecimal() for character in digits)
     return abs(exact - shown) <= Fraction(1, 2 * 10**decimals)

@@ -1,4 +1,4 @@
-"""From a form of FORMCRAFT's schema to rows of *records*: one per field, group and item."""
+"""Rows of *records* from a form in FORMCRAFT's schema: one per field, group and item."""
 
 from __future__ import annotations
 

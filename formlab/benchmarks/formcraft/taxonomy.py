@@ -1,4 +1,4 @@
-"""FORMCRAFT's words: modalities and their subtypes (L1), and the labels of relations (L3).
+"""FORMCRAFT's taxonomy: modalities and their subtypes (L1), and the labels of relations (L3).
 
 One spelling each, however a file or a model spells it.
 """

@@ -1,4 +1,4 @@
-"""From JSON that is near FORMCRAFT's schema to JSON that follows it, saying what was changed."""
+"""Coerce JSON that is close to FORMCRAFT's schema into it, and list what was changed."""
 
 from __future__ import annotations
 

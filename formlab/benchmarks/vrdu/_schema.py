@@ -1,4 +1,4 @@
-"""What may be extracted from a document: each entity's match function and how often it appears."""
+"""The schema of a VRDU data set: each entity's match function and how often it appears."""
 
 from __future__ import annotations
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
 from formlab import files, metrics, tables, text
+from formlab.errors import DataBroken
 from formlab.metrics import Metric
 from formlab.metrics._spec import SOME_CLAIM
 from formlab.tables import LADDER, USABLE, Settings
@@ -79,6 +80,10 @@ def score_rows(
     slice_by, slice_value
         The slice that rows are of, where the cases' columns do not tell it.
     """
+    tallies = np.asarray(tallies, dtype=float)
+    if tallies.ndim != 2 or len(tallies) != part.height:
+        what = f"tallies of {metric.name} have shape {tallies.shape} for {part.height} cases"
+        raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
     pair = tallies.shape[1] == 2
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
@@ -109,7 +114,7 @@ def score_rows(
 def text_rows(
     part: pl.DataFrame,
     *,
-    tasks: Collection[str],
+    task: str,
     level: str,
     mode: str,
     threshold: float,
@@ -124,8 +129,8 @@ def text_rows(
     ----------
     part
         Cases.
-    tasks, level, mode
-        What the cases are of; the registry is asked for its metrics.
+    task, level, mode
+        What the cases are of; the registry is asked for the metrics that declare the task.
     threshold
         The similarity from which on the rung `fuzzy` holds.
     rules, read
@@ -140,14 +145,14 @@ def text_rows(
     part = part.with_columns(
         pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
     )
-    for metric in metrics.of(tasks, level):
+    for metric in metrics.of(task, level, "text", *LADDER):
         if metric.view in LADDER:
             how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", part
             tallies = metric.tallies(part[metric.view].to_list())
         else:
             asked = gold_only and metric.need != SOME_CLAIM
             cases = part.filter(pl.col("gold").is_not_null()) if asked else part
-            if metric.tasks:
+            if gold_only:
                 cases = cases.filter(pl.col("task").is_in(metric.tasks))
             how = f"norm={','.join(norm)}" if norm else "norm=visible"
             how += "|of=gold fields" if asked else ""

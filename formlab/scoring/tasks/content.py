@@ -113,7 +113,7 @@ def _scores(
 ) -> Iterator[pl.DataFrame]:
     if part.height:
         yield from text_rows(
-            part, tasks=TASKS, level="field", mode=mode, threshold=threshold, rules=[pairing],
+            part, task="visual", level="field", mode=mode, threshold=threshold, rules=[pairing],
             read=read, gold_only=True,
         )  # fmt: skip
     marked = part.filter(pl.col("modality") == "marking")

@@ -44,7 +44,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         *_rows(counts, schema, documents, made_by(RULES, date_rule), mode),
         *text_rows(
             cases.filter(pl.col("outcome") != "unscored"),
-            tasks=("entity",),
+            task="entity",
             level="field",
             mode=mode,
             threshold=threshold,

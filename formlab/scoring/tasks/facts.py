@@ -188,7 +188,7 @@ def _scores(
     if not whole.height:
         return
     yield from text_rows(
-        whole, tasks=("fact",), level="page", mode=mode, threshold=threshold, norm=None
+        whole, task="fact", level="page", mode=mode, threshold=threshold, norm=None
     )
     tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)

@@ -128,6 +128,6 @@ def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iter
     for by, values in _slices(cases):
         yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)
     said = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
-    for rung in LADDER:
-        metric, tallies = metrics.get(f"{rung}_accuracy"), held(cases[rung].to_list())
+    for metric in metrics.of(task, "field", *LADDER):
+        tallies = metric.tallies(cases[metric.view].to_list())
         yield score_rows(cases, metric, tallies, said, slice_by="task", slice_value=task, **of)

@@ -41,6 +41,6 @@ def score(
         if part.height:
             read = rules if level == "field" else None
             scores += text_rows(
-                part, tasks=("text",), level=level, mode=mode, threshold=threshold, read=read
+                part, task="text", level=level, mode=mode, threshold=threshold, read=read
             )
     return Scored(table, pl.concat(scores), notes)

@@ -1,4 +1,4 @@
-"""What one question to a model is, and the pieces that JSON schemas are made of."""
+"""A question to a model, and the parts to write the JSON schema of its answer with."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class WrongShape(ValueError):
 class Ask:
     """What is asked of one document.
 
-    `asked` is what the user message says beside the pages, as JSON; `schema` is that of the
-    answer, None for plain text; `read` takes the answer's value and a `Place` and gives rows of
-    *records*; `blank` are the rows that stand where there is no usable answer; `lacking` says what
-    a document lacks that cannot be asked about.
+    `asked` goes into the user message beside the pages, as JSON; `schema` is that of the answer,
+    None for plain text; `read` makes rows of *records* of the answer's value, with a `Place` for
+    its boxes; `blank` are the rows for an answer that is not usable; `lacking` is the reason if
+    the document cannot be asked about.
     """
 
     asked: Row
@@ -77,9 +77,9 @@ def items_of(value: Any, name: str) -> list[Row]:
     >>> items_of({"answers": [{"id": "1"}, "odd"]}, "answers")
     [{'id': '1'}]
     """
-    found = value.get(name) if isinstance(value, dict) else None
-    if isinstance(found, dict):
-        found = [found]
-    if not isinstance(found, list):
+    items = value.get(name) if isinstance(value, dict) else None
+    if isinstance(items, dict):
+        items = [items]
+    if not isinstance(items, list):
         raise WrongShape(f"no list {name!r} in the answer")
-    return [item for item in found if isinstance(item, dict)]
+    return [item for item in items if isinstance(item, dict)]

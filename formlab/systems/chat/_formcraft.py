@@ -68,16 +68,16 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
     {'QUESTIONS': [{'id': 'q1', 'question': 'Who signed?'}]}
     """
     del document
-    wanted = [row for row in gold if row["task"] == task]
-    if not wanted:
+    questions = [row for row in gold if row["task"] == task]
+    if not questions:
         return None
     root = _ROOTS[task]
     asked = []
-    for row in wanted:
+    for row in questions:
         meta = item_meta(row)._asdict()
         shown = {name: meta[name] for name in _SHOWN[task] if meta[name]}
         asked.append({"id": row["path"].removeprefix(f"{root}/")} | shown)
-    blank = [{"task": task, "path": row["path"]} for row in wanted]
+    blank = [{"task": task, "path": row["path"]} for row in questions]
     known = {item["id"] for item in asked}
     return Ask({_NAMES[task]: asked}, _LISTS[task], partial(item_rows, task, known), blank)
 
@@ -85,10 +85,7 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
 def form_rows(value: Any, place: Place) -> list[Row]:
     """Rows of the fields and groups of a predicted form, and one for the form itself.
 
-    Raises
-    ------
-    WrongShape
-        If there is nothing of a form in it.
+    `WrongShape` if there is nothing of a form in it.
     """
     try:
         tidy, _ = tidied(value)
@@ -105,10 +102,7 @@ def form_rows(value: Any, place: Place) -> list[Row]:
 def item_rows(task: str, known: set[str], value: Any, place: Place) -> list[Row]:
     """A row for each question or check that was answered, the first answer of each.
 
-    Raises
-    ------
-    WrongShape
-        If no answer is to one of them.
+    `WrongShape` if no answer is to one of them.
     """
     del place
     rows: dict[str, Row] = {}
@@ -116,13 +110,13 @@ def item_rows(task: str, known: set[str], value: Any, place: Place) -> list[Row]
         name = as_text(item.get("id"))
         if name not in known or item.get("answer") is None:
             continue
-        said = as_text(item.get("reason"))
+        reason = as_text(item.get("reason"))
         rows.setdefault(
             name,
             {
                 "task": task, "path": f"{_ROOTS[task]}/{name}", "value": as_text(item["answer"]),
                 "confidence": _share(item.get("confidence")),
-                "meta": json.dumps({"reason": said}) if said else None,
+                "meta": json.dumps({"reason": reason}) if reason else None,
             },
         )  # fmt: skip
     if not rows:

@@ -47,32 +47,29 @@ def _lacking(document: Row) -> str:
 def line_rows(value: Any, place: Place) -> list[Row]:
     """The output as it stands, and the actions in it.
 
-    Raises
-    ------
-    WrongShape
-        If there is text and no line of it starts with a point.
+    `WrongShape` if there is text and no line of it starts with a point.
     """
-    said = as_text(value)
-    found = parse_lines(said)
-    if not found:
+    text = as_text(value)
+    parsed = parse_lines(text)
+    if not parsed:
         raise WrongShape("no line '[x, y] value'")
-    rows = [(line.x, line.y, line.value, line.page) for line in found]
-    return _rows(said, rows, place)
+    rows = [(line.x, line.y, line.value, line.page) for line in parsed]
+    return _rows(text, rows, place)
 
 
 def action_rows(value: Any, place: Place) -> list[Row]:
     """The actions of a JSON answer, and the same as lines for whoever reads the output as text."""
-    found = []
+    points = []
     for item in items_of(value, "actions"):
         x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
-        found.append((x, y, as_text(item.get("value")), page))
-    said = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, _ in found)
-    return _rows(said, found, place)
+        points.append((x, y, as_text(item.get("value")), page))
+    text = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, _ in points)
+    return _rows(text, points, place)
 
 
-def _rows(said: str, found: list[tuple[float, float, str, float]], place: Place) -> list[Row]:
-    rows: list[Row] = [_BLANK | {"value": said}]
-    for number, (x, y, value, page) in enumerate(found):
+def _rows(text: str, points: list[tuple[float, float, str, float]], place: Place) -> list[Row]:
+    rows: list[Row] = [_BLANK | {"value": text}]
+    for number, (x, y, value, page) in enumerate(points):
         known = math.isfinite(page)
         row = {"task": "click", "path": f"/lines/{number}", "kind": "line", "value": value}
         row |= place(page if known else 1, [x, y, x, y])

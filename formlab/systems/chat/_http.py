@@ -1,4 +1,4 @@
-"""The openai library's HTTP client within the limits of a run; loaded with the library."""
+"""The HTTP client of the openai library, kept within the limits of a run."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import time
 from contextlib import suppress
 from typing import Any
 
-import openai
-
+from formlab import resources
 from formlab.systems.chat.limits import Limits
+from formlab.systems.chat.prices import Price
 
+openai = resources.optional("openai", extra="chat")
 # What says that the server has too much to do.
 _OVERRUN = (429, 503, 529)
 
 
 class Http(openai.DefaultHttpxClient):
-    """Sends requests while `limits` let it; `last` has what the thread's last one came to.
+    """Sends requests within `limits`; `last` has what is known of a thread's last call.
 
-    The library repeats a request by its status and Retry-After, so a response gets the status of
-    what it is worth (see `_status`).
+    The library decides by the status of a response whether to repeat the request. `_status`
+    corrects those that would mislead it.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, price: Price | None) -> None:
         super().__init__()
-        self._limits, self.last = limits, threading.local()
+        self._limits, self._price, self.last = limits, price, threading.local()
 
     def __del__(self) -> None:
         # As the library's own client does, whose connections this one has.
@@ -32,7 +33,7 @@ class Http(openai.DefaultHttpxClient):
             self.close()
 
     def send(self, request: Any, **options: Any) -> Any:
-        """The response, whose status tells the library whether to ask again."""
+        """The response, with its status corrected."""
         self.last.attempts = 1 + int(request.headers.get("x-stainless-retry-count", 0))
         with self._limits.call() as since:
             try:
@@ -40,25 +41,42 @@ class Http(openai.DefaultHttpxClient):
             except Exception:
                 self._limits.overrun(since)
                 raise
-        self.last.seconds = time.monotonic() - since
-        response.status_code = _status(response)
-        if response.status_code in _OVERRUN:
-            self._limits.overrun(since)
+            self.last.seconds = time.monotonic() - since
+            completion = _completion(response)
+            response.status_code = _status(response, completion)
+            if completion is not None:
+                # Within the call: its cost counts before another call may take its place.
+                self.last.usage = usage = _usage(completion.get("usage"), self._price)
+                self._limits.answered(cost=usage["cost"])
+            elif response.status_code in _OVERRUN:
+                self._limits.overrun(since)
         return response
 
 
-def _status(response: Any) -> int:
-    """The status that makes the library repeat what may pass, and nothing else."""
+def _completion(response: Any) -> dict[str, Any] | None:
+    """What the server answered; None for a proxy's page, or a completion without an answer."""
+    try:
+        completion = response.json() if response.is_success else {}
+        return completion if isinstance(completion["choices"][0]["message"], dict) else None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _status(response: Any, completion: dict[str, Any] | None) -> int:
+    """The status by which the library repeats what may succeed later, and nothing else."""
     code: int = response.status_code
+    if response.is_success:
+        return code if completion is not None else 502
     if code >= 500 and "response_format" in response.text:
         # Servers over llama.cpp call it an error of their own that they know no schema.
         return 400
-    if code == 429 and '"insufficient_quota"' in response.text:
-        return 403
-    if response.is_success:
-        try:
-            _ = response.json()["choices"][0]["message"]["content"]
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            # A proxy's page, or a completion without an answer.
-            return 502
-    return code
+    return 403 if code == 429 and '"insufficient_quota"' in response.text else code
+
+
+def _usage(usage: Any, price: Price | None) -> dict[str, Any]:
+    """The tokens of a call, where the server says them, and their cost, where it is known."""
+    usage = usage if isinstance(usage, dict) else {}
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    tokens = [n if isinstance(n, int) and n >= 0 else None for n in counts]
+    cost = price.of(*tokens) if price else None
+    return {"tokens_in": tokens[0], "tokens_out": tokens[1], "cost": cost}

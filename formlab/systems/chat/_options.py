@@ -27,10 +27,8 @@ RUNNING: dict[str, Any] = {
 def client_of(model: str, settings: dict[str, Any]) -> Client:
     """A client of `model` with these settings.
 
-    Raises
-    ------
-    NotAvailable, DataBroken
-        If `max_cost` is given and the model has no price, or `extra` is no JSON object.
+    `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price, or `extra` is
+    no JSON object.
     """
     price = price_of(model, prices=settings["prices"])
     if math.isfinite(settings["max_cost"]) and price is None:

@@ -37,10 +37,10 @@ def funsd_rows(value: Any, place: Place) -> list[Row]:
 
     Pieces have no name that the gold could have: what is read is compared under the gold's boxes.
     """
-    found = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
-    found = [(text, item) for text, item in found if text.strip()]
-    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in found)}]
-    for number, (text, item) in enumerate(found):
+    pieces = [(as_text(item.get("text")), item) for item in items_of(value, "entities")]
+    pieces = [(text, item) for text, item in pieces if text.strip()]
+    rows: list[Row] = [_PAGE | {"value": " ".join(text.strip() for text, _ in pieces)}]
+    for number, (text, item) in enumerate(pieces):
         label = as_text(item.get("label")).strip().lower()
         row = {"task": "layout", "path": f"/chat/entities/{number}", "kind": "line", "value": text}
         row["subtype"] = label if label in _LABELS else None
@@ -51,8 +51,8 @@ def funsd_rows(value: Any, place: Place) -> list[Row]:
 def sroie(document: Row, gold: list[Row]) -> Ask:
     """The keys of a receipt and its text."""
     del document
-    named = [row for row in gold if row["task"] == "text" and row["path"] and row["kind"] != "line"]
-    keys = [row["path"].removeprefix("/") for row in named]
+    paths = [r["path"] for r in gold if r["task"] == "text" and r["path"] and r["kind"] != "line"]
+    keys = [path.removeprefix("/") for path in paths]
     schema = closed(**{key: or_null(TEXT) for key in keys}, lines=listed(TEXT))
     return Ask({"KEYS": keys}, schema, partial(sroie_rows, keys), [_PAGE])
 
@@ -60,10 +60,7 @@ def sroie(document: Row, gold: list[Row]) -> Ask:
 def sroie_rows(keys: list[str], value: Any, place: Place) -> list[Row]:
     """The page's text and the keys that were found.
 
-    Raises
-    ------
-    WrongShape
-        If neither a key nor the lines are there.
+    `WrongShape` if neither a key nor the lines are there.
     """
     del place
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():

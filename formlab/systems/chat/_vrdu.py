@@ -49,40 +49,37 @@ def extraction(document: Row, gold: list[Row]) -> Ask:
 def rows(
     once: list[str], many: list[str], items: dict[str, list[str]], value: Any, place: Place
 ) -> list[Row]:
-    """Rows of the entities found, at the paths of the gold, after one for the document.
+    """Rows of the entities in an answer, at the paths of the gold, after one for the document.
 
-    Raises
-    ------
-    WrongShape
-        If none of the names that were asked for is there.
+    `WrongShape` if none of the names that were asked for is there.
     """
     if not isinstance(value, dict) or not {*once, *many, *items} & value.keys():
         raise WrongShape("none of the entities that were asked for")
-    found: list[Row] = []
+    entities: list[Row] = []
     for name in once:
-        found += _entity(f"/{escape(name)}", name, value.get(name), place)
+        entities += _entity(f"/{escape(name)}", name, value.get(name), place)
     for name in many:
-        for number, given in enumerate(_list(value.get(name))):
-            found += _entity(f"/{escape(name)}/{number}", name, given, place)
+        for number, entity in enumerate(_list(value.get(name))):
+            entities += _entity(f"/{escape(name)}/{number}", name, entity, place)
     for group, names in items.items():
         rows_of_it = [item for item in _list(value.get(group)) if isinstance(item, dict)]
         for number, item in enumerate(rows_of_it):
             base = f"/{escape(group)}/{number}"
             for name in names:
-                found += _entity(f"{base}/{escape(name)}", name, item.get(name), place)
-    return [{"task": "entity", "path": None}, *found]
+                entities += _entity(f"{base}/{escape(name)}", name, item.get(name), place)
+    return [{"task": "entity", "path": None}, *entities]
 
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _entity(path: str, name: str, given: Any, place: Place) -> list[Row]:
+def _entity(path: str, name: str, answer: Any, place: Place) -> list[Row]:
     # A model may give the text alone, or a list of one.
-    given = given[0] if isinstance(given, list) and given else given
-    part = given if isinstance(given, dict) else {"text": given}
-    text = as_text(part.get("text", part.get("value")))
+    answer = answer[0] if isinstance(answer, list) and answer else answer
+    parts = answer if isinstance(answer, dict) else {"text": answer}
+    text = as_text(parts.get("text", parts.get("value")))
     if not text.strip():
         return []
     row: Row = {"task": "entity", "path": path, "kind": name, "value": text}
-    return [row | place(part.get("page"), part.get("box"))]
+    return [row | place(parts.get("page"), parts.get("box"))]

@@ -1,4 +1,4 @@
-"""What came back for a question, and what became of it: its status, the JSON or text in it."""
+"""A model's answer to a question, its status, and the JSON or text in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FENCE = re.compile(r"\s*```[ \t]*[\w-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one question; `key` is the hash of everything that shaped it.
+    """A model's answer to one question; `key` is the hash of everything that shaped it.
 
     `text` is null if no call succeeded, and then `error` says why. `finish` is why the model
     stopped, as the server says (``bad_request`` if the server took the question for one);

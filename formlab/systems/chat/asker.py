@@ -15,10 +15,10 @@ from formlab.systems.chat.store import Store, key_of
 
 @dataclasses.dataclass(frozen=True)
 class Prompt:
-    """A question as it is sent, and what it is known by.
+    """A question as it is sent, and what its key is made from.
 
     `shape` is the JSON of all that shapes the answer, each page as its hash and size; `messages`
-    makes what is sent, pages included, only when it is needed. `status` tells an answer's status.
+    makes what is sent, pages included, only when it is needed. `status` judges an answer.
     """
 
     shape: Any
@@ -33,22 +33,10 @@ class Prompt:
 class Asker:
     """Asks one model, keeping every answer in a store before it counts. Threads may share it.
 
-    Parameters
-    ----------
-    client, store
-        What answers, and where answers are kept.
-    form
-        How JSON is asked for, one of `FORMS`; or ``auto``: the first of them that the server takes.
-    retry
-        ``bad`` to ask again what was answered with broken JSON, refused or cut short. What was
-        never answered, for an error of the API, is asked again in any case.
-    may_ask
-        False to take what the store has, whatever it is, and call nothing.
-
-    Raises
-    ------
-    UnknownName
-        If `form` or `retry` is none of these.
+    `form` says how JSON is asked for, one of `FORMS`, or ``auto``: the first that the server
+    takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
+    error of the API is asked again in any case. ``may_ask=False`` takes what the store has,
+    whatever it is, and calls nothing.
     """
 
     def __init__(
@@ -73,12 +61,8 @@ class Asker:
     def answer(self, prompt: Prompt) -> Answer:
         """The stored answer, or a new one that is stored before this returns.
 
-        Raises
-        ------
-        NotAvailable
-            If no call can succeed.
-        Stopped
-            If there is no answer and no further call may be made.
+        `NotAvailable` if no call can succeed, `Stopped` if there is no answer and no further call
+        may be made.
         """
         keys = self._keys(prompt)
         stored = self.store.get(keys)

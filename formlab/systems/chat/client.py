@@ -27,31 +27,15 @@ Messages = list[dict[str, Any]]
 
 
 class Client:
-    """One model at one address. Threads may share it.
+    """One model at one address, `base_url` or OPENAI_BASE_URL. Threads may share it.
 
-    Retries are the openai library's own: connections, timeouts, 408, 409, 429 and 5xx, after the
-    Retry-After of up to two minutes that a server asks for, else after 0.5 to 8 seconds.
+    Retries are the openai library's own, up to `attempts` calls: after broken connections,
+    timeouts, 408, 409, 429 and 5xx, when the Retry-After of up to two minutes that a server asks
+    for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
+    null ones left out; `timeout` is in seconds.
 
-    Parameters
-    ----------
-    model
-        Its name at the server.
-    base_url
-        The address, ending in ``/v1``; OPENAI_BASE_URL if left out.
-    options
-        Further members of the request's body, such as `temperature`; null ones are left out.
-    attempts
-        How often a call is made at most before it counts as an error of the API.
-    timeout
-        Seconds to wait for the server to say something.
-    limits, price
-        What the calls may spend, and what their tokens cost.
-
-    Raises
-    ------
-    NotAvailable, DataBroken
-        If OpenAI's own address is meant and OPENAI_API_KEY is not set, or the address holds a
-        password or a query.
+    `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
+    the address holds a password or a query.
     """
 
     def __init__(
@@ -65,6 +49,7 @@ class Client:
         limits: Limits | None = None,
         price: Price | None = None,
     ) -> None:
+        resources.need("chat")
         from formlab.systems.chat._http import Http
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
@@ -78,7 +63,7 @@ class Client:
         # A server of one's own asks for no key; the library asks for some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
-        self._http = Http(self.limits)
+        self._http = Http(self.limits, price)
         self._client = openai.OpenAI(
             api_key=self._key, base_url=base_url, timeout=timeout,
             max_retries=max(1, attempts) - 1, http_client=self._http,
@@ -97,12 +82,8 @@ class Client:
         `form` is the way to say so, ``schema`` or ``object``. A call that failed is an answer
         without a text; its `finish` is ``bad_request`` if it may be put in another way.
 
-        Raises
-        ------
-        NotAvailable
-            If no call can succeed: the key is refused, or there is no such model or address.
-        Stopped
-            If a limit of money or calls is reached, or the run was stopped.
+        `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
+        address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
         """
         body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
         if schema is not None and form == "object":
@@ -113,30 +94,23 @@ class Client:
         try:
             # The plain method: the typed one walks through every message, pages included.
             reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
-            return self._answer(reply)
+            return self._answer(reply["choices"][0])
         except Stopped:
             raise
         except Exception as error:  # Whatever a server does, it ends as this call's fate.
             return self._failed(error)
 
-    def _answer(self, reply: Any) -> Answer:
-        choice, usage = reply["choices"][0], reply.get("usage")
+    def _answer(self, choice: dict[str, Any]) -> Answer:
         text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
         text = text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
-        finish = choice.get("finish_reason")
-        tokens_in, tokens_out = (
-            _count(usage, f"{side}_tokens") for side in ("prompt", "completion")
-        )
-        cost = self.price.of(tokens_in, tokens_out) if self.price else None
-        self.limits.answered(cost=cost)
+        finish, last = choice.get("finish_reason"), self._http.last
         return Answer(
-            model=self.model, text=self.clean(text or refusal), cost=cost,
+            model=self.model, text=self.clean(text or refusal),
             finish=finish[:40] if isinstance(finish, str) else None,
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,
-            attempts=self._http.last.attempts, seconds=self._http.last.seconds,
-            tokens_in=tokens_in, tokens_out=tokens_out,
+            attempts=last.attempts, seconds=last.seconds, **last.usage,
         )  # fmt: skip
 
     def _failed(self, error: Exception) -> Answer:
@@ -148,7 +122,7 @@ class Client:
                 f"the server refuses every call: {reason}", where=f"{self.model} at {self.address}",
                 remedy="OPENAI_API_KEY, the name of the model, and --base-url",
             ) from None  # fmt: skip
-        attempts = self._http.last.attempts
+        attempts = getattr(self._http.last, "attempts", 1)
         return Answer(
             model=self.model, status="api_error", attempts=attempts,
             error=f"{reason} (after {attempts} attempts)" if attempts > 1 else reason,
@@ -184,8 +158,3 @@ def _check_address(url: str) -> None:
             "the address of the server holds a password or a query, and addresses are logged",
             where=address(url), remedy="the key in OPENAI_API_KEY and the bare address",
         )  # fmt: skip
-
-
-def _count(usage: Any, name: str) -> int | None:
-    value = usage.get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and value >= 0 else None

@@ -1,4 +1,4 @@
-"""Pages as a model gets them: resized to a limit, as data URLs, with the way back to the page."""
+"""Page images as sent to a model: resized, as data URLs, with boxes mapped back to the page."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Page:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What of the page shapes an answer, and the mapping from sent pixels to the page's."""
+        """What stands for the page in the key of an answer, sizes as sent included."""
         return {
             "sha256": self.sha256, "page": self.number, "size": list(self.size),
             "sent": list(self.sent),
         }  # fmt: skip
 
     def place(self, box: Any, *, unit: str) -> dict[str, float]:
-        """The columns of a box in the document's units from one that a model gave, or none.
+        """Columns of a model's box in the document's units; empty for what is no box on the page.
 
         Examples
         --------
@@ -91,23 +91,11 @@ class Page:
 
 
 def pages(paths: list[Path], *, limit: int, most: int, width: float | None = None) -> list[Page]:
-    """The pages of images or of a PDF, the first `most` of them.
+    """The first `most` pages of images, one a page, or of one PDF.
 
-    Parameters
-    ----------
-    paths
-        Images, one a page, or one PDF.
-    limit
-        Longest side in pixels; larger images are made smaller, PDF pages are drawn at it.
-    most
-        How many pages to send at most.
-    width
-        The first page's width in the document's units, where that is not the file's own.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no page or one cannot be read.
+    `limit` is the longest side in pixels: larger images are made smaller, pages of a PDF are drawn
+    at it. `width` is the first page's in the document's units, where that is not the file's own.
+    `DataMissing` or `DataBroken` if there is no page or one cannot be read.
     """
     if not paths:
         raise DataMissing("this document has no image")

@@ -50,10 +50,7 @@ class Limits:
     def call(self) -> Iterator[float]:
         """One call, when there is room for it; gives the moment at which it may be made.
 
-        Raises
-        ------
-        Stopped
-            If a limit is reached or the run was stopped.
+        `Stopped` if a limit is reached or the run was stopped.
         """
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or self._running < int(self.at_once))

@@ -69,7 +69,7 @@ class ChatSystem(System):
             "benchmark": corpus.benchmark, "split": corpus.split, "system": self.name,
             "settings": plan.settings, "name": name or self.run_name(chosen),
         }  # fmt: skip
-        # What the run needs to be read unfinished; another run may change it.
+        # Needed to read the run before it is finished; they may change from run to run.
         paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in ("store", "prompts")}
         begin(out, head, **paths, limit=limit)
         made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
@@ -78,7 +78,7 @@ class ChatSystem(System):
 
 
 def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
-    """What the store of a run under way (or killed) holds so far; None if `folder` is no such run.
+    """The predictions of a run under way (or killed) so far; None if `folder` is no such run.
 
     Nothing is asked. Documents of the run that have no answer yet are `missing`.
 
@@ -131,7 +131,7 @@ def system(name: str) -> ChatSystem:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What a run asks and with what; `settings` are those that shape its answers."""
+    """The client and prompts of a run; `settings` are those that shape its answers."""
 
     client: Client
     prompts: dict[str, tuple[Task, str]]

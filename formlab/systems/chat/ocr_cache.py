@@ -17,15 +17,10 @@ from formlab.tables import BOX
 
 
 class OcrCache:
-    """The lines of text of pages, each page read once and kept in a folder. Threads may share it.
+    """The lines of text of pages, each page read once and kept in `folder`. Threads may share it.
 
-    Parameters
-    ----------
-    folder
-        Where the lines are kept, a file for each page and size.
-    unit
-        Of the sides of lines: ``thousandths`` of the page or ``pixels`` of it as it would be
-        sent; ``none`` for texts alone.
+    `unit` is that of the lines' sides: ``thousandths`` of the page or ``pixels`` of it as it would
+    be sent; ``none`` for texts alone.
     """
 
     def __init__(self, folder: str | Path, *, unit: str) -> None:

@@ -35,10 +35,7 @@ class Price(NamedTuple):
 def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
     """The price of a model from a CSV file; None if it has none, which is not the same as free.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the file is absent, or the price in it is none.
+    `DataMissing` or `DataBroken` if the file is absent, or the price in it is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ask a model about every document of a corpus: many calls at once, none made twice."""
+"""Ask a model about every document of a corpus: many calls at once, none twice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
-from formlab.systems._runs import progress
+from formlab.systems._runs import page_files, progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
@@ -38,7 +37,7 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a question: its rows, and the answer if there is one."""
+    """The outcome of a question: status, rows, repairs or reasons, and the answer if any."""
 
     question: Question
     status: str
@@ -97,12 +96,9 @@ def questions(
 def results(
     todo: list[Question], asker: Asker, *, root: Path | None, looks: Looks, workers: int
 ) -> list[Result]:
-    """What became of each question, in their order.
+    """The outcome of each question, in their order.
 
-    Raises
-    ------
-    NotAvailable
-        If no call can succeed; what was answered before is in the store.
+    `NotAvailable` if no call can succeed; what was answered before is in the store.
     """
     done: dict[int, Result] = {}
     limits, bad = asker.client.limits, 0
@@ -158,9 +154,7 @@ def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -
 def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
     if not looks.limit:
         return []
-    if root is None or document["image"] is None:
-        raise DataMissing("this document has no image", where=document["doc_id"])
-    paths = [root / name for name in page_images(document)]
+    paths = page_files(document, root)
     return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
 
 

@@ -51,10 +51,7 @@ def key_of(shape: Any) -> str:
 class Store:
     """Answers by key. Each one that is kept stays; of one key, the latest counts.
 
-    Raises
-    ------
-    DataBroken
-        If the file is there and is no store.
+    `DataBroken` if the file is there and is no store.
 
     Examples
     --------

@@ -68,10 +68,8 @@ TASKS: dict[str, tuple[Task, ...]] = {
 def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     """The usual tasks of a benchmark, or those of `wanted`, names between commas.
 
-    Raises
-    ------
-    NotAvailable, UnknownName
-        If a model cannot be asked about this benchmark, or has no such task.
+    `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
+    task.
 
     Examples
     --------
@@ -105,10 +103,8 @@ def prompt_of(
 ) -> str:
     """The instructions of a task: the user's own where `prompts` has them, else formlab's.
 
-    Raises
-    ------
-    DataMissing, UnknownName
-        If `prompts` is no folder, `boxes` is not a way to give boxes, or `pages` to show pages.
+    `DataMissing` or `UnknownName` if `prompts` is no folder, `boxes` is not a way to give boxes, or
+    `pages` to show pages.
 
     Examples
     --------
@@ -121,29 +117,29 @@ def prompt_of(
     if pages not in LOOKS:
         raise UnknownName.of("way to show pages", pages, LOOKS)
     own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
-    parts = [task.name, *([f"{task.places}_{boxes}"] if task.places else [])]
-    parts += ["pages_text"] if pages == "text" else []
-    texts = {task.name: task.prompt} if task.prompt else {}
-    return "\n".join(_text(name, own, texts).strip() + "\n" for name in parts).strip()
+    names = [f"{task.places}_{boxes}"] if task.places else []
+    names += ["pages_text"] if pages == "text" else []
+    texts = [_text(task.name, own, task.prompt), *(_text(name, own) for name in names)]
+    return "\n".join(text.strip() + "\n" for text in texts).strip()
 
 
-def _text(name: str, own: Path | None, texts: dict[str, str]) -> str:
-    mine = own / f"{name}.md" if own else None
-    if name in texts and not (mine and mine.is_file()):
-        return texts[name]
-    text = files.read_text(mine if mine and mine.is_file() else PROMPTS / f"{name}.md")
-    if not text.strip():
-        raise DataBroken("an empty prompt", where=mine, remedy=f"the instructions of {name}")
-    return text
+def _text(name: str, own: Path | None, text: str = "") -> str:
+    """The prompt of that name: the user's own, else `text`, else the one of formlab."""
+    file = own / f"{name}.md" if own else None
+    if file and file.is_file():
+        text = files.read_text(file)
+        if not text.strip():
+            raise DataBroken("an empty prompt", where=file, remedy=f"the instructions of {name}")
+    return text or files.read_text(PROMPTS / f"{name}.md")
 
 
 def check_prompts(prompts: str, benchmark: str) -> None:
     """`DataMissing` if a folder of prompts has none for any task of the benchmark."""
-    names = [task.name for task in _every(benchmark)]
+    names = [f"{task.name}.md" for task in _every(benchmark)]
     folder = files.folder(prompts, remedy="a folder with <task>.md")
-    if not any((folder / f"{name}.md").is_file() for name in names):
-        said = ", ".join(f"{name}.md" for name in names)
-        raise DataMissing("no prompt for this benchmark", where=folder, remedy=f"one of: {said}")
+    if not any((folder / name).is_file() for name in names):
+        remedy = f"one of: {', '.join(names)}"
+        raise DataMissing("no prompt for this benchmark", where=folder, remedy=remedy)
 
 
 def version_of(prompt: str) -> str:
@@ -170,15 +166,15 @@ def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page
         if len(pages) > 1:
             content.append({"type": "text", "text": f"Page {page.number}:"})
         content.append(show(page))
-    said: Any = content
-    if all(part["type"] == "text" for part in content):
+    user: Any = content
+    if all(item["type"] == "text" for item in content):
         # Plain text: servers of models that see no images leave out lists without a word.
-        said = "\n\n".join(part["text"] for part in content) or "{}"
-    return [{"role": "system", "content": prompt}, {"role": "user", "content": said}]
+        user = "\n\n".join(item["text"] for item in content) or "{}"
+    return [{"role": "system", "content": prompt}, {"role": "user", "content": user}]
 
 
-def with_schema(said: list, schema: Row) -> list:
+def with_schema(messages: list, schema: Row) -> list:
     """The messages with the schema in the instructions: many servers take one and ignore it."""
     asked = f"{(PROMPTS / 'json_form.md').read_text().strip()}\n{json.dumps(schema)}"
-    system = said[0] | {"content": f"{said[0]['content']}\n\n{asked}"}
-    return [system, *said[1:]]
+    system = messages[0] | {"content": f"{messages[0]['content']}\n\n{asked}"}
+    return [system, *messages[1:]]

@@ -28,7 +28,7 @@ def reviewer_agreement(
         `about raters kappa ci_low ci_high n_items n_same`: `about` is ``review`` or ``court``,
         whose words are not compared with each other; `n_same` counts equal decisions.
     """
-    found = []
+    tables = []
     for about, words in _WORDS.items():
         part = decisions.filter(pl.col("decision").is_in(words))
         raters = sorted(part["reviewer"].unique())
@@ -37,12 +37,12 @@ def reviewer_agreement(
         wide = part.select(*decided.KEY, "reviewer", "decision")
         wide = wide.pivot("reviewer", index=decided.KEY, values="decision")
         table = rater_agreement(wide, raters, resamples=resamples, seed=seed)
-        found.append(table.with_columns(about=pl.lit(about)))
+        tables.append(table.with_columns(about=pl.lit(about)))
     columns = ["about", "raters", "kappa", "ci_low", "ci_high", "n_items", "n_same"]
-    if not found:
+    if not tables:
         empty = rater_agreement(pl.DataFrame(schema={"doc_id": pl.String}), [])
-        found = [empty.with_columns(about=pl.lit("", pl.String))]
-    return pl.concat(found).select(columns)
+        tables = [empty.with_columns(about=pl.lit("", pl.String))]
+    return pl.concat(tables).select(columns)
 
 
 def disagreements(decisions: pl.DataFrame) -> pl.DataFrame:
@@ -56,16 +56,15 @@ def disagreements(decisions: pl.DataFrame) -> pl.DataFrame:
         only one reviewer decided on are not among them.
     """
     extra = pl.coalesce("value", "parts")
-    said = (
-        pl.when(extra.is_null()).then("decision").otherwise(pl.format("{}: {}", "decision", extra))
-    )
-    table = decisions.with_columns(said=said)
+    answer = pl.when(extra.is_null()).then("decision")
+    answer = answer.otherwise(pl.format("{}: {}", "decision", extra))
+    table = decisions.with_columns(answer=answer)
     many = pl.len().over(decided.KEY) > 1
     differ = pl.struct("decision", "value", "parts").n_unique().over(decided.KEY) > 1
     table = table.filter(many & differ)
     labels = table.group_by(decided.KEY).agg(pl.col("label").first())
-    wide = table.select(*decided.KEY, "reviewer", "said")
-    wide = wide.pivot("reviewer", index=decided.KEY, values="said", sort_columns=True)
+    wide = table.select(*decided.KEY, "reviewer", "answer")
+    wide = wide.pivot("reviewer", index=decided.KEY, values="answer", sort_columns=True)
     wide = wide.join(labels, on=decided.KEY, nulls_equal=True, how="left", maintain_order="left")
     raters = [name for name in wide.columns if name not in (*decided.KEY, "label")]
     return wide.select(*decided.KEY, "label", *raters).sort(decided.KEY)

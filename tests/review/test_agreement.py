@@ -2,12 +2,13 @@ import math
 
 import pytest
 
-from formlab import analysis, tables
+import formlab_review as review
+from formlab import tables
 
 KEY = {"benchmark": "b", "split": "s", "task": "text", "decision": "accept", "label": "x"}
 
 
-def said(reviewer, words, **more):
+def decided(reviewer, words, **more):
     return [
         KEY | {"doc_id": str(at // 2), "path": f"/{at}", "reviewer": reviewer, "decision": word}
         | more
@@ -19,8 +20,8 @@ def test_kappa_of_two_reviewers_by_hand_and_by_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     ada = ["accept", "accept", "edit", "reject", "accept", "edit"]
     ben = ["accept", "edit", "edit", "reject", "accept", "accept"]
-    table = tables.table("decisions", [*said("ada", ada), *said("ben", ben)])
-    (row,) = analysis.reviewer_agreement(table, resamples=200).to_dicts()
+    table = tables.table("decisions", [*decided("ada", ada), *decided("ben", ben)])
+    (row,) = review.reviewer_agreement(table, resamples=200).to_dicts()
     # 4 of 6 alike; by chance (3·3 + 2·2 + 1·1) / 36 = 14/36: (24 - 14) / (36 - 14).
     assert row["kappa"] == pytest.approx(10 / 22)
     assert row["kappa"] == pytest.approx(metrics.cohen_kappa_score(ada, ben))
@@ -31,24 +32,24 @@ def test_kappa_of_two_reviewers_by_hand_and_by_scikit_learn():
 
 
 def test_reviews_and_verdicts_are_not_compared_with_each_other():
-    rows = [*said("ada", ["accept", "edit"]), *said("ben", ["wrong", "ambiguous"])]
-    assert analysis.reviewer_agreement(tables.table("decisions", rows)).height == 0
+    rows = [*decided("ada", ["accept", "edit"]), *decided("ben", ["wrong", "ambiguous"])]
+    assert review.reviewer_agreement(tables.table("decisions", rows)).height == 0
 
 
 def test_reviewers_with_nothing_in_common_have_no_kappa():
-    rows = [*said("ada", ["accept"]), *said("ben", ["accept"], doc_id="9")]
-    (row,) = analysis.reviewer_agreement(tables.table("decisions", rows)).to_dicts()
+    rows = [*decided("ada", ["accept"]), *decided("ben", ["accept"], doc_id="9")]
+    (row,) = review.reviewer_agreement(tables.table("decisions", rows)).to_dicts()
     assert row["n_items"] == 0
     assert math.isnan(row["kappa"])
 
 
 def test_disagreements_are_in_the_decision_or_in_the_value_given():
     rows = [
-        *said("ada", ["accept", "edit", "edit", "reject"], value="1"),
-        *said("ben", ["accept", "edit", "reject"], value="1"),
+        *decided("ada", ["accept", "edit", "edit", "reject"], value="1"),
+        *decided("ben", ["accept", "edit", "reject"], value="1"),
     ]
     rows[5]["value"] = "2"
-    found = analysis.disagreements(tables.table("decisions", rows))
+    found = review.disagreements(tables.table("decisions", rows))
     assert found.select("path", "ada", "ben").rows() == [
         ("/1", "edit: 1", "edit: 2"), ("/2", "edit: 1", "reject: 1"),
     ]  # fmt: skip
@@ -56,5 +57,17 @@ def test_disagreements_are_in_the_decision_or_in_the_value_given():
 
 
 def test_one_reviewer_disagrees_with_nobody():
-    found = analysis.disagreements(tables.table("decisions", said("ada", ["accept"])))
+    found = review.disagreements(tables.table("decisions", decided("ada", ["accept"])))
     assert found.height == 0
+
+
+def test_agreement_is_shown_from_two_reviewers_on():
+    alone = tables.table("decisions", decided("ada", ["accept"]))
+    (note,) = review.agreement_tables(alone)
+    assert note.label == "Note"
+    both = [*decided("ada", ["accept"]), *decided("ben", ["accept"])]
+    assert review.agreement_tables(tables.table("decisions", both), resamples=0)[-1].label == "Note"
+    differ = [*decided("ada", ["accept"]), *decided("ben", ["reject"])]
+    *_, caption, table = review.agreement_tables(tables.table("decisions", differ), resamples=0)
+    assert "n = 1" in caption.text
+    assert table.frame["ben"].to_list() == ["reject"]

@@ -1,26 +1,16 @@
-import json
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
+"""Whole runs of a model over a corpus, finished or not, and what is scored of them."""
 
+import json
+
+import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, formats
-from formlab.errors import DataBroken
+from formlab import analysis, benchmarks, formats, tables
+from formlab.errors import DataBroken, UnknownName
 from formlab.systems import chat
+from tests.systems.chat import made_runs
+from tests.systems.chat.made_runs import FORM, kept, killed
 from tests.systems.scripted_server import serving
-
-FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
-STAND_ALONE = """
-import sys
-from formlab import benchmarks
-from formlab.systems import chat
-settings = {"base_url": sys.argv[1], "concurrency": 2, "tasks": "extraction"}
-chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -29,31 +19,20 @@ def corpus():
 
 
 def ran(server, corpus, out, **settings):
-    given = {"base_url": server.url, "tasks": "extraction", "attempts": 1, "concurrency": 1}
-    return chat.system("chat:m").run(corpus, out=out, limit=3, settings=given | settings)
+    settings = {"limit": 3, "attempts": 1, "concurrency": 1} | settings
+    return made_runs.ran(server, out, corpus=corpus, **settings)
 
 
 def test_of_a_run_that_was_killed_the_answers_count_and_the_rest_is_missing(tmp_path, corpus):
     with serving(then=FORM, delay=0.2) as server:
-        killed = subprocess.Popen(
-            [sys.executable, "-c", STAND_ALONE, server.url, str(tmp_path)],
-            env=os.environ | {"FORMLAB_REPORT": "1"},
-        )
-        end = time.monotonic() + 60
-        while len(server.calls) < 5 and time.monotonic() < end:
-            time.sleep(0.02)
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
-        time.sleep(0.3)
-        calls = len(server.calls)
+        calls = killed(server, tmp_path, calls=5)
         found = formats.read_predictions(tmp_path, corpus)
         # Reading asks nothing.
         assert len(server.calls) == calls
-    with sqlite3.connect(tmp_path / "answers.sqlite") as base:
-        kept = base.execute("SELECT count(*) FROM answers").fetchone()[0]
-    assert 0 < kept <= calls
+    answered = kept(tmp_path)
+    assert 0 < answered <= calls
     counts = dict(found.responses["status"].value_counts().iter_rows())
-    assert counts == {"ok": kept, "missing": corpus.documents.height - kept}
+    assert counts == {"ok": answered, "missing": corpus.documents.height - answered}
     missing = found.responses.filter(status="missing")
     assert set(missing["error"]) == {"not asked: no answer yet"}
     assert found.notes["not asked: no answer yet"] == missing.height
@@ -120,3 +99,35 @@ def test_the_status_of_every_answer_is_counted_by_task_and_over_all(tmp_path, co
     assert counted == pooled | {f"macro_{name}": value for name, value in pooled.items()}
     whole = summary.filter(slice="all", metric="usable_answers")
     assert whole.select("n_cases", "n_missing", "n_undefined").row(0) == (3, 2, 0)
+
+
+def test_answers_are_scored_and_documents_without_one_count_as_nothing_found(tmp_path, corpus):
+    with serving("truncated", then=FORM) as server:
+        found = ran(server, corpus, tmp_path, limit=None)
+    evaluation = analysis.evaluate(corpus, found)
+    assert evaluation.scores["doc_id"].n_unique() == corpus.documents.height
+    assert "truncated" in set(evaluation.cases["status"])
+
+
+def test_a_document_without_its_image_is_missing_and_not_asked(tmp_path, corpus):
+    gone = corpus.documents.head(1).with_columns(
+        image=pl.lit(None, pl.String), meta=pl.lit(None, pl.String)
+    )
+    bare = tables.Corpus(gone, corpus.records, "formcraft", "test", corpus.root)
+    with serving(then=FORM) as server:
+        found = ran(server, bare, tmp_path, limit=None)
+        assert not server.calls
+    assert found.responses["status"].to_list() == ["missing"]
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path, corpus):
+    with serving(then=FORM) as server:
+        ran(server, corpus, tmp_path)
+        with pytest.raises(DataBroken, match="another run"):
+            ran(server, corpus, tmp_path, temperature=1.0)
+
+
+@pytest.mark.parametrize("name", ["chat:", "chat", "ocr"])
+def test_a_name_without_a_model_is_an_error(name):
+    with pytest.raises(UnknownName, match="no model"):
+        chat.system(name)

@@ -1,0 +1,372 @@
+"""Charts and tables that several notebooks show: short calls of the generic ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import altair as alt
+import polars as pl
+
+from formlab import metrics
+from formlab.analysis.finding import Finding, finding_table, p_text
+from formlab.analysis.levels import LEVELS, rungs, tasks_by_level
+from formlab.analysis.pages import worst_pages
+from formlab.analysis.worst import wrong_fields
+from formlab.benchmarks import BENCHMARKS
+from formlab.charts import theme
+from formlab.charts._bars import stacked
+from formlab.charts._dots import dots
+from formlab.charts._lines import lines
+from formlab.charts._output import clean, number
+from formlab.charts._parts import ELSEWHERE, note
+from formlab.charts._table import Table
+from formlab.charts._words import caption, figure, sentences, span, table
+from formlab.charts.published import beside
+from formlab.charts.show import Caption
+from formlab.metrics.page import ERRORS
+from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
+from formlab.tables import LADDER, USABLE, Evaluation, settings_text, slice_name
+
+# What a report is told of the others of its folder: a JSON object of name to title.
+LINKS_VARIABLE = "FORMLAB_REPORTS"
+
+
+def status_table(evaluation: Evaluation) -> Table | Caption:
+    """How many pages, fields, questions … were answered, and what became of the rest."""
+    counts = evaluation.cases.group_by("level", "status", "outcome").agg(
+        cases=pl.len(), documents=pl.col("doc_id").n_unique()
+    )
+    return table(counts.sort("level", "cases", "status", descending=[True, True, False]))
+
+
+def notes_table(evaluation: Evaluation) -> Table | Caption:
+    """What was odd in the files, with counts: nothing of it was dropped."""
+    rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
+    return table(pl.DataFrame(rows), empty="Nothing odd was met.")
+
+
+def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Cases by cause, in the order of the stages and the most frequent first, with what to try.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> rows = [{"cause": "digit", "path": f"/{n}", "level": "field"} for n in range(3)]
+    >>> cases = tables.table("cases", [*rows, rows[0] | {"cause": "case"}])
+    >>> cause_counts(cases).select("stage", "cause", "cases", "share").rows()
+    [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
+    """
+    wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
+    places = {name: place for place, name in enumerate([*STAGES, *CAUSES])}
+    cause = pl.col("cause")
+    # A table made elsewhere may have causes of its own.
+    counts = wrong.group_by("cause", *([by] if by else [])).agg(cases=pl.len().cast(pl.Int64))
+    counts = counts.with_columns(
+        cause.replace_strict(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
+        cause.replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String).alias("try"),
+        share=pl.col("cases") / pl.col("cases").sum(),
+    )
+    first, then = (
+        pl.col(name).replace_strict(places, default=len(places), return_dtype=pl.Int64)
+        for name in ("stage", "cause")
+    )
+    counts = counts.sort(
+        first, -pl.col("cases").sum().over("cause"), then, "cause", -pl.col("cases"),
+        *([by] if by else []),
+    )  # fmt: skip
+    return counts.with_columns(cause.str.replace_all("_", " "))
+
+
+def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:
+    """How many cases each cause has, a piece for each value of `by`, in the stage's colour."""
+    counts = cause_counts(cases, by)
+    stages = [stage for stage in STAGES if stage in set(counts["stage"])]
+    return stacked(
+        counts, "cause", "cases", colour="stage", pieces=by, percent=False, tips=["try"],
+        colours={stage: theme.STAGE_COLOURS[stage] for stage in stages},
+        titles={"cases": "fields", "try": "what to try", "stage": "stage"},
+        say="Fields by cause of error", empty="No field has a cause of error.",
+    )  # fmt: skip
+
+
+def cause_table(cases: pl.DataFrame) -> Table | Caption:
+    """Each cause with its stage, its fields, their share of all that have one, what to try."""
+    return table(
+        cause_counts(cases), "stage", "cause", "cases", "share", "try",
+        titles={"cases": "fields", "try": "what to try"}, empty="No field has a cause of error.",
+    )  # fmt: skip
+
+
+def worst_caption(
+    cases: pl.DataFrame, shown: pl.DataFrame, *, say: str = "", what: str = "fields"
+) -> Caption:
+    """How many of the wrong `what` among `cases` a gallery shows, by cause.
+
+    Parameters
+    ----------
+    cases, shown
+        What `analysis.worst` chose from, and what it chose.
+    say
+        What else is to be seen there.
+    what
+        What the cases are.
+    """
+    wrong = wrong_fields(cases)
+    if not wrong.height:
+        return note(f"None of the {what} is wrong.")
+    counts = wrong["cause"].value_counts().sort("count", "cause", descending=[True, False])
+    drawn = dict(shown["cause"].value_counts().iter_rows())
+    each = "; ".join(
+        f"{(cause or 'no cause named').replace('_', ' ')} {drawn.get(cause, 0)} of {count:,}"
+        for cause, count in counts.iter_rows()
+    )
+    out_of_order = (wrong["outcome"] == "match").any()
+    wrong_ones = f"{what} that are wrong or out of order" if out_of_order else f"wrong {what}"
+    sample = (
+        f"A sample of {shown.height:,} of {wrong.height:,} {wrong_ones}, each cause in proportion "
+        f"and of each the least similar: {each}"
+    )
+    return caption(say, more=sentences(sample))
+
+
+def scores_table(
+    summary: pl.DataFrame, *, level: str | None = None, by: str | None = None
+) -> Table | Caption:
+    """Every score over the whole of a level, or of each slice: pooled, mean, interval, counts.
+
+    Parameters
+    ----------
+    summary
+        As from `formlab.summarise`.
+    level
+        Over the whole of it; if left out, the rows are taken as they are.
+    by
+        The column that names the rows beside the metric, such as ``slice_value``.
+    """
+    if level is not None:
+        summary = summary.filter(pl.col("slice_by").is_null(), pl.col("level") == level)
+    key = ["metric", *([by] if by else [])]
+    if by:
+        summary = summary.with_columns(pl.col(by).fill_null("all"))
+    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
+    is_mean = pl.col("metric").is_in(list(means))
+    mean = summary.filter(is_mean).with_columns(pl.col("metric").replace(means))
+    shown = summary.filter(~is_mean).join(
+        mean.select(*key, macro="value"), on=key, how="left", nulls_equal=True,
+        maintain_order="left",
+    )  # fmt: skip
+    # What few scores have is a column only where one of them has it.
+    some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
+    columns = ("value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
+    titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
+    titles |= {"slice_value": "slice"}
+    return table(shown, *key[::-1], *columns, "n_undefined", *some, titles=titles, sparse=True)
+
+
+def page_error_bars(pages: pl.DataFrame) -> alt.TopLevelMixin | Caption:
+    """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
+    colours = {
+        "omitted": theme.OUTCOME_COLOURS["missing"],
+        "inserted": theme.OUTCOME_COLOURS["spurious"],
+        "substituted": theme.OUTCOME_COLOURS["mismatch"],
+        "out of order": theme.SYSTEM_COLOURS[5],
+    }
+    long = pages.unpivot(
+        list(ERRORS), index=["doc_id", "words", "wer"], variable_name="error", value_name="rate"
+    ).with_columns(pl.col("error").replace({"order": "out of order"}))
+    return stacked(
+        long, "doc_id", "rate", colour="error", colours=colours, percent=False,
+        tips=["wer", "words"], say="Word errors of pages",
+        titles={"rate": "word errors per word of the gold text", "doc_id": "page", "wer": "WER",
+                "words": "gold words"},
+        empty="No text of whole pages was scored.",
+    )  # fmt: skip
+
+
+def each_page_figures(evaluations: Sequence[Evaluation], *, limit: int = 5) -> list[object]:
+    """`page_error_bars` of every evaluation that has texts of pages, each under its caption."""
+    figures: list[object] = []
+    for one in evaluations:
+        pages = worst_pages(one, limit=limit)
+        # Where no page has a usable text, its status says more than its errors.
+        if pages["status"].is_in(USABLE).any():
+            name = f"{clean(one.system, limit=80)} on {one.benchmark}:{one.split}"
+            say = f"Word errors of pages, the highest word error rate first: {name}."
+            figures += figure(caption(say), page_error_bars(pages))
+    return figures or [note("No text of whole pages was scored.")]
+
+
+def ladder_lines(summary: pl.DataFrame, *, by: str) -> alt.TopLevelMixin | Caption:
+    """Accuracy on each rung of the strictness ladder, a line per slice of `by`.
+
+    Lines that cross mean that the ranking depends on how strictly one judges.
+    """
+    return lines(
+        rungs(summary, by), "rung", colour="slice_value", order=LADDER, percent=True,
+        domain=[0, 1], say=f"Accuracy from strict to lenient by {by}",
+        titles={"rung": "strictness, from strict to lenient", "value": "share of fields",
+                "slice_value": by.replace("_", " ")},
+    )  # fmt: skip
+
+
+def slice_caption(
+    found: pl.DataFrame, *, say: str, label: Literal["Figure", "Table"] = "Figure"
+) -> Caption:
+    """A caption with the first slice of `analysis.find_slices`: its value, interval, n and p."""
+    if not found.height:
+        return Caption(f"{say} None was found.", label=label)
+    row = found.row(0, named=True)
+    told = (
+        f"First: {slice_name(row)} of {row['system']} with {row['value']:.3f} against "
+        f"{row['rest']:.3f} elsewhere ({span(row)}; {p_text(row['p_adjusted'])}, adjusted for "
+        f"{row['n_tested']:,} slices)"
+    )
+    return Caption(sentences(say, told), label=label, settings=settings_text(row))
+
+
+def slice_figures(found: pl.DataFrame, *, limit: int = 15) -> list[object]:
+    """Chart and table of weak slices with their captions, or one note where there is none.
+
+    Parameters
+    ----------
+    found
+        As from `analysis.find_slices`.
+    limit
+        How many the chart shows at the most.
+    """
+    if not found.height:
+        return [note(
+            "No slice with enough fields in enough documents is significantly worse than the rest. "
+            "That is no proof that there is none: few documents show little."
+        )]  # fmt: skip
+    names = pl.Series("slice", [slice_name(row) for row in found.iter_rows(named=True)])
+    named = found.with_columns(names)
+    shown = named.with_columns(pl.format("{}: {}", "system", "slice").alias("label")).head(limit)
+    metric = found["metric"][0]
+    title = "fields right" if metric == "outcome" else metrics.title(metric)
+    below = (
+        f"Out of {found['n_tested'].max():,} slices tried. Excess is the difference times the "
+        "fields. Slices were picked for looking bad: expect less of a difference on new documents."
+    )
+    titles = {"rest": "all others", "difference_low": "low ", "difference_high": "high "}
+    return [
+        slice_caption(found, say="Slices significantly worse than all other fields."),
+        dots(
+            shown, colour="system", tick="rest", tips=["difference", "p_adjusted"],
+            titles={"value": f"{title}; the tick is all other fields"}, say="Weak slices",
+        ),
+        slice_caption(found, say="The same with counts, intervals and tests.", label="Table"),
+        table(
+            named, "system", "slice", "n_cases", "n_docs", "value", "ci_low", "ci_high", "rest",
+            "difference", "difference_low", "difference_high", "p_adjusted", "excess",
+            titles=titles, digits={"excess": 1}, note_below=below,
+        ),
+    ]  # fmt: skip
+
+
+def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
+    """The findings with effect, interval, n and p, each with the report that shows more of it.
+
+    Parameters
+    ----------
+    findings
+        As from `analysis.findings`.
+    reports
+        The notebook that looks closer at each benchmark. A finding links to its report where one
+        was built in the same folder.
+    """
+    beside_it = list(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
+    rows = finding_table(findings)
+    effects, pages = [], []
+    for row in rows.iter_rows(named=True):
+        interval = f" ({number(row['ci_low'])} to {number(row['ci_high'])})"
+        effects.append(number(row["effect"]) + interval * (not math.isnan(row["ci_low"])))
+        pages.append(_page(reports.get(row["benchmark"], ""), row["system"], beside_it))
+    shown = rows.select(
+        "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
+        pl.Series("effect", effects, dtype=pl.String), "n_cases", "n_docs",
+        pl.col("p_adjusted").fill_nan(None), pl.col("what_to_try").replace("", None),
+        pl.Series("report", pages, dtype=pl.String),
+    )  # fmt: skip
+    below = "Effect: the share of gold values, or the difference. What has no p is a count."
+    if shown["p_adjusted"].count():
+        below += " The table's p is adjusted for all tests of this report, that in a sentence for "
+        below += "those of its own group."
+    return table(
+        shown, titles={"effect": "effect (95 % interval)", "n_cases": "values"}, sparse=True,
+        links=["report"], note_below=below,
+        empty="There is no finding: see what was run for the counts.",
+    )  # fmt: skip
+
+
+def _page(notebook: str, system: str, names: list[str]) -> str | None:
+    """The page of a notebook, that of the system's own evaluation before any other."""
+    fit = [name for name in sorted(names) if name.partition("--")[0] == notebook]
+    own = [name for name in fit if system in name.partition("--")[2]]
+    return f"{(own or fit)[0]}.html" if fit else None
+
+
+def levels_table() -> Table | Caption:
+    """A row per registered benchmark: on each level the tasks that its gold can be scored on."""
+    rows = [
+        {"benchmark": name, **tasks_by_level(name), "title": entry.title}
+        for name, entry in BENCHMARKS.items()
+    ]
+    return table(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def headline_table(heads: pl.DataFrame) -> Table | Caption:
+    """The scores of each level and evaluation in figures, with what each is taken over.
+
+    Parameters
+    ----------
+    heads
+        As from `analysis.headlines`.
+    """
+    return table(
+        heads, "level", "benchmark", "split", "system", "metric", "over", "tasks", "value",
+        "ci_low", "ci_high", "n_docs", "n_cases", titles={"n_cases": "cases"},
+        note_below="Values of different metrics do not compare.",
+        empty="Nothing was scored on any level.",
+    )  # fmt: skip
+
+
+def level_dots(
+    heads: pl.DataFrame, printed: pl.DataFrame | None = None
+) -> alt.VConcatChart | Caption:
+    """A panel for each metric and what it is taken over, one below the other, by level.
+
+    Parameters
+    ----------
+    heads
+        As from `analysis.headlines`. Scores share a panel only if they may share an axis.
+    printed
+        Published figures, with the columns of `heads` that say where they belong.
+    """
+    order = {level: place for place, level in enumerate(LEVELS)}
+    rows = heads.sort(pl.col("level").replace_strict(order), "panel", maintain_order=True)
+    panels = []
+    for panel in rows.partition_by("panel", maintain_order=True):
+        first = panel.row(0, named=True)
+        key = ["level", "benchmark", "metric", "mode"]
+        theirs = panel.clear() if printed is None else printed.join(
+            panel.select(key).unique(), on=key, how="semi", maintain_order="left"
+        )  # fmt: skip
+        entry = metrics.get(first["metric"])
+        points = beside(panel, theirs, ELSEWHERE)
+        points = points.sort("value", "system", descending=[entry.direction == "up", False])
+        panels.append(dots(
+            points, "system", kind="kind", metric=first["metric"], n=None, above=True,
+            titles={"value": f"{entry.title}, over {first['over']}", "n_cases": "cases"},
+            say=f"{first['level']}, {entry.title}, over {first['over']}",
+        ))  # fmt: skip
+    if not panels:
+        return note("Nothing was scored.")
+    text = "; ".join(str(panel.description) for panel in panels)
+    return alt.vconcat(*panels, description=text).resolve_scale(
+        x="independent", fill="independent", stroke="independent"
+    )

@@ -1,0 +1,69 @@
+"""Scores with and without the labels that people found wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from formlab import decisions as decided
+from formlab.analysis.verdicts import corrected_scores
+from formlab.charts._parts import note
+from formlab.charts._table import Table
+from formlab.charts._words import sentences, table
+from formlab.charts.show import Caption
+from formlab.errors import NotAvailable
+from formlab.tables import Evaluation
+
+NONE = (
+    "Labels are taken as they are: no verdicts were given. Judge them in the notebook on review, "
+    "and give the folder of verdicts as the parameter verdicts."
+)
+_TITLES = {
+    "level": "over", "value": "as labelled", "corrected": "without label errors",
+    "corrected_low": "low", "corrected_high": "high", "unambiguous": "without ambiguous ones too",
+    "n_cases": "cases", "n_corrected": "cases left",
+}  # fmt: skip
+
+
+def label_corrections(
+    evaluations: Evaluation | Sequence[Evaluation],
+    verdicts: str | Path,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> tuple[Caption, Table | Caption] | tuple[Caption]:
+    """A caption and a table of the scores as labelled, and without the label errors found.
+
+    A note instead where there are no verdicts, or nothing can be scored again.
+
+    Parameters
+    ----------
+    evaluations
+        One, or several; the splits of one system are pooled.
+    verdicts
+        A file or folder of decisions; empty for none.
+    resamples, seed
+        Of the intervals.
+    """
+    if not str(verdicts):
+        return (note(NONE),)
+    several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    audit = decided.found(verdicts).filter(pl.col("decision").is_in(list(decided.COURT)))
+    audit = audit.filter(pl.col("benchmark").is_in([one.benchmark for one in several]))
+    if not audit.height:
+        return (note("There are no verdicts on the labels of what is shown here."),)
+    judged = set(audit["benchmark"])
+    several = [one for one in several if one.benchmark in judged]
+    try:
+        scores, counts = corrected_scores(several, audit, resamples=resamples, seed=seed)
+    except NotAvailable as error:
+        return (note(f"Scores without label errors: {error}"),)
+    done = "; ".join(f"{name.replace('_', ' ')}: {count:,}" for name, count in counts.items())
+    say = "Scores with and without the labels found wrong, all scored again"
+    text = sentences(say, done or "No verdict is on a label of these splits")
+    settings = f"verdicts={decided.version(audit)}|ci=bootstrap,documents,n={resamples},seed={seed}"
+    columns = [name for name in scores.columns if name != "of" or scores["of"].n_unique() > 1]
+    caption = Caption(text, label="Table", settings=settings)
+    return caption, table(scores, *columns, titles=_TITLES)

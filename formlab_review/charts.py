@@ -1,0 +1,106 @@
+"""What a report shows of reviews: their progress, contradicted labels, agreement of reviewers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from formlab import decisions as decided
+from formlab.charts import Caption, Card, Cards, Table
+from formlab_review.agreement import disagreements, reviewer_agreement
+from formlab_review.label_audit import by_majority
+
+# A page may stand in one cell; a table shows the beginning of it.
+_LONG = 80
+
+
+def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: str) -> Cards:
+    """A review in short: how far it has got, and how many labels are contradicted.
+
+    Parameters
+    ----------
+    progress
+        As from `Review.progress`.
+    proposed
+        As from `proposals`.
+    reviewer
+        Whose progress it is.
+    """
+    items = int(progress["items"].sum())
+    done = items - int(progress["open"].sum())
+    cards = [Card("items decided", done, f"of {items:,}")]
+    cards += [
+        Card(word.replace("_", " "), int(progress[word].sum()))
+        for word in decided.REVIEW
+        if word in progress.columns
+    ]
+    majority = by_majority(proposed).height
+    cards.append(Card("labels contradicted by a majority", majority, f"of {proposed.height:,}"))
+    finding = (
+        f"{reviewer} has decided {done:,} of {items:,} items; a majority of systems contradicts "
+        f"{majority:,} labels with one and the same value."
+    )
+    return Cards(cards, finding=finding)
+
+
+def proposals_table(proposed: pl.DataFrame, *, rows: int = 50) -> tuple[Caption, Table | Caption]:
+    """Labels that systems contradict, those on which most agree first, under their caption.
+
+    Parameters
+    ----------
+    proposed
+        As from `proposals`.
+    rows
+        At most so many are shown.
+    """
+    majority = by_majority(proposed)
+    caption = Caption(
+        f"Labels that systems contradict, n = {proposed.height:,}: {majority.height:,} by a "
+        f"majority with the same value, {majority.filter(pl.col('n_agree') > 1).height:,} of these "
+        "by two systems or more.",
+        label="Table",
+    )
+    if not proposed.height:
+        return caption, Caption("No system contradicts a label.", label="Note")
+    shown = proposed.select(
+        "doc_id", "task", "path", _short("gold").alias("label"), _short("pred").alias("read as"),
+        agree=pl.format("{} of {}", "n_agree", "n_systems"),
+        systems=pl.col("systems").list.join(", "),
+    )  # fmt: skip
+    return caption, Table(shown, titles={"doc_id": "document"}, rows=rows)
+
+
+def agreement_tables(
+    decisions: pl.DataFrame, *, resamples: int = 1000, seed: int = 0
+) -> tuple[Any, ...]:
+    """How far reviewers agree, and on what they do not; a note if fewer than two decided.
+
+    Parameters
+    ----------
+    decisions
+        As from `formlab.decisions.read`.
+    resamples, seed
+        Of the intervals.
+    """
+    kappas = reviewer_agreement(decisions, resamples=resamples, seed=seed)
+    if not kappas["n_items"].sum():
+        text = "Agreement needs two reviewers who decided on the same items, a file for each."
+        return (Caption(text, label="Note"),)
+    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
+    settings += f"|decisions={decided.version(decisions)}"
+    text = "Cohen's kappa of reviewers, beyond chance; 95 % intervals by drawing documents."
+    titles = {"ci_low": "low", "ci_high": "high", "n_items": "both", "n_same": "the same"}
+    shown = (Caption(text, label="Table", settings=settings), Table(kappas, titles=titles))
+    differ = disagreements(decisions).drop("benchmark", "split")
+    if not differ.height:
+        return *shown, Caption("The reviewers decided the same throughout.", label="Note")
+    caption = f"What reviewers decided differently, n = {differ.height:,}."
+    table = Table(differ.select(_short(name).alias(name) for name in differ.columns))
+    return *shown, Caption(caption, label="Table"), table
+
+
+def _short(name: str) -> pl.Expr:
+    value = pl.col(name)
+    long = value.str.len_chars() > _LONG
+    return pl.when(long).then(value.str.head(_LONG) + "…").otherwise(value)

@@ -1,0 +1,53 @@
+"""Runs of a model behind a scripted server, in this process and in ones that can be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from formlab import benchmarks
+from formlab.systems import chat
+
+KEY = "sk-a-secret-of-forty-characters-in-all-0"
+FORM = '{"fields": [{"label": "Name", "value": "Ada", "page": 1, "box": [0, 0, 500, 1000]}]}'
+# Quick waits: what is tested is that they are kept, not how long they are.
+QUICK = {"attempts": 3, "timeout": 2.0, "tasks": "extraction"}
+_ALONE = """
+import sys
+from formlab import benchmarks
+from formlab.systems import chat
+settings = {"base_url": sys.argv[1], "concurrency": 2, "tasks": "extraction"}
+settings["store"] = sys.argv[3] if len(sys.argv) > 3 else ""
+chat.system("chat:m").run(benchmarks.load("formcraft"), out=sys.argv[2], settings=settings)
+"""
+
+
+def ran(server, out, *, corpus=None, limit=1, **settings):
+    settings = QUICK | {"base_url": server.url} | settings
+    corpus = corpus or benchmarks.load("formcraft")
+    return chat.system("chat:m").run(corpus, out=out, limit=limit, settings=settings)
+
+
+def alone(url, *paths):
+    """A run in a process of its own, into the first of these paths with the second as its store."""
+    arguments = [sys.executable, "-c", _ALONE, url, *map(str, paths)]
+    return subprocess.Popen(arguments, env=os.environ | {"FORMLAB_REPORT": "1"})
+
+
+def killed(server, out, *, calls):
+    """Start a run in a process, kill it once so many calls were made, and count the calls."""
+    process = alone(server.url, out)
+    end = time.monotonic() + 60
+    while len(server.calls) < calls and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(0.3)
+    return len(server.calls)
+
+
+def kept(out):
+    """How many answers the store of a run has."""
+    with chat.Store(out / "answers.sqlite") as store:
+        return store.count()

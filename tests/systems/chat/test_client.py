@@ -1,0 +1,187 @@
+"""What a server does to a call: every misbehaviour has its status, its retries and its limit."""
+
+import pytest
+
+from formlab import benchmarks
+from formlab.errors import DataBroken, NotAvailable
+from formlab.systems import chat
+from tests.systems.chat.made_runs import FORM, KEY, ran
+from tests.systems.scripted_server import serving
+
+
+@pytest.mark.parametrize(
+    ("step", "status"),
+    [
+        (FORM, "ok"),
+        (f"Here it is:\n```json\n{FORM}\n```", "repaired"),
+        ("There is a name on it.", "bad_json"),
+        ('{"answer": 5}', "bad_json"),  # Valid JSON that is no form.
+        ("I'm sorry, but I can't help with that.", "refused"),
+        ("refused", "refused"),
+        ("filtered", "refused"),
+        ("truncated", "truncated"),
+        ("too_large", "api_error"),  # Asking the same again would not help.
+        ("no_images", "api_error"),
+        ("busy_for_hours", "api_error"),
+        ("no_quota", None),
+        ("wrong_key", None),
+    ],
+)
+def test_every_answer_has_its_status_after_one_call(tmp_path, step, status):
+    with serving(then=step) as server:
+        if status is None:
+            with pytest.raises(NotAvailable, match="refuses every call"):
+                ran(server, tmp_path)
+        else:
+            found = ran(server, tmp_path)
+            assert found.responses["status"].to_list() == [status]
+            whole = found.records.filter(found.records["path"].is_null())
+            assert whole["status"].to_list() == [status]
+            assert step != "no_images" or "no images" in found.responses["error"][0]
+        # A form that the server does not take is put in each of the three ways.
+        assert len(server.calls) == (3 if step == "no_images" else 1)
+
+
+@pytest.mark.parametrize(
+    "step", ["busy", "broken", "slow", "cut", "hang_up", "not_json", "empty", "busy_until"]
+)
+def test_what_passes_is_asked_again(tmp_path, step):
+    with serving(step, then=FORM) as server:
+        responses = ran(server, tmp_path).responses
+        assert responses.select("status", "attempts").rows() == [("ok", 2)]
+        waited = server.calls[1]["at"] - server.calls[0]["at"]
+    # Retry-After says 1 s; as a date, which has whole seconds, at least that much.
+    assert waited >= (1.0 if step.startswith("busy") else 0.2)
+
+
+def test_a_server_that_stays_broken_is_asked_again_by_the_next_run(tmp_path):
+    with serving("broken", "broken", "broken", then=FORM) as server:
+        first = ran(server, tmp_path).responses
+        assert first.select("status", "attempts").rows() == [("api_error", 3)]
+        assert "it broke" in first["error"][0]
+        assert "after 3 attempts" in first["error"][0]
+        assert ran(server, tmp_path).responses["status"].to_list() == ["ok"]
+        assert len(server.calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("step", "calls", "form"),
+    [
+        # Two calls find out that no schema is taken, three are answered.
+        ("no_schema", 5, None),
+        # Servers over llama.cpp refuse with an error 500, which is not tried again.
+        ("only_object", 4, "json_object"),
+    ],
+)
+def test_a_schema_is_put_as_the_server_takes_it(tmp_path, step, calls, form):
+    with serving(then=step) as server:
+        found = ran(server, tmp_path, limit=3, concurrency=1)
+        assert len(server.calls) == calls
+        body = server.calls[-1]["body"]
+        ran(server, tmp_path, limit=3)
+        assert len(server.calls) == calls
+    assert set(found.responses["status"]) == {"ok"}
+    assert body.get("response_format", {}).get("type") == form
+    assert form is None or body["response_format"]["schema"]["type"] == "object"
+    # In any case the schema stands in the prompt: many servers take one and ignore it.
+    assert '"modality_subtype"' in body["messages"][0]["content"]
+
+
+def test_max_calls_stops_and_the_next_run_goes_on(tmp_path):
+    with serving(then=FORM) as server:
+        first = ran(server, tmp_path, limit=4, max_calls=3)
+        assert len(server.calls) == 3
+        assert sorted(first.responses["status"]) == ["missing", "ok", "ok", "ok"]
+        assert first.notes["not asked: max_calls=3 reached"] == 1
+        ran(server, tmp_path, limit=4)
+        assert len(server.calls) == 4
+        # Nothing is asked, and everything is there.
+        assert set(ran(server, tmp_path, limit=4, max_calls=0).responses["status"]) == {"ok"}
+
+
+def test_attempts_count_as_calls(tmp_path):
+    with serving(then="broken") as server:
+        found = ran(server, tmp_path, max_calls=2)
+        assert (len(server.calls), found.responses["status"].to_list()) == (2, ["missing"])
+
+
+def test_max_cost_stops_before_the_limit_is_passed(tmp_path):
+    prices = tmp_path / "prices.csv"
+    prices.write_text("model,input,output\nm,10000,0\n")
+    # 100 tokens in at 10,000 dollars a million are 1 dollar a call.
+    settings = {"max_cost": 3.5, "prices": str(prices), "concurrency": 1}
+    with serving(then=FORM) as server:
+        found = ran(server, tmp_path / "run", limit=5, **settings)
+        assert len(server.calls) == 3
+    assert found.responses["cost"].sum() == 3.0
+
+
+def test_without_a_price_cost_is_unknown_and_no_limit_can_hold(tmp_path):
+    with serving(then=FORM) as server:
+        found = ran(server, tmp_path).responses
+        with pytest.raises(NotAvailable, match="has none"):
+            ran(server, tmp_path, max_cost=1.0)
+    assert found.select("tokens_in", "tokens_out", "cost").rows() == [(100, 20, None)]
+    assert chat.RUNNING["max_cost"] == float("inf")
+
+
+@pytest.mark.parametrize("price", ["-1,2", "nan,2", "two,2", "1"])
+def test_a_price_that_is_none_is_an_error_with_its_line(tmp_path, price):
+    prices = tmp_path / "prices.csv"
+    prices.write_text(f"model,input,output\nm,{price}\n")
+    with serving() as server, pytest.raises(DataBroken, match=r"prices\.csv:2"):
+        ran(server, tmp_path / "run", prices=str(prices))
+
+
+def test_a_refused_key_stops_the_run_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(then="wrong_key") as server:
+        with pytest.raises(NotAvailable, match="refuses every call") as error:
+            ran(server, tmp_path, limit=16)
+        assert len(server.calls) <= 4
+    assert KEY not in str(error.value)
+
+
+@pytest.mark.parametrize("step", ["says_the_key", "says_the_key_in_an_error", FORM])
+def test_the_key_reaches_no_file_and_no_log(tmp_path, monkeypatch, caplog, capfd, step):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serving(then=step) as server, caplog.at_level(0):
+        found = ran(server, tmp_path)
+        assert server.calls[0]["key"] == f"Bearer {KEY}"
+    text = caplog.text + "".join(capfd.readouterr()) + str(found.settings)
+    assert KEY not in text
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(written) >= 4
+    for file in written:
+        assert KEY.encode() not in file.read_bytes(), file.name
+    assert KEY not in str(found.records.to_dicts()) + str(found.responses.to_dicts())
+
+
+@pytest.mark.parametrize("url", [f"http://ada:{KEY}@127.0.0.1/v1", f"http://127.0.0.1/v1?k={KEY}"])
+def test_an_address_with_a_key_in_it_is_refused_without_saying_it(tmp_path, caplog, url):
+    with serving() as server, pytest.raises(DataBroken, match="password or a query") as error:
+        ran(server, tmp_path, base_url=url)
+    assert KEY not in str(error.value) + caplog.text
+    assert not list(tmp_path.iterdir())
+
+
+def test_openai_itself_needs_a_key(tmp_path):
+    with pytest.raises(NotAvailable, match="OPENAI_API_KEY"):
+        chat.system("chat:m").run(benchmarks.load("formcraft"), out=tmp_path)
+
+
+def test_concurrency_grows_while_the_server_answers_and_never_beyond_the_most(tmp_path):
+    with serving(then=FORM, delay=0.1) as server:
+        ran(server, tmp_path, limit=16, concurrency=6)
+        assert 4 < server.most <= 6
+
+
+def test_calls_that_failed_together_halve_the_limit_once():
+    limits = chat.Limits(16)
+    for _ in range(12):
+        with limits.call() as since:
+            limits.answered()
+    assert limits.at_once == 16
+    limits.overrun(since)
+    limits.overrun(since)
+    assert limits.at_once == 8

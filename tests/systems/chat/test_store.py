@@ -1,0 +1,128 @@
+"""Answers on disk: nothing that was answered is asked again, whoever died meanwhile."""
+
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from formlab import benchmarks, tables
+from formlab.errors import DataBroken
+from formlab.systems import chat
+from tests.systems.chat.made_runs import FORM, alone, kept, killed, ran
+from tests.systems.scripted_server import HOSTILE, HUGE, serving
+
+
+def test_a_rerun_asks_nothing_twice(tmp_path):
+    with serving(then=FORM) as server:
+        first, again = (ran(server, tmp_path, limit=5) for _ in range(2))
+        assert len(server.calls) == 5
+    assert first.records.equals(again.records)
+    assert first.responses.equals(again.responses)
+
+
+def test_bad_answers_are_kept_and_asked_again_on_demand_only(tmp_path):
+    with serving("no form here", "truncated", "refused", then=FORM) as server:
+        before = ran(server, tmp_path, limit=4, concurrency=1)
+        assert sorted(before.responses["status"]) == ["bad_json", "ok", "refused", "truncated"]
+        ran(server, tmp_path, limit=4)
+        assert len(server.calls) == 4
+        after = ran(server, tmp_path, limit=4, retry="bad")
+        assert set(after.responses["status"]) == {"ok"}
+        assert len(server.calls) == kept(tmp_path) == 7
+
+
+def test_what_shapes_an_answer_makes_it_another_question(tmp_path):
+    store = {"store": str(tmp_path / "shared.sqlite")}
+    shaping = [{}, {"temperature": 1.0}, {"image_limit": 100}, {"boxes": "none"}]
+    with serving(then=FORM) as server:
+        for number, more in enumerate(shaping):
+            ran(server, tmp_path / str(number), **store, **more)
+            assert len(server.calls) == number + 1
+        # How answers are got does not.
+        ran(server, tmp_path / "other", **store, concurrency=2)
+        assert len(server.calls) == 4
+
+
+def test_after_kill_9_no_answered_call_is_made_again(tmp_path):
+    total = benchmarks.load("formcraft").documents.height
+    with serving(then=FORM, delay=0.2) as server:
+        calls = killed(server, tmp_path, calls=6)
+        # Two may be in flight when it dies, and only those are lost.
+        answered = kept(tmp_path)
+        assert answered > 0
+        assert calls - answered <= 2
+        found = ran(server, tmp_path, limit=None, concurrency=2, timeout=120.0, attempts=6)
+        assert len(server.calls) == calls + total - answered
+    assert set(found.responses["status"]) == {"ok"}
+
+
+def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
+    total = benchmarks.load("formcraft").documents.height
+    store = tmp_path / "shared.sqlite"
+    with serving(then=FORM, delay=0.1) as server:
+        both = [alone(server.url, tmp_path / name, store) for name in ("a", "b")]
+        assert [process.wait(60) for process in both] == [0, 0]
+        assert len(server.calls) == total
+    first, second = (tables.Predictions.load(tmp_path / name) for name in ("a", "b"))
+    assert first.responses.equals(second.responses)
+
+
+CLAIMING = """
+import sys, time
+from formlab.systems import chat
+with chat.Store(sys.argv[1]).claim("k", stopped=lambda: None):
+    print("claimed", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
+    file = tmp_path / "s.sqlite"
+    claiming = [sys.executable, "-c", CLAIMING, str(file)]
+    with (
+        chat.Store(file) as store,
+        subprocess.Popen(claiming, stdout=subprocess.PIPE) as other,
+    ):
+        other.stdout.readline()
+        with pytest.raises(chat.Stopped), store.claim("k", stopped=lambda: "the run ended"):
+            pass
+        other.kill()
+        other.wait()
+        with store.claim("k", stopped=lambda: None):
+            pass
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
+    with chat.Store(tmp_path / "s.sqlite") as store:
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda n: store.put(chat.Answer(str(n % 50), text=str(n))), range(200)))
+        assert store.count() == 200
+        assert all(store.get([str(n)]) is not None for n in range(50))
+
+
+def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
+    with chat.Store(tmp_path / "s.sqlite") as store:
+        base = sqlite3.connect(tmp_path / "s.sqlite")
+        base.execute("DROP TABLE answers")
+        base.close()
+        with pytest.raises(sqlite3.OperationalError):
+            store.put(chat.Answer("k", text="5"))
+
+
+def test_a_file_that_is_no_store_is_an_error(tmp_path):
+    (tmp_path / "x").write_text("not a database, but long enough to be taken for one" * 100)
+    with pytest.raises(DataBroken, match="not a store"):
+        chat.Store(tmp_path / "x")
+
+
+def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):
+    with serving("huge", "hostile") as server:
+        found = ran(server, tmp_path, limit=2, concurrency=1)
+    values = found.records.filter(found.records["path"].is_not_null())["value"].to_list()
+    assert len(values[0]) == HUGE
+    # Half a surrogate pair is kept as its escape; everything else as it came.
+    assert values[1] == HOSTILE.replace("\ud800", "\\ud800")
+    assert tables.Predictions.load(tmp_path).records.equals(found.records)

@@ -41,7 +41,8 @@ def evaluation() -> Evaluation:
         ratio = metric.name != "bleu"
         frame = documents.select("benchmark", "split", "doc_id").with_columns(
             system=pl.lit("m"), task=pl.lit("text"), level=pl.lit("page"), path=pl.lit(None, pl.String),
-            slice_by=pl.lit("turn"), slice_value=pl.lit(str(turn)), metric=pl.lit(metric.name),
+            slice_by=pl.lit("turn"), slice_value=pl.lit(str(turn)),
+            metric=pl.lit(metric.name),
             hits=pl.Series(hits) if ratio else pl.lit(None, pl.Float64),
             total=pl.Series(total) if ratio else pl.lit(None, pl.Float64),
             stats=pl.lit(None, pl.List(pl.Float64)) if ratio else pl.Series(parts),

@@ -13,9 +13,9 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS
+from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA
-from formlab.analysis.paired import Pair, adjusted_p, differences
-from formlab.analysis.pairing import common
+from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.summarise import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.scoring.evaluate import read_again
@@ -62,8 +62,8 @@ def compare(
     Parameters
     ----------
     evaluations
-        Two or more, of the same corpus, split, mode and threshold; see `pairing.common` for what
-        is compared where one system was scored on more.
+        Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
+        what is compared where one system was scored on more.
     metric
         Registered metrics, ``macro_`` means included; all that were scored if left out.
     by
@@ -71,7 +71,7 @@ def compare(
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
-        As for `paired.differences`; the draws are those of `summarise`.
+        As for `paired_tests.differences`; the draws are those of `summarise`.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def summaries(
     return pl.concat([pl.DataFrame(schema=SUMMARY), *found])
 
 
-def agreement(
+def metric_rank_correlation(
     evaluation: Evaluation,
     names: Sequence[str] | None = None,
     *,
@@ -73,7 +73,7 @@ def agreement(
     return pl.DataFrame(rows, schema=AGREEMENT)
 
 
-def agreement_of_systems(
+def system_rank_correlation(
     printed: pl.DataFrame,
     names: Sequence[str],
     *,
@@ -98,7 +98,8 @@ def agreement_of_systems(
     Examples
     --------
     >>> table = pl.DataFrame({"cer": [0.1, 0.2, 0.4], "facts": [0.9, 0.8, 0.3]})
-    >>> agreement_of_systems(table, ["cer", "facts"], benchmark="b", resamples=0)["tau"].to_list()
+    >>> found = system_rank_correlation(table, ["cer", "facts"], benchmark="b", resamples=0)
+    >>> found["tau"].to_list()
     [1.0]
     """
     table = printed.select(pl.col(name).cast(pl.Float64) * _sign(name) for name in names)

@@ -18,7 +18,7 @@ from formlab.analysis.finding_pairs import (
     kind_tallies,
     ratios,
 )
-from formlab.analysis.paired import adjusted_p
+from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
 from formlab.tables import Evaluation
 

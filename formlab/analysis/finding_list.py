@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.comparability import common
 from formlab.analysis.finding import (
     ALPHA,
     LABEL,
@@ -28,7 +29,6 @@ from formlab.analysis.finding_pairs import OUTCOME, asked
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.intervals import drawn_sums, percentiles
-from formlab.analysis.pairing import common
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.errors import DataBroken
 from formlab.tables import STATUSES, USABLE, Evaluation, settings_text

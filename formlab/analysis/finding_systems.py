@@ -13,7 +13,7 @@ from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
 from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text
 from formlab.analysis.flips import flips
-from formlab.analysis.paired import Pair, adjusted_p, differences
+from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.metrics import ratio
 from formlab.tables import FIELD_LEVELS, Evaluation, settings_text
 

@@ -11,7 +11,7 @@ import polars as pl
 from scipy import stats
 
 from formlab.analysis.intervals import BLOCK
-from formlab.analysis.paired import adjusted_p
+from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
 from formlab.metrics import ratio
 from formlab.tables import Evaluation

@@ -22,7 +22,7 @@ from formlab.analysis.slice_search import (
     search,
 )
 from formlab.analysis.summarise import of_cases, sliced
-from formlab.analysis.worst import worst
+from formlab.analysis.top_errors import top_errors
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
 from formlab.tables import Evaluation, Settings
@@ -172,7 +172,7 @@ def slice_cases(
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
-def heaviest(
+def slice_errors(
     evaluations: Sequence[Evaluation], found: pl.DataFrame, *, limit: int = 20
 ) -> pl.DataFrame:
     """The wrong cases of the first slice found, the furthest from their gold first.
@@ -186,7 +186,7 @@ def heaviest(
         return tables.table("cases", [])
     row = found.row(0, named=True)
     owner = next(one for one in evaluations if one.system == row["system"])
-    return worst(slice_cases(owner, row), limit=limit)
+    return top_errors(slice_cases(owner, row), limit=limit)
 
 
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from formlab.analysis.finding import (
     left_out,
     p_text,
 )
-from formlab.analysis.paired import adjusted_p
+from formlab.analysis.paired_tests import adjusted_p
 from tests.analysis.made_pairs import made
 
 

@@ -20,7 +20,7 @@ from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text
 from formlab.scoring.align import in_order, in_page_text, judged, side_by_side
-from formlab.scoring.fieldmatch import PAIRINGS, match
+from formlab.scoring.field_alignment import PAIRINGS, match
 from formlab.scoring.tasks._kit import (
     any_for,
     made_by,
@@ -48,7 +48,7 @@ def score(
 ) -> Scored:
     """Every field by the measures of its modality and by the ladder.
 
-    `pairing` is one of `formlab.scoring.fieldmatch.PAIRINGS`.
+    `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     given = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())

@@ -14,7 +14,7 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, cells, item_meta
 from formlab.metrics.relations import RELATION_METRICS, held
-from formlab.scoring import fieldmatch
+from formlab.scoring import field_alignment
 from formlab.scoring.align import judged, same_paths, side_by_side
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import (
@@ -97,7 +97,7 @@ def _extracted(
     gold: pl.DataFrame, given: pl.DataFrame, corpus: Corpus, theirs: pl.DataFrame
 ) -> pl.DataFrame:
     """Records at the checks' paths with what was extracted for their dependent fields."""
-    pairs = fieldmatch.match(corpus.records.filter(_FIELDS), theirs).select(
+    pairs = field_alignment.match(corpus.records.filter(_FIELDS), theirs).select(
         "doc_id", "pred_path", dependent="path"
     )
     dependents = [item_meta(meta).dependent for meta in gold["meta"]]
@@ -123,7 +123,9 @@ def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iter
         return
     of = {"level": LEVELS[task], "mode": mode}
     metric, tallies = RELATION_METRICS[TASKS[task]], held(cases["typed"].to_list())
-    answers = ("answer=given,else-extracted", fieldmatch.RULES) if task == "consistency" else ()
+    answers = (
+        ("answer=given,else-extracted", field_alignment.RULES) if task == "consistency" else ()
+    )
     said = made_by("rung=typed", text.DATE_RULE, *answers)
     for by, values in _slices(cases):
         yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)

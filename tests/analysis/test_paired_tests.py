@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from formlab.analysis.paired import Pair, adjusted_p, differences
+from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.metrics import METRICS, ratio
 
 

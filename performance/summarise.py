@@ -40,7 +40,8 @@ def evaluation() -> Evaluation:
         parts = [[h] * 4 + [t] * 4 + [t, t] for h, t in zip(hits, total, strict=True)]
         ratio = metric.name != "bleu"
         frame = documents.select("benchmark", "split", "doc_id").with_columns(
-            system=pl.lit("m"), task=pl.lit("text"), level=pl.lit("page"), path=pl.lit(None, pl.String),
+            system=pl.lit("m"), task=pl.lit("text"), level=pl.lit("page"),
+            path=pl.lit(None, pl.String),
             slice_by=pl.lit("turn"), slice_value=pl.lit(str(turn)),
             metric=pl.lit(metric.name),
             hits=pl.Series(hits) if ratio else pl.lit(None, pl.Float64),

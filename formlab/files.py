@@ -40,16 +40,15 @@ def folder(path: str | Path, *, remedy: str) -> Path:
 
 def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str:
     """The text of a file, in the first of `encodings` that reads it."""
-    data = read_bytes(path)
-    places = []
+    data, position = read_bytes(path), 0
     for encoding in encodings:
         try:
             return data.decode(encoding)
         except UnicodeDecodeError as error:
-            places.append(error.start)
-    line = data[: places[-1]].count(b"\n") + 1
+            position = error.start
+    line = data[:position].count(b"\n") + 1
     raise DataBroken(
-        f"not {' or '.join(encodings)} text: byte {data[places[-1]]:#04x}",
+        f"not {' or '.join(encodings)} text: byte {data[position]:#04x}",
         where=f"{path}:{line}",
         remedy="save the file as UTF-8",
     )
@@ -141,11 +140,19 @@ def read_bytes_start(path: str | Path, count: int = 16) -> bytes:
 
 def image_size(path: str | Path) -> tuple[int, int]:
     """Width and height in pixels, without decoding the image."""
+    with _image(path) as image:
+        return image.size
+
+
+@contextmanager
+def _image(path: str | Path) -> Iterator[Image.Image]:
+    """An image that is decoded when its pixels are asked for."""
     read_bytes_start(path)
     try:
         with Image.open(path) as image:
-            return image.size
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+            yield image
+    # SyntaxError is what Pillow raises for a PNG with a broken header.
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 
@@ -173,16 +180,11 @@ def read_image(
     """
     if read_bytes_start(path, 5) == b"%PDF-":
         return _pdf_page(path, page, width, zoom)
-    try:
-        with Image.open(path) as image:
-            return image.convert("RGB")
-    # SyntaxError is what Pillow raises for a PNG with a broken header.
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DataBroken(f"not a readable image: {error}", where=path) from error
+    with _image(path) as image:
+        return image.convert("RGB")
 
 
 def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:
-    # Few readers of images meet a PDF.
     import pypdfium2
 
     try:

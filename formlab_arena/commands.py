@@ -20,6 +20,7 @@ from formlab.systems import CHAT
 if TYPE_CHECKING:
     from formlab_arena.run import Settings
 
+NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
 _PATH = click.Path(path_type=Path)
 
 

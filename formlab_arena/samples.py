@@ -16,8 +16,6 @@ from formlab_arena.episode import Settings
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import fill
 
-NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
-
 
 def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluation:
     """One instance of each form of the sample, filled in by `system`; needs a browser.

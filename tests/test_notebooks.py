@@ -1,4 +1,4 @@
-"""Every notebook: a question, annotated parameters, imports, no logic, no outputs."""
+"""Every notebook: a question, annotated parameters, imports, short cells, no outputs."""
 
 import ast
 import re
@@ -8,9 +8,9 @@ import nbformat
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
-LOGIC = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.Try, ast.With,
-    ast.Lambda, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp,
+# What grows into a program; a cell that filters, groups and loops over a few names is none.
+PROGRAM = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.While, ast.Try, ast.With, ast.Lambda,
 )  # fmt: skip
 
 
@@ -50,11 +50,11 @@ def test_third_cell_and_no_other_imports(cells):
         assert not any(isinstance(node, imports) for node in ast.walk(ast.parse(cell.source)))
 
 
-def test_no_cell_holds_logic_or_a_path_of_a_machine(cells):
+def test_no_cell_is_a_program_or_holds_a_path_of_a_machine(cells):
     for cell in cells:
         if cell.cell_type == "code":
-            assert not any(isinstance(node, LOGIC) for node in ast.walk(ast.parse(cell.source)))
-            assert len(cell.source.splitlines()) <= 14
+            assert not any(isinstance(node, PROGRAM) for node in ast.walk(ast.parse(cell.source)))
+            assert len(cell.source.splitlines()) <= 24
             assert not re.search(r"[\"']/(home|root|work|tmp|Users)\b", cell.source)
 
 

@@ -19,6 +19,10 @@ from formlab.errors import FormlabError
 from formlab.tables import Evaluation
 
 TASKS = ("single", "mixed", "unseen", "all documents")
+TASK_TITLES = {
+    "single": "one template", "mixed": "mixed templates", "unseen": "unseen template",
+    "all documents": "all documents",
+}  # fmt: skip
 SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
 FEW_SHOT: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "system": pl.String,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.few_shot import TASKS, WHOLE
+from formlab.analysis.few_shot import TASK_TITLES, TASKS, WHOLE
 
 OWN, PUBLISHED = "measured here", "published"
 # What VRDU's data sets call themselves, and what the paper calls them.
@@ -95,8 +95,9 @@ def few_shot_beside(scores: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame
     Returns
     -------
     polars.DataFrame
-        `corpus task train_size system metric value kind`, and of own rows the interval, `n_docs`
-        and `n_splits`; `kind` tells what was measured here from what was published.
+        `corpus task templates train_size system metric value kind`, and of own rows the interval,
+        `n_docs` and `n_splits`; `kind` tells what was measured here from what was published, and
+        `templates` is the task in words.
     """
     on = ["corpus", "task", "train_size"]
     theirs = printed.select(
@@ -108,7 +109,9 @@ def few_shot_beside(scores: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame
         pl.lit(OWN).alias("kind"), "ci_low", "ci_high", "n_docs", "n_splits",
     ).join(theirs, on=on, how="semi")  # fmt: skip
     named = pl.format("{} ({})", "system", "kind").alias("system")
-    return pl.concat([theirs, own], how="diagonal").with_columns(named).sort(on)
+    templates = pl.col("task").cast(pl.String).replace(TASK_TITLES).alias("templates")
+    both = pl.concat([theirs, own], how="diagonal").with_columns(named, templates)
+    return both.sort("task", "corpus", "train_size", maintain_order=True)
 
 
 def table_2(summary: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:

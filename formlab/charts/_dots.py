@@ -79,7 +79,7 @@ def dots(
     domain
         The ends of the axis; zero and the metric's own if left out.
     zero
-        Whether a line marks zero, as for differences.
+        Whether a line marks zero, as for differences; of a scatter, whether its axes begin there.
     tips
         Columns that the tooltip shows beside those drawn.
     titles
@@ -110,7 +110,8 @@ def dots(
     )  # fmt: skip
     if plot is None:
         return note(empty)
-    ends = list(domain or limits(plot.frame, [x, low, high, *filter(None, [tick])], metric))
+    seen = [x] if scatter else [x, low, high, *filter(None, [tick])]
+    ends = list(domain or limits(plot.frame, seen, metric, zero=zero or not scatter))
     form = {"format": "%"} if percent else {}
     across_axis = alt.Axis(tickCount=6, labelFlush=False, **form)
     length = alt.X(field=field(x), type="quantitative", title=plot.title(x), axis=across_axis)
@@ -118,14 +119,14 @@ def dots(
     own_axes = scatter and facet is not None
     length = length.scale(zero=True) if own_axes else length.scale(domain=ends, nice=False)
     channel: dict[str, Any] = {"x": length}
-    channel["y"] = _rows(plot, y, order, above=above, scatter=scatter)
+    channel["y"] = _rows(plot, y, order, above=above, zero=zero or own_axes)
     dodge = {}
     if colour and not scatter and not join and _shared(plot.frame, [y, facet], colour):
         names = sorted(plot.values(colour)) if colour == "system" else plot.values(colour)
         dodge = {"yOffset": alt.YOffset(field=field(colour), type="nominal", sort=names)}
     base = plot.base.encode(channel["y"], **dodge)
     layers = []
-    if zero:
+    if zero and not scatter:
         rule = plot.base.mark_rule(strokeDash=[4, 3], color=theme.NEUTRAL)
         layers.append(rule.encode(x=alt.datum(0)))
     if join:
@@ -135,10 +136,7 @@ def dots(
         ).mark_rule(strokeWidth=1.5, color=theme.NEUTRAL)  # fmt: skip
         layers.append(line.encode(alt.X("left:Q", title=plot.title(x)), alt.X2("right:Q")))
     marks = _marks(plot, colour, colours, kind, filled)
-    hue = {}
-    if marks:
-        # The legend is that of the points.
-        hue["color"] = alt.Color(**(marks["stroke"].to_dict() | {"legend": None}))
+    hue = {"stroke": marks["stroke"]} if marks else {}
     tip = plot.tooltip(y, colour, kind, x, low, high, tick, size, *tips)
     if plot.has(low) and plot.has(high) and not scatter:
         span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
@@ -180,10 +178,10 @@ def dots(
     return drawn.resolve_scale(x="independent") if own_axes else drawn
 
 
-def _rows(plot: Plot, y: str, order: Sequence[str], *, above: bool, scatter: bool) -> alt.Y:
+def _rows(plot: Plot, y: str, order: Sequence[str], *, above: bool, zero: bool) -> alt.Y:
     """The channel of the rows: names in order, or an axis of numbers."""
-    if scatter:
-        return alt.Y(field=field(y), type="quantitative", title=plot.title(y)).scale(zero=True)
+    if plot.frame[y].dtype.is_numeric():
+        return alt.Y(field=field(y), type="quantitative", title=plot.title(y)).scale(zero=zero)
     axis = None if above else alt.Axis(labelLimit=theme.PHONE)
     return alt.Y(
         field=field(y), type="nominal", title=None, axis=axis, sort=list(order) or plot.values(y)
@@ -208,19 +206,23 @@ def _marks(
         marks["fill"] = plot.colour(alt.Fill, colour, colours)
         marks["shape"] = plot.colour(alt.Shape, colour, colours)
     if kind:
-        names = sorted(plot.values(kind), key=lambda name: name != filled)
+        there = plot.values(kind)
+        names = [filled, *(name for name in there if name != filled)]
         own = [name == filled for name in names]
         key = alt.Legend(
             title=plot.titles.get(kind), orient="top", symbolStrokeWidth=2, labelLimit=theme.PHONE
         )
         over = {"field": field(kind), "type": "nominal", "sort": names}
-        over["legend"] = key if len(names) > 1 else None
+        over["legend"] = key if len(there) > 1 else None
         if colour:
-            # The legend of colours says nothing of what is filled: that one has its own.
+            # Vega has no legend of fills' opacity, so open markers are dashed as well.
             scale = alt.Scale(domain=names, range=[float(one) for one in own])
+            marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
-                over["legend"].symbolFillColor = over["legend"].symbolStrokeColor = theme.SOFT
-            marks["fillOpacity"] = alt.FillOpacity(**over, scale=scale)
+                over["legend"].symbolStrokeColor = theme.SOFT
+            dashes = [[1, 0] if one else [2, 2] for one in own]
+            scale = alt.Scale(domain=names, range=dashes)
+            marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
             marks["fill"] = plot.colour(alt.Fill, colour, colours, legend=False)
         else:
             edges = [theme.GOLD if one else theme.PREDICTED for one in own]

@@ -79,6 +79,10 @@ def heatmap(
     form: dict[str, Any] = {"format": ".0%" if percent else ".3~g"}
     shade = alt.Color(field=field(value), type="quantitative", title=None)
     shade = shade.scale(scheme=theme.SCORES, domain=ends).legend(**form)
+    description = plot.alt_text(
+        say or plot.title(value), [row, column, x, y, *([text] if text else [])], value
+    )
+    plot.crossed(row, column)
     base = plot.base
     tip = plot.tooltip(row, column, x, y, value, "ci_low", "ci_high", *tips)
     layers = [base.mark_rect(stroke="white").encode(shade, **place, tooltip=tip)]
@@ -93,9 +97,6 @@ def heatmap(
         count = base.transform_calculate(n_text=f"'n = ' + format({datum(n)}, ',')")
         count = count.mark_text(fontSize=10, dy=9).encode(**place, text="n_text:N", color=ink)
         layers.append(count)
-    description = plot.alt_text(
-        say or plot.title(value), [row, column, x, y, *([text] if text else [])], value
-    )
     chart = alt.layer(*layers).properties(width=cell[0] * len(across), height=cell[1] * len(up))
     panels: dict[str, Any] = {}
     if row:

@@ -75,9 +75,12 @@ def lines(
         return note(empty)
     ends = list(domain or limits(plot.frame, [y, low, high], metric))
     title = plot.title(y)
+    text = plot.alt_text(say or f"{title} by {plot.title(x)}", [row, column, colour, kind, x], y)
+    along = _along(plot, x, order, log=log)
+    plot.crossed(row, column)
     form = {"format": "%"} if percent else {}
     up = alt.Y(field=field(y), type="quantitative", title=title, axis=alt.Axis(tickCount=5, **form))
-    base = plot.base.encode(_along(plot, x, order, log=log))
+    base = plot.base.encode(along)
     hue = {"color": plot.colour(alt.Color, colour, colours)} if colour else {}
     shape = {"shape": plot.colour(alt.Shape, colour, colours)} if colour else {}
     offset: dict[str, Any] = {}
@@ -109,7 +112,6 @@ def lines(
         above = base.transform_aggregate(n=f"max({field(n)})", groupby=[field(x)])
         above = above.mark_text(fontSize=10, baseline="top", color=theme.NEUTRAL)
         layers.append(above.encode(y=alt.value(-14), text=alt.Text("n:Q", format=",")))
-    text = plot.alt_text(say or f"{title} by {plot.title(x)}", [row, column, colour, kind, x], y)
     chart = alt.layer(*layers)
     if row is None and column is None:
         return chart.properties(

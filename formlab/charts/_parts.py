@@ -85,8 +85,8 @@ def limits(
     return [round(low - room, 9) if low < 0 or not zero else low, round(high, 9)]
 
 
-def counted(row: Mapping[str, Any]) -> int:
-    """The cases that a ratio is taken over: those whose own value is defined.
+def counted(row: Mapping[str, Any]) -> int | None:
+    """The cases that a ratio is taken over: those whose own value is defined; None if unknown.
 
     Of a mean over documents, `n_undefined` counts documents; other scores pool all cases.
 
@@ -95,8 +95,8 @@ def counted(row: Mapping[str, Any]) -> int:
     >>> counted({"metric": "click_accuracy", "n_cases": 5, "n_undefined": 1})
     4
     """
-    name = row.get("metric")
-    if name is None or metrics.is_mean(name) or metrics.get(name).score is not metrics.ratio:
+    entry = metrics.METRICS.get(row.get("metric"))
+    if entry is None or entry.score is not metrics.ratio or row["n_cases"] is None:
         return row["n_cases"]
     return row["n_cases"] - (row.get("n_undefined") or 0)
 
@@ -112,7 +112,7 @@ def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
     return theme.system_colours(sorted(values) if column == "system" else values)
 
 
-def _short(name: str, kind: pl.DataType) -> pl.Expr:
+def short(name: str, kind: pl.DataType) -> pl.Expr:
     """A column fit for a chart: categories as text, and no text longer than a label."""
     if kind not in (pl.String, pl.Categorical, pl.Enum):
         return pl.col(name)
@@ -152,7 +152,7 @@ class Plot:
         if not shown.height:
             return None
         shown = shown.select(
-            _short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
+            short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
         return cls(shown, titles or {}, percent, metric)
 
@@ -234,6 +234,18 @@ class Plot:
             rows.append(f"{said} {number(row[value], digits)}")
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
+
+    def crossed(self, row: str | None, column: str | None) -> None:
+        """Add an empty row for each pair of `row` and `column` that the frame has not.
+
+        Vega draws the panels of a grid under wrong headings where one of them has no row.
+        """
+        if row is None or column is None:
+            return
+        sides = [self.frame.select(name).unique(maintain_order=True) for name in (row, column)]
+        every = sides[0].join(sides[1], how="cross", maintain_order="left_right")
+        absent = every.join(self.frame, on=[row, column], how="anti", maintain_order="left")
+        self.frame = pl.concat([self.frame, absent], how="diagonal")
 
     def facet(
         self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20

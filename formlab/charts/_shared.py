@@ -24,12 +24,12 @@ from formlab.charts._lines import lines
 from formlab.charts._output import clean, number
 from formlab.charts._parts import ELSEWHERE, note
 from formlab.charts._table import Table
-from formlab.charts._words import caption, figure, sentences, span, table
+from formlab.charts._words import caption, figure, how, sentences, span, table
 from formlab.charts.published import beside
 from formlab.charts.show import Caption
 from formlab.metrics.page import ERRORS
 from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
-from formlab.tables import LADDER, USABLE, Evaluation, settings_text, slice_name
+from formlab.tables import LADDER, USABLE, Evaluation, slice_name
 
 # What a report is told of the others of its folder: a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
@@ -61,7 +61,6 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
     """
     wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
-    places = {name: place for place, name in enumerate([*STAGES, *CAUSES])}
     cause = pl.col("cause")
     # A table made elsewhere may have causes of its own.
     counts = wrong.group_by("cause", *([by] if by else [])).agg(cases=pl.len().cast(pl.Int64))
@@ -71,9 +70,12 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         share=pl.col("cases") / pl.col("cases").sum(),
     )
     first, then = (
-        pl.col(name).replace_strict(places, default=len(places), return_dtype=pl.Int64)
-        for name in ("stage", "cause")
-    )
+        pl.col(name).replace_strict(
+            {value: place for place, value in enumerate(order)},
+            default=len(order), return_dtype=pl.Int64,
+        )
+        for name, order in (("stage", STAGES), ("cause", CAUSES))
+    )  # fmt: skip
     counts = counts.sort(
         first, -pl.col("cases").sum().over("cause"), then, "cause", -pl.col("cases"),
         *([by] if by else []),
@@ -225,7 +227,7 @@ def slice_caption(
         f"{row['rest']:.3f} elsewhere ({span(row)}; {p_text(row['p_adjusted'])}, adjusted for "
         f"{row['n_tested']:,} slices)"
     )
-    return Caption(sentences(say, told), label=label, settings=settings_text(row))
+    return Caption(sentences(say, told), label=label, settings=how(row))
 
 
 def slice_figures(found: pl.DataFrame, *, limit: int = 15) -> list[object]:

@@ -12,8 +12,9 @@ import polars as pl
 from formlab.charts import theme
 from formlab.charts._heatmap import heatmap
 from formlab.charts._output import number
-from formlab.charts._parts import NOTHING, Plot, limits, note
+from formlab.charts._parts import NOTHING, Plot, limits, note, short
 from formlab.charts.show import Caption
+from formlab.errors import UnknownName
 
 # Each cell is a block of this width, of 1 from middle to middle.
 _BLOCK = 0.9
@@ -60,12 +61,15 @@ def surface(
     >>> flat.description
     'CER: 1, a 0.500; 2, a 0.250'
     """
-    sides = {name: frame[name].unique(maintain_order=True).cast(pl.String).to_list()
-             for name in (x, y)}  # fmt: skip
-    named = frame.with_columns(pl.col(x, y).cast(pl.String))
+    for name in (x, y):
+        if name not in frame.columns:
+            raise UnknownName.of("column", name, frame.columns)
+    named = frame.with_columns(short(name, pl.String()) for name in (x, y))
     plot = Plot.of(named, [value], [x, y], titles=titles, percent=percent, metric=metric)
     if plot is None:
         return [note(empty)]
+    # Cells without a value are gaps between the others.
+    sides = {name: named[name].unique(maintain_order=True).to_list() for name in (x, y)}
     ends = limits(plot.frame, [value, low, high], metric)
     flat = heatmap(
         named, x, y, value, n=n if plot.has(n) else None, xs=sides[x], ys=sides[y][::-1],

@@ -72,11 +72,11 @@ def caption(
         parts.setdefault(over, []).append(f"{who}{_number(row['value'])} ({span(row)})")
     numbers = "; ".join(f"{over}: {', '.join(values)}" for over, values in parts.items())
     text = sentences(say, numbers or missing, more)
-    settings = dict.fromkeys(filter(None, map(_settings, each)))
+    settings = dict.fromkeys(filter(None, map(how, each)))
     return Caption(text, label=label, settings="; ".join(settings) or None)
 
 
-def _settings(row: Mapping[str, Any]) -> str | None:
+def how(row: Mapping[str, Any]) -> str | None:
     """How the value of a row was made, on one line."""
     settings = row.get("settings")
     if settings is None or isinstance(settings, str):

@@ -8,17 +8,14 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.few_shot import WHOLE
+from formlab.analysis.few_shot import TASK_TITLES, WHOLE
+from formlab.charts import theme
 from formlab.charts._bars import bars
 from formlab.charts._lines import lines
 from formlab.charts._output import clean, number
 from formlab.charts._words import sentences
 from formlab.charts.show import Caption
 
-TASK_TITLES = {
-    "single": "one template", "mixed": "mixed templates", "unseen": "unseen template",
-    "all documents": "all documents",
-}  # fmt: skip
 # A caption names so many scores; of more it gives the ends.
 _NAMED = 4
 
@@ -36,18 +33,18 @@ def few_shot_chart(
         Which of its rows; several parts are told apart by colour.
     """
     shown = _titled(scores.filter(pl.col("metric") == metric, pl.col("part").is_in(list(parts))))
-    colour = "part" if len(parts) > 1 else None
-    tips = ["interval", "n_splits"]
+    place = {part: at for at, part in enumerate(parts)}
+    shown = shown.sort(pl.col("part").replace_strict(place), maintain_order=True)
+    look = {
+        "colour": "part" if len(parts) > 1 else None, "colours": theme.system_colours(parts),
+        "metric": metric, "domain": [0, 1], "tips": ["interval", "n_splits"],
+        "titles": {"train_size": "training documents"},
+    }  # fmt: skip
     sizes = shown.group_by("corpus", "task", "part").agg(pl.col("train_size").n_unique())
     if (sizes["train_size"] > 1).any():
-        return lines(
-            shown.drop_nulls("train_size"), "train_size", row="corpus", column="task",
-            colour=colour, log=True, metric=metric, domain=[0, 1], tips=tips,
-        )  # fmt: skip
-    return bars(
-        shown, "label", facet="corpus", colour=colour, n="n_docs", metric=metric, domain=[0, 1],
-        tips=tips,
-    )  # fmt: skip
+        curves = shown.drop_nulls("train_size").sort("task", maintain_order=True)
+        return lines(curves, "train_size", row="corpus", column="templates", log=True, **look)
+    return bars(shown, "label", facet="corpus", n="n_docs", **look)
 
 
 def few_shot_caption(
@@ -88,7 +85,7 @@ def few_shot_caption(
 def _titled(scores: pl.DataFrame) -> pl.DataFrame:
     task = pl.col("task").cast(pl.String).replace(TASK_TITLES)
     size = pl.format(", {} training documents", "train_size").fill_null("")
-    return scores.with_columns(task.alias("task"), (task + size).alias("label"))
+    return scores.with_columns(task.alias("templates"), (task + size).alias("label"))
 
 
 def _score(row: dict) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import metrics
 from formlab.charts import theme
 from formlab.charts._output import clean
+from formlab.charts._words import how
 from formlab.charts.show import Caption
 
 # The most lines that are drawn of a form, and the shortest run of kept nodes that is folded.
@@ -37,7 +38,7 @@ def edit_trees(
         none = "No tree differs from its gold." if sizes.height else "No trees were compared."
         return [Caption(none, label="Note")]
     shown: list[alt.LayerChart | Caption] = []
-    for row in tables.readable(worst).to_dicts():
+    for row in worst.to_dicts():
         lines = edit_lines(cases.filter(pl.col("doc_id") == row["doc_id"]))
         shown += [_caption(row, lines.height), _drawing(lines.head(LINES), row["doc_id"])]
     return shown
@@ -50,7 +51,7 @@ def _caption(row: dict, lines: int) -> Caption:
         f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} {row['distance']:.2f}, "
         f"similarity {row['similarity']:.2f}.{more}"
     )
-    return Caption(text, settings=tables.settings_text(row))
+    return Caption(text, settings=how(row))
 
 
 def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:

@@ -68,26 +68,9 @@ def nearest(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 def closest(
     points: np.ndarray, boxes: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`nearest` of each point among the boxes that it is paired with, and how far that is.
+    """`nearest` of each point among the boxes it is paired with, and the distance; shapes (n,).
 
-    Parameters
-    ----------
-    points, boxes
-        As for `distances`.
-    first, second
-        The point and the box of each pair, the points in rising order.
-
-    Returns
-    -------
-    numpy.ndarray, numpy.ndarray
-        The number of the box, or -1, and the distance in pixels, infinite for none; shapes (n,).
-
-    Examples
-    --------
-    >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
-    >>> near, gaps = closest(np.array([[1, 15, 15]]), boxes, np.array([0]), np.array([0]))
-    >>> near.tolist(), gaps.tolist()
-    ([0], [0.0])
+    `first` and `second` are the point and the box of each pair, the points in rising order.
     """
     gaps = separation(points[first], boxes[second])
     least = np.full(len(points), np.inf)

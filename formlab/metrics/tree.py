@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from formlab.errors import DataBroken, UnknownName
-from formlab.metrics import _ted
 from formlab.metrics._spec import Metric, Tally
 from formlab.trees import Flat, Node, flatten
 
@@ -157,6 +156,8 @@ class Pair:
         """The cost of the cheapest edit."""
         if not len(self.gold) or not len(self.pred):
             return float(self.gold_cost.sum() + self.pred_cost.sum())
+        from formlab.metrics import _ted
+
         return float(_ted.distance(*self._arrays()[:4], self.swap))
 
     @cached_property
@@ -176,6 +177,8 @@ class Pair:
         """For each gold node, in document order, the place of the node it becomes, or -1."""
         partners = np.full(len(self.gold), -1, dtype=np.int32)
         if len(self.gold) and len(self.pred):
+            from formlab.metrics import _ted
+
             *arrays, gold_order, pred_order = self._arrays()
             # Two siblings that changed places are one move rather than two renamings, which cost
             # as much. So little more for a renaming decides between equals and nothing else.
@@ -185,6 +188,9 @@ class Pair:
         return partners
 
     def _arrays(self) -> tuple[Any, ...]:
+        # Numba takes a third of a second to import, and compiles on first use.
+        from formlab.metrics import _ted
+
         self._check_size(len(self.gold) * len(self.pred), MAX_CELLS)
         *arrays, steps = _ted.sided(
             (self.gold.depth, self.gold.size, self.gold_label, self.gold_cost),

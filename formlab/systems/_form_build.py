@@ -9,7 +9,7 @@ import numpy as np
 from formlab.systems._form_blocks import Block, blocks
 from formlab.systems._form_choices import Choices
 from formlab.systems._form_rows import Cell, Row, rows
-from formlab.systems._form_tree import Field, Group, Looks, confidence
+from formlab.systems._form_tree import Field, Group, Typography, confidence
 from formlab.systems._page_lines import share
 from formlab.systems._page_spec import Marks, Rect, around
 from formlab.systems._page_text import Word, box_of, joined
@@ -22,7 +22,7 @@ _NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
 def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> Group:
     """The form on one page, as the group that holds all others."""
     wholes, frames, rest = blocks(words, marks)
-    builder = _Builder(marks, Looks.of(words), settings)
+    builder = _Builder(marks, Typography.of(words), settings)
     things: list[tuple[tuple[float, ...], Row | Block, Rect | None]] = []
     taken = [block.box for block in wholes]
     ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
@@ -55,8 +55,8 @@ def _order(box: Rect, frame: Rect | None, unit: float) -> tuple[float, ...]:
 class _Builder:
     """Puts rows and blocks into groups."""
 
-    def __init__(self, marks: Marks, looks: Looks, settings: dict[str, Any]) -> None:
-        self.marks, self.looks, self.settings = marks, looks, settings
+    def __init__(self, marks: Marks, typography: Typography, settings: dict[str, Any]) -> None:
+        self.marks, self.typography, self.settings = marks, typography, settings
         self.root = Group()
         self.open = [self.root]
         self.choices = Choices(marks, settings["tick_ink"])
@@ -108,13 +108,13 @@ class _Builder:
     def _add_heading(self, row: Row, frame: Rect | None) -> bool:
         cell = row.cells[0]
         alone = len(row.cells) == 1 and not self.choices.is_ringed(cell)
-        if not alone or not self.looks.is_heading(cell, self.settings["bold"]):
+        if not alone or not self.typography.is_heading(cell, self.settings["bold"]):
             return False
         line = cell.label[0].line
         self.waiting, self.names, self.choices.last = None, [], None
         if not self.titled and len(self.open) == 1 and not self.root.groups:
             self.titled = True
-            if line.size > 1.15 * self.looks.size and not self.root.fields:
+            if line.size > 1.15 * self.typography.size and not self.root.fields:
                 # The title is the form itself.
                 return True
         group = Group(cell.text, row.box, line.size, line.shaded, frame)
@@ -194,7 +194,7 @@ class _Builder:
             text = joined(cell.words)
             return Field(cell.text, text, cell.box, subtype="mixed", confidence=score)
         unread = not cell.value and cell.rule is not None and self._is_written_on(cell.rule)
-        if unread or self.looks.is_scribble(cell.value):
+        if unread or self.typography.is_scribble(cell.value):
             drawn = cell.rule._replace(y0=label.y0 - self.marks.unit) if cell.rule else box
             return Field(cell.text, self.settings["signature"], drawn, "visual", "hand-drawn")
         value = joined(cell.value)

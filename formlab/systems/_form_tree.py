@@ -67,8 +67,8 @@ class Group:
 
 
 @dataclass
-class Looks:
-    """What text of the page commonly looks like."""
+class Typography:
+    """Widths of strokes, sizes and heights that are common among the text of a page."""
 
     stroke: float
     size: float
@@ -76,7 +76,7 @@ class Looks:
     in_capitals: bool = False
 
     @classmethod
-    def of(cls, words: list[Word]) -> Looks:
+    def of(cls, words: list[Word]) -> Typography:
         """The medians over all lines of letters."""
         lines = [line for line in lines_of(words) if sum(map(str.isalpha, line.text)) > 2]
         values = [(line.stroke, line.size, line.box.height) for line in lines] or [(1, 1, 1)]

@@ -64,7 +64,7 @@ def test_no_trees_no_rows(evaluation):
         evaluation.documents, evaluation.cases.clear(), none, "funsd", "test", "x"
     )
     assert analysis.tree_sizes(bare).height == 0
-    assert analysis.growth(analysis.tree_sizes(bare))["correlation"].is_nan().all()
+    assert analysis.growth(analysis.tree_sizes(bare))["value"].is_nan().all()
 
 
 def test_correlation_agrees_with_scipy_and_lies_in_its_interval():
@@ -79,9 +79,9 @@ def test_correlation_agrees_with_scipy_and_lies_in_its_interval():
     found = {row["size"]: row for row in analysis.growth(sizes, resamples=200).to_dicts()}
     for size in ("nodes", "groups"):
         expected = spearmanr(sizes[size], sizes["distance"]).statistic
-        assert found[size]["correlation"] == pytest.approx(expected)
+        assert found[size]["value"] == pytest.approx(expected)
         assert -1 <= found[size]["ci_low"] <= expected <= found[size]["ci_high"] <= 1
-    assert all(math.isnan(found["levels"][name]) for name in ("correlation", "ci_low", "ci_high"))
+    assert all(math.isnan(found["levels"][name]) for name in ("value", "ci_low", "ci_high"))
 
 
 def test_same_seed_gives_the_same_interval():
@@ -90,4 +90,4 @@ def test_same_seed_gives_the_same_interval():
     )
     one, two, three = (analysis.growth(sizes, resamples=50, seed=seed) for seed in (0, 0, 1))
     assert one.equals(two, null_equal=True)
-    assert one["correlation"][0] == three["correlation"][0]
+    assert one["value"][0] == three["value"][0]

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from formlab.benchmarks._facts import tagged
 from formlab.benchmarks._own import OWN
+from formlab.benchmarks.fincriticaled import tagged
 from formlab.errors import DataBroken, DataMissing
 from formlab.text.markup import written_events
 

@@ -12,7 +12,7 @@ def node(op, gold, pred, depth, doc="1", cost=0.0):
     outcome = {"kept": "match", "deleted": "missing", "inserted": "spurious"}.get(op, "mismatch")
     labels = [None if path is None else path.rpartition("/")[2] for path in (gold, pred)]
     return KEY | {
-        "doc_id": doc, "task": "layout", "subtype": op, "outcome": outcome, "path": gold,
+        "doc_id": doc, "level": "node", "subtype": op, "outcome": outcome, "path": gold,
         "pred_path": pred, "gold": labels[0], "pred": labels[1], "depth": depth, "cost": cost,
     }  # fmt: skip
 

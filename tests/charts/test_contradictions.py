@@ -4,22 +4,18 @@ Values tie, are undefined, all 0 or all 1; there are no rows, one document, or v
 """
 
 import dataclasses
-import itertools
 import re
 
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, metrics, tables
+from formlab import analysis
 from formlab.analysis import Finding
 from formlab.analysis.finding_pairs import kind_tallies
-from formlab.analysis.overview import RUNS
-from formlab.analysis.slices import SLICES
 from formlab.metrics import ratio
 from tests.analysis.made_pairs import made
 from tests.analysis.test_finding_systems import pages_alone
-from tests.made_slices import of
 
 SEEDS = range(60)
 # Words that compare: only a finding that holds may say them.
@@ -51,6 +47,10 @@ def values(draw, count, scale=1.0):
     return [float("nan") if draw.random() < 0.15 else float(x) for x in found]
 
 
+def said_numbers(text):
+    return {found.strip() for found in NUMBER.findall(text)}
+
+
 def counts(draw):
     docs = int(draw.choice([1, 2, 7, 40, 100_000]))
     return {"n_docs": docs, "n_cases": docs * int(draw.integers(1, 30))}
@@ -60,27 +60,6 @@ def ends(draw, value):
     if draw.random() < 0.2 or value != value:
         return {"ci_low": float("nan"), "ci_high": float("nan")}
     return {"ci_low": value - float(draw.random()), "ci_high": value + float(draw.random())}
-
-
-def summary_of(draw, wanted):
-    """A summary with rows for pairs of metric and slice, each left out one time in six."""
-    rows = []
-    for metric, parts in wanted.items():
-        scale = 3.0 if metrics.get(metric.removeprefix("macro_") if metric not in metrics.METRICS
-                                   else metric).high is None else 1.0  # fmt: skip
-        given = values(draw, len(parts), scale)
-        rows += [
-            {
-                "benchmark": "b", "split": "s", "system": "fox", "metric": metric, **of(part),
-                "value": value, "n_missing": 0, "n_undefined": 0, "settings": {},
-            } | counts(draw) | ends(draw, value)
-            for part, value in zip(parts, given, strict=True) if draw.random() > 1 / 6
-        ]  # fmt: skip
-    return tables.table("summary", rows)
-
-
-def said_numbers(text):
-    return {found.strip() for found in NUMBER.findall(text)}
 
 
 def shown(value):
@@ -106,113 +85,6 @@ def check(text, *frames, more=()):
     assert said_numbers(text) <= known, (text, said_numbers(text) - known)
     assert not compares(text), text
     assert "nan" not in text.split()
-
-
-def lowest_and_highest(summary, metric, by):
-    rows = summary.filter(
-        pl.col("metric") == metric, pl.col("slice_by") == by,
-        pl.col("value").is_finite(),
-    )  # fmt: skip
-    return dict(zip(rows["slice_value"], rows["value"], strict=True))
-
-
-KINDS = tuple(f"kind={name}" for name in NAMES)
-WHOLES = ("all", "fields")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cards_and_captions_of_a_summary(seed):
-    draw = np.random.default_rng(seed)
-    every = (*WHOLES, *KINDS)
-    summary = summary_of(draw, dict.fromkeys(
-        ("cer", "wer", "exact_accuracy", "normalised_accuracy", "macro_cer"), every
-    ))  # fmt: skip
-    check(charts.reading_cards(summary).finding, summary)
-    for metric, part in itertools.product(("cer", "exact_accuracy", "bleu"), (*every, "kind=x")):
-        said = charts.caption(summary, metric=metric, part=part, say="So.").text
-        rows = tables.only(tables.readable(summary), metric=metric, slice=part)
-        check(said, rows)
-        assert ("No " in said) == (rows.height == 0)
-    cards = charts.slice_cards(summary, metric="cer", by="kind")
-    check(cards.finding, summary)
-    known = lowest_and_highest(summary, "cer", "kind")
-    for found in re.findall(r"([\d.]+) \((\w+)\)", cards.finding):
-        assert f"{known[found[1]]:.3f}" == found[0]
-        assert known[found[1]] in (min(known.values()), max(known.values()))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cards_of_relations(seed):
-    draw = np.random.default_rng(seed)
-    relations = summary_of(draw, dict.fromkeys(
-        ("vqa_accuracy", "consistency_accuracy"), ("all", "scope=ant", "scope=bee")
-    ))  # fmt: skip
-    said = charts.relation_cards(relations).finding
-    check(said, relations)
-    whole = tables.only(relations, slice_by=None)["value"].to_list()
-    assert ("gets all" in said and " right" in said) == (bool(whole) and set(whole) == {1.0})
-    check(charts.relation_caption(relations, say="So.").text, relations)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_captions_of_surfaces_and_slices(seed):
-    draw = np.random.default_rng(seed)
-    cells = [
-        {
-            "x_value": str(x), "y_value": str(y), "value": value, "metric": "click_accuracy",
-            "settings": {}, "x": "n_fields", "y": "n_kinds",
-        } | counts(draw) | ends(draw, value)
-        for (x, y), value in zip(itertools.product((2, 4), (1, 3)), values(draw, 4), strict=True)
-    ]  # fmt: skip
-    grid = pl.DataFrame(cells, schema_overrides={"value": pl.Float64})
-    said = charts.surface_caption(grid, say="So.").text
-    filled = grid.filter(pl.col("value").is_finite())
-    check(said, grid, more=["2", "4", "3", filled.height, 4 - filled.height])
-    if "lies between" in said:
-        assert f"between {filled['value'].min():.3f} at" in said
-        assert f"and {filled['value'].max():.3f} at" in said
-    weak = [
-        {
-            "benchmark": "b", "split": "s", "system": "fox", "metric": "outcome",
-            "slice_by": ["kind"], "slice_value": [name], "value": value,
-            "rest": min(1.0, value + 0.2), "difference": -0.2, "difference_low": -0.3,
-            "difference_high": -0.1, "p": 0.001, "p_adjusted": 0.01, "excess": 5.0,
-            "n_tested": int(draw.integers(1, 999)), "settings": {},
-        } | counts(draw) | ends(draw, value)
-        for name, value in zip(NAMES, draw.random(5), strict=True)
-    ]  # fmt: skip
-    found = pl.DataFrame(weak[: int(draw.integers(0, 6))], schema=SLICES)
-    said = charts.slice_caption(found, say="So.").text
-    check(said, found.head(1))
-    assert ("None was found" in said) == (found.height == 0)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_cards_of_all_evaluations(seed):
-    draw = np.random.default_rng(seed)
-    rows = []
-    for name in NAMES[: int(draw.integers(0, 6))]:
-        asked = int(draw.choice([0, 1, 8, 100_000]))
-        right = int(draw.integers(0, asked + 1))
-        page = values(draw, 1)[0]
-        rows.append({
-            "benchmark": name, "split": "s", "system": "fox", "mode": "fixed", "documents": 9,
-            "answered": 8, "values": asked, "right": right, "wrong": asked - right, "missing": 0,
-            "spurious": 0, "page_cer": None if page != page else page,
-        })  # fmt: skip
-    runs = pl.DataFrame(
-        [{name: row.get(name) for name in RUNS} for row in rows], schema=RUNS
-    )  # fmt: skip
-    cards = charts.overview_cards(runs, [])
-    lost = runs["values"].sum() - runs["right"].sum()
-    check(cards.finding, more=[f"{lost:,}", 0.5])
-    assert ("No value was lost" in cards.finding) == (
-        bool(rows) and not lost and (runs["values"].sum() > 0 or (runs["page_cer"] > 0).any())
-    )
-    # Shares are of one evaluation each; nothing is summed over them.
-    for card, row in zip(cards.cards[1:], rows, strict=False):
-        wanted = row["right"] / row["values"] if row["values"] else row["page_cer"]
-        assert card.value == wanted
 
 
 def random_evaluation(draw, name="fox"):

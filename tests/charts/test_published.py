@@ -1,13 +1,9 @@
 import polars as pl
 import pytest
 
-from formlab.charts import published, published_caption, published_dots
-from formlab.charts.published import ELSEWHERE, FOLDER, citation
+from formlab.charts import PUBLISHED, beside, cited, published, published_levels
+from formlab.charts.published import FOLDER, citation
 from formlab.errors import UnknownName
-
-
-def datasets(chart):
-    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.csv")), ids=lambda file: file.stem)
@@ -41,33 +37,24 @@ def test_a_paper_is_cited_once_with_its_tables():
     assert citation(pl.DataFrame({"source": ["arXiv"]})) == "arXiv"
 
 
-def test_own_dot_stands_among_published_ones_best_on_top(summary_of):
-    printed = published("formcraft_table4")
-    summary = summary_of(("tree_edit_distance", "all", 40.0))
-    chart = published_dots(summary, printed, metric="tree_edit_distance")
-    kinds = {row["system"]: row["kind"] for row in datasets(chart)}
-    assert kinds.pop("x on b:s") == "measured here"
-    assert set(kinds.values()) == {ELSEWHERE}
-    order = chart.to_dict()["layer"][1]["encoding"]["y"]["sort"]
+def test_own_rows_stand_beside_published_ones_and_say_on_which_forms(summary_of):
+    printed = published("formcraft_table4").filter(metric="tree_edit_distance")
+    both = beside(summary_of(("tree_edit_distance", "all", 40.0)), printed).sort("value")
     # Smaller is better: 30.20, 40, 45.15, 60.15, 76.06.
-    assert order == ["Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B"]
+    assert both["system"].to_list() == [
+        "Claude 4 Sonnet", "x on b:s", "GPT-5", "Gemini 2.5 Flash", "Qwen2.5-VL-72B",
+    ]  # fmt: skip
+    assert set(both.filter(kind=PUBLISHED)["system"]) == set(printed["system"])
+    assert beside(summary_of(), printed).height == 4
+    assert cited(printed).endswith("Table 4a.")
+    assert cited(printed.clear()) == ""
 
 
-def test_published_figures_stand_alone_where_nothing_was_measured(summary_of):
-    printed = published("formcraft_table4")
-    rows = datasets(published_dots(summary_of(), printed, metric="tree_edit_distance"))
-    assert {row["kind"] for row in rows} == {ELSEWHERE}
-    said = published_caption(summary_of(), printed, metric="tree_edit_distance", say="Trees.")
-    assert said.text.startswith("Trees. No tree edit distance was scored. Open markers are")
-
-
-def test_caption_has_own_numbers_settings_and_citation(summary_of):
-    said = published_caption(
-        summary_of(("vqa_accuracy", "all", 0.5)),
-        published("formcraft_table4"),
-        metric="vqa_accuracy",
-        say="Questions.",
-    )
-    assert "Over all items: accuracy of cross-reference answers 0.500 (95 %" in said.text
-    assert "Table 4a, Table 4b" in said.text
-    assert said.settings == "b:s|vqa_accuracy|level=question"
+def test_published_figures_are_in_units_of_the_metric():
+    printed = published_levels()
+    assert printed["source"].null_count() == 0
+    # FORMCRAFT table 4, FinCriticalED table 4, FormFactory table 2 (72.7 %).
+    values = {(s, m): v for s, m, v in printed.select("system", "metric", "value").rows()}
+    assert values["GPT-5 on formcraft", "vqa_accuracy"] == pytest.approx(0.7913, abs=5e-5)
+    assert values["DeepSeek-OCR on fincriticaled", "fact_accuracy"] == 0.7715
+    assert values["Qwen-VL-Max on formfactory", "episodic_value"] == pytest.approx(0.727)

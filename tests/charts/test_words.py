@@ -1,7 +1,12 @@
+import math
+import random
+
 import polars as pl
 import pytest
 
-from formlab.charts import caption, scores_by, scores_table
+from formlab import charts, metrics
+from formlab.analysis import Finding
+from formlab.charts.short import score_cards
 
 
 @pytest.mark.parametrize(
@@ -9,43 +14,72 @@ from formlab.charts import caption, scores_by, scores_table
     [
         ("cer", "all", "Over whole pages: "),
         ("tree_similarity", "all", "Over all forms: "),
-        ("macro_vqa_accuracy", "all", "Over all items: "),
+        ("vqa_accuracy", "all", "Over all questions: "),
         ("cer", "fields", "Over all fields: "),
         ("cer", "kind=date", "Over kind=date: "),
     ],
 )
-def test_caption_says_what_its_number_is_taken_over(summary_of, metric, part, over):
-    assert over in caption(summary_of((metric, part, 0.5)), metric=metric, part=part, say="X.").text
+def test_caption_says_what_its_numbers_are_taken_over(summary_of, metric, part, over):
+    said = charts.caption("X.", summary_of((metric, part, 0.5)))
+    assert over in said.text
+    assert "0.500 (95 % interval 0.400 to 0.600, n = 4 in 2 documents)" in said.text
+    assert said.settings.startswith(f"b:s|{metric}|level=")
 
 
-def test_table_of_pages_leaves_out_metrics_of_other_units(summary_of):
-    summary = summary_of(
-        ("cer", "all", 0.5), ("macro_cer", "all", 0.25), ("tree_similarity", "all", 0.75)
-    )
-    rows = scores_table(summary, unit="page").frame
-    assert rows.select("metric", "value", "macro").rows() == [("cer", 0.5, 0.25)]
-    assert scores_table(summary).frame.height == 2
+def test_caption_of_several_rows_names_each(summary_of):
+    rows = summary_of(("vqa_accuracy", "all", 0.5), ("consistency_accuracy", "all", 0.25))
+    said = charts.caption("X", rows, name="metric", more="Y").text
+    assert "vqa_accuracy 0.500 (95 %" in said
+    assert "consistency_accuracy 0.250 (95 %" in said
+    assert said.endswith(" Y.")
+
+
+def test_caption_without_rows_says_that_nothing_was_scored(summary_of):
+    assert charts.caption("X.", summary_of()).text == "X. Nothing was scored for it."
+    assert charts.caption("X.").text == "X."
 
 
 def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over(summary_of):
     # Of four fields one is to be left alone: three clicks are asked for. A mean over documents
     # leaves out documents, and its fields are all there.
-    summary = summary_of(("click_accuracy", "fields", 0.5), ("macro_click_accuracy", "fields", 0.5))
-    summary = summary.with_columns(n_undefined=pl.lit(1, pl.Int64))
-    said = {name: caption(summary, metric=name, say="X.").text for name in summary["metric"]}
-    assert "n = 3 in 2 documents" in said["click_accuracy"]
-    assert "n = 4 in 2 documents" in said["macro_click_accuracy"]
+    rows = summary_of(("click_accuracy", "fields", 0.5), ("macro_click_accuracy", "fields", 0.5))
+    rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64))
+    for name, n in (("click_accuracy", 3), ("macro_click_accuracy", 4)):
+        assert f"n = {n} in 2 documents" in charts.caption("X.", rows.filter(metric=name)).text
 
 
-def test_unsure_values_have_a_column_where_there_are_any(summary_of):
-    summary = summary_of(("cer", "fields", 0.5), ("cer", "kind=date", 0.25))
-    plain = summary.with_columns(n_reader=pl.lit(0, pl.Int64), n_ambiguous=pl.lit(0, pl.Int64))
-    assert not {"n_reader", "n_ambiguous"} & set(
-        scores_by(plain, by="kind", metric="cer").frame.columns
-    )
-    dates = plain.with_columns(n_ambiguous=pl.Series([3, 2]))
-    shown = scores_by(dates, by="kind", metric="cer")
-    assert shown.frame["n_ambiguous"].to_list() == [3, 2]
-    assert "ambiguous dates" in str(shown)
-    assert "n_reader" not in shown.frame.columns
-    assert scores_table(dates, part="fields").frame["n_ambiguous"].to_list() == [3]
+def test_undefined_values_and_intervals_are_not_numbers(summary_of):
+    row = summary_of(("cer", "fields", math.nan))
+    assert "nan" not in charts.caption("X.", row).text
+    assert "undefined (n = 4 in 2 documents)" in charts.caption("X.", row).text
+
+
+def test_cards_have_value_interval_and_counts(summary_of):
+    rows = summary_of(("cer", "all", 0.5), ("wer", "all", math.nan), ("bleu", "all", 0.1))
+    cards = score_cards(rows, {"wer": "WER", "cer": "CER"}, "More.", more=[charts.Card("k", 3)])
+    assert [(card.label, card.value) for card in cards.cards] == [("CER", 0.5), ("k", 3)]
+    assert cards.cards[0].note == "95 % interval 0.400 to 0.600, n = 4 in 2 documents"
+    assert cards.finding == "x: CER 0.500. More."
+    assert score_cards(rows.clear(), {"cer": "CER"}).finding == "Nothing was scored."
+    finding = Finding("Dates are ahead", "kinds")
+    assert score_cards(rows, {"bleu": "BLEU"}, finding).finding == "x: BLEU 0.100. Dates are ahead."
+
+
+def test_a_figure_of_notes_alone_is_one_note():
+    note, bars = charts.note("None."), charts.bars(pl.DataFrame({"label": ["a"], "value": [1]}))
+    over = charts.caption("X.")
+    assert charts.figure(over, note, note) == [note]
+    assert charts.figure(over, bars, note) == [over, bars, note]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_number_of_a_caption_stands_in_its_rows(summary_of, seed):
+    draw = random.Random(seed)
+    names = draw.sample(sorted(set(metrics.METRICS)), 3)
+    values = [draw.choice([math.nan, 0.0, 1.0, draw.random() * 3]) for _ in names]
+    rows = summary_of(*zip(names, ["fields"] * 3, values, strict=True))
+    said = charts.caption("X.", rows, name="metric").text
+    for name, value in zip(names, values, strict=True):
+        wanted = "undefined" if math.isnan(value) else f"{value:.3f}"
+        assert f"{name} {wanted} (" in said
+    assert "nan" not in said.split()

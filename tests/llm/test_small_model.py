@@ -123,15 +123,15 @@ def test_a_server_that_knows_schemas_gives_whole_json_unless_it_is_cut_short(run
         if status != "truncated":
             assert isinstance(json.loads(text)["answers"], list)
     evaluation = analysis.evaluate(corpus, whole)
-    counts = charts.answer_counts(evaluation)
+    counts = analysis.answers([evaluation])
     assert counts["answers"].sum() == len(statuses)
     asked = whole.responses
     with capsys.disabled():
         print(f"\n{MODEL}, {FORMS} forms, {asked.height} calls:")
-        print(charts.answer_table(evaluation))
+        print(charts.table(counts))
         print(asked.select("tokens_in", "tokens_out", "seconds").sum())
         summary = analysis.summarise(evaluation, by=(), resamples=0)
-        print(summary.filter(summary["slice"] == "all").select("metric", "value", "n_cases"))
+        print(summary.filter(summary["slice_by"].is_null()).select("metric", "value", "n_cases"))
 
 
 def test_questions_are_drafted_and_held_against_the_form(server, tmp_path, capsys):

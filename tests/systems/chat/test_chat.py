@@ -87,7 +87,7 @@ def test_the_status_of_every_answer_is_counted_by_task_and_over_all(tmp_path, co
     with serving("truncated", "refused", then=f"Here: {FORM}") as server:
         found = ran(server, corpus, tmp_path)
     summary = analysis.summarise(analysis.evaluate(corpus, found), resamples=0)
-    rows = summary.filter(slice="task=layout")
+    rows = summary.filter(slice_by="task", slice_value="layout")
     counted = {row["metric"]: (row["value"], row["n_cases"]) for row in rows.to_dicts()}
     third = pytest.approx(1 / 3)
     pooled = {
@@ -97,7 +97,7 @@ def test_the_status_of_every_answer_is_counted_by_task_and_over_all(tmp_path, co
     }  # fmt: skip
     # One answer a form, so that the mean over forms is the same.
     assert counted == pooled | {f"macro_{name}": value for name, value in pooled.items()}
-    whole = summary.filter(slice="all", metric="usable_answers")
+    whole = summary.filter(pl.col("slice_by").is_null(), metric="usable_answers")
     assert whole.select("n_cases", "n_missing", "n_undefined").row(0) == (3, 2, 0)
 
 

@@ -14,7 +14,8 @@ NOTEBOOK = (
     "from formlab import analysis, charts, gallery, tables\n"
     "from formlab.analysis import summarise\n"
     "found = tables.Evaluation.load(evaluation)",
-    "charts.answer_table(found)", "charts.answer_bars(found)",
+    "charts.table(analysis.answers([found]))",
+    "charts.stacked(analysis.answers([found]), 'task', colour='status')",
     "charts.scores_table(summarise(found, resamples=0))", "charts.notes_table(found)",
     "found.settings", "found.cases.drop_nulls('pred')['pred'].unique().to_list()",
 )  # fmt: skip

@@ -1,0 +1,250 @@
+"""The generic charts: what they draw equals the frame, and nothing in a frame can break them."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+from formlab import charts
+from formlab.charts import theme
+from formlab.errors import UnknownName
+
+NAN = math.nan
+EVIL = "<script>alert(1)</script>\x00 a.b[0]'\"\\"
+FRAME = pl.DataFrame(
+    {
+        "label": ["a", "b", "c"], "group": ["x", "y", "x"], "value": [0.5, 0.25, NAN],
+        "ci_low": [0.4, NAN, 0.0], "ci_high": [0.75, NAN, 1.0], "n_cases": [1200, 8, 3],
+        "size": [1, 2, 3],
+    }
+)  # fmt: skip
+
+
+def draw(name, frame=FRAME, **more):
+    """One of the generic charts of a frame."""
+    made = {
+        "dots": lambda: charts.dots(frame, **more),
+        "bars": lambda: charts.bars(frame, **more),
+        "stacked": lambda: charts.stacked(frame, x="value", **{"colour": "group"} | more),
+        "lines": lambda: charts.lines(frame, "label", **more),
+        "heatmap": lambda: charts.heatmap(frame, "label", "group", **more),
+        "slope": lambda: charts.slope(frame, "value", "size", "label", **more),
+        "surface": lambda: charts.surface(frame, "label", "group", **more)[-1],
+        "table": lambda: charts.table(frame, **more),
+    }
+    return made[name]()
+
+
+ALTAIR = ["dots", "bars", "stacked", "lines", "heatmap", "surface", "slope"]
+OF_VALUES = ALTAIR[:-1]
+
+
+def rows(chart):
+    spec = chart.to_dict()
+    return next(iter(spec["datasets"].values()))
+
+
+def layers(chart, mark):
+    spec = chart.to_dict()
+    spec = spec.get("spec", spec)
+    return [part for part in spec["layer"] if part["mark"]["type"] == mark]
+
+
+@pytest.mark.parametrize("name", OF_VALUES)
+def test_drawn_values_are_those_of_the_frame_and_what_is_undefined_is_left_out(name):
+    found = {row["label"]: row["value"] for row in rows(draw(name))}
+    assert found == {"a": 0.5, "b": 0.25}
+
+
+@pytest.mark.parametrize("name", ALTAIR)
+def test_each_chart_has_an_alt_text_with_its_values_and_is_json(name):
+    spec = draw(name, say="Demo").to_dict()
+    assert spec["description"].startswith("Demo: ")
+    assert "a" in spec["description"]
+    json.dumps(spec, allow_nan=False)
+
+
+@pytest.mark.parametrize("name", [*ALTAIR, "table"])
+@pytest.mark.parametrize("frame", [FRAME.clear(), FRAME.with_columns(value=pl.lit(NAN))])
+def test_nothing_to_draw_is_one_line(name, frame):
+    if name == "table":
+        frame = frame.clear()
+    shown = draw(name, frame, empty="Nothing here.")
+    assert (shown.label, shown.text) == ("Note", "Nothing here.")
+
+
+@pytest.mark.parametrize("name", [*ALTAIR, "table"])
+def test_hostile_text_is_text(name, monkeypatch):
+    monkeypatch.setenv(theme.REPORT_VARIABLE, "1")
+    long = "x" * 5_000_000
+    frame = FRAME.with_columns(label=pl.Series([EVIL, long, "c"]))
+    shown = draw(name, frame)
+    if name != "table":
+        assert len(json.dumps(shown.to_dict())) < 50_000
+        assert EVIL in {row.get("label") for row in rows(shown)} or name == "slope"
+    bundle = shown._repr_mimebundle_()
+    assert "text/html" not in bundle
+
+
+@pytest.mark.parametrize("name", ["dots", "bars", "lines"])
+def test_columns_may_have_any_name(name):
+    frame = FRAME.rename({"label": EVIL, "value": "a.b[0]"})
+    shown = {
+        "dots": lambda: charts.dots(frame, EVIL, "a.b[0]"),
+        "bars": lambda: charts.bars(frame, EVIL, "a.b[0]"),
+        "lines": lambda: charts.lines(frame, EVIL, "a.b[0]"),
+    }[name]()
+    encoding = layers(shown, "bar" if name == "bars" else "point")[0]["encoding"]
+    assert encoding["y" if name == "lines" else "x"]["field"] == r"a\.b\[0\]"
+
+
+@pytest.mark.parametrize("name", [*OF_VALUES, "table"])
+def test_unknown_column_is_named(name):
+    with pytest.raises(UnknownName, match=r"'labl'.*label"):
+        {
+            "dots": lambda: charts.dots(FRAME, "labl"),
+            "bars": lambda: charts.bars(FRAME, "labl"),
+            "stacked": lambda: charts.stacked(FRAME, "labl", "value", colour="group"),
+            "lines": lambda: charts.lines(FRAME, "labl"),
+            "heatmap": lambda: charts.heatmap(FRAME, "labl", "group"),
+            "surface": lambda: charts.surface(FRAME, "labl", "group"),
+            "table": lambda: charts.table(FRAME, "labl"),
+        }[name]()
+
+
+def test_only_known_intervals_are_drawn():
+    (span,) = layers(charts.dots(FRAME), "rule")
+    assert span["encoding"]["x"]["field"] == "ci_low"
+    assert span["encoding"]["x2"]["field"] == "ci_high"
+    assert span["transform"] == [
+        {"filter": 'isValid(datum["ci_low"]) && isValid(datum["ci_high"])'}
+    ]
+    assert not layers(charts.dots(FRAME.drop("ci_low")), "rule")
+
+
+@pytest.mark.parametrize(
+    ("values", "metric", "domain"),
+    [
+        ([0.2, 0.9], "exact_accuracy", [0, 1]),
+        # All is far below the metric's own end: the axis ends near the data, and begins at zero.
+        ([0.01, 0.1], "exact_accuracy", [0, 0.105]),
+        # An error rate above 1 is on its axis.
+        ([0.5, 1.4], "cer", [0, 1.47]),
+        ([-2.0, 4.0], None, [-2.3, 4.3]),
+    ],
+)
+@pytest.mark.parametrize("name", ["dots", "bars"])
+def test_axes_begin_at_zero_and_end_with_the_metric(name, values, metric, domain):
+    frame = pl.DataFrame({"label": ["a", "b"], "value": values})
+    mark = "bar" if name == "bars" else "point"
+    (marks,) = layers(draw(name, frame, metric=metric), mark)
+    assert marks["encoding"]["x"]["scale"]["domain"] == pytest.approx(domain)
+
+
+def test_rows_keep_the_order_of_the_frame_or_the_one_asked_for():
+    frame = FRAME.sort("label", descending=True)
+    assert layers(charts.dots(frame), "point")[0]["encoding"]["y"]["sort"] == ["b", "a"]
+    asked = charts.dots(frame, order=["a", "z", "b"])
+    assert layers(asked, "point")[0]["encoding"]["y"]["sort"] == ["a", "z", "b"]
+
+
+def test_systems_have_the_colours_and_shapes_of_the_theme():
+    frame = FRAME.drop_nans("value").with_columns(system=pl.Series(["ocr", "chat"]))
+    (marks,) = layers(charts.dots(frame, colour="system"), "point")
+    fill, shape = (marks["encoding"][name]["scale"] for name in ("fill", "shape"))
+    colours = theme.system_colours(["chat", "ocr"])
+    assert dict(zip(fill["domain"], fill["range"], strict=True)) == colours
+    assert shape["range"] == list(theme.system_shapes(colours).values())
+
+
+def test_statuses_have_the_colours_and_the_order_of_the_theme():
+    frame = pl.DataFrame({"label": ["a"] * 3, "value": [0.5, 0.25, 0.25],
+                          "status": ["missing", "ok", "refused"]})  # fmt: skip
+    (bar,) = layers(charts.stacked(frame, x="value", colour="status"), "bar")
+    scale = bar["encoding"]["color"]["scale"]
+    assert scale["domain"] == ["ok", "refused", "missing"]
+    assert scale["range"] == [theme.STATUS_COLOURS[name] for name in scale["domain"]]
+    assert bar["encoding"]["x"]["scale"]["domain"] == [0, 1]
+    # Parts stand in the order of the legend.
+    turns = {row["status"]: row["turn"] for row in rows(draw("stacked", frame, colour="status"))}
+    assert turns == {"ok": 0, "refused": 1, "missing": 2}
+
+
+def test_published_figures_are_open_and_measured_ones_filled():
+    frame = FRAME.with_columns(kind=pl.Series([charts.OWN, charts.PUBLISHED, charts.OWN]))
+    (marks,) = layers(charts.dots(frame, kind="kind"), "point")
+    fill = marks["encoding"]["fill"]["scale"]
+    assert dict(zip(fill["domain"], fill["range"], strict=True)) == {
+        charts.OWN: theme.GOLD, charts.PUBLISHED: "transparent",
+    }  # fmt: skip
+    both = layers(charts.dots(frame, kind="kind", colour="group"), "point")[0]["encoding"]
+    assert both["fillOpacity"]["scale"]["range"] == [1.0, 0.0]
+    assert both["strokeDash"]["legend"]["orient"] == "top"
+
+
+def test_several_colours_of_a_row_stand_apart_unless_a_line_joins_them():
+    twice = pl.concat([FRAME, FRAME.with_columns(group=pl.lit("z"))])
+    apart = layers(charts.dots(twice, colour="group"), "point")[0]["encoding"]
+    assert apart["yOffset"]["field"] == "group"
+    joined = charts.dots(twice, colour="group", join=True)
+    assert "yOffset" not in layers(joined, "point")[0]["encoding"]
+    assert layers(joined, "rule")[0]["transform"][0]["groupby"] == ["label"]
+
+
+def test_n_is_of_the_cases_that_a_ratio_is_taken_over():
+    one = FRAME.head(1).with_columns(metric=pl.lit("cer"), n_undefined=pl.lit(200))
+    assert rows(charts.dots(one))[0]["n_cases"] == 1000
+    shown = charts.dots(one).to_dict()["layer"][-1]
+    assert shown["transform"][-1]["calculate"] == "'n = ' + format(datum.n, ',')"
+
+
+def test_ticks_zero_facets_names_above_and_scatter_are_drawn():
+    chart = charts.dots(
+        FRAME.with_columns(rest=0.3), tick="rest", zero=True, facet="group", above=True
+    ).to_dict()
+    marks = [layer["mark"]["type"] for layer in chart["spec"]["layer"]]
+    assert marks == ["rule", "rule", "point", "tick", "text", "text"]
+    assert chart["facet"]["sort"] == ["x", "y"]
+    scatter = layers(charts.dots(FRAME, "size", size="n_cases"), "point")[0]["encoding"]
+    assert (scatter["y"]["type"], scatter["size"]["field"]) == ("quantitative", "n_cases")
+
+
+def test_lines_go_through_names_in_order_or_numbers_with_panels():
+    named = charts.lines(FRAME, "label", colour="group", band=True)
+    assert [layer["mark"]["type"] for layer in named.to_dict()["layer"]] == [
+        "area",
+        "line",
+        "point",
+    ]
+    frame = FRAME.with_columns(kind=pl.Series([charts.OWN, charts.PUBLISHED, charts.OWN]))
+    chart = charts.lines(frame, "size", log=True, row="group", kind="kind").to_dict()
+    dashes = [part["mark"].get("strokeDash") for part in chart["spec"]["layer"]
+              if part["mark"]["type"] == "line"]  # fmt: skip
+    assert dashes == [[1, 0], [4, 3]]
+
+
+def test_slope_joins_ranks_and_systems_of_one_rank_share_a_line_of_text():
+    ranks = pl.DataFrame({"system": ["a", "b", "c"], "text": [1, 1, 3], "facts": [2, 1, 3]})
+    drawn = {(row["system"], row["by"]): row for row in rows(charts.slope(ranks, "text", "facts"))}
+    assert drawn["a", "text"]["names"] == "a, b   1"
+    assert drawn["b", "text"]["names"] is None
+    assert drawn["b", "facts"]["rank"] == 1
+
+
+def test_heat_map_has_a_square_a_value_and_panels():
+    chart = charts.heatmap(FRAME, "label", "group", n="n_cases", xs=["a", "b", "empty"]).to_dict()
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["rect", "text", "text"]
+    assert chart["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["a", "b", "empty"]
+    assert chart["layer"][0]["encoding"]["color"]["scale"]["scheme"] == theme.SCORES
+    panels = charts.heatmap(FRAME, "label", "group", column="group").to_dict()
+    assert panels["facet"]["column"]["field"] == "group"
+
+
+def test_table_has_the_house_headings_p_as_one_writes_it_and_no_empty_column():
+    frame = FRAME.with_columns(p=pl.Series([1e-9, 0.25, NAN]), blank=pl.lit(None, pl.String))
+    shown = charts.table(frame, "label", "n_cases", "p", "blank", sparse=True, note_below="So.")
+    assert [column.title for column in shown.columns] == ["label", "fields", "p"]
+    assert shown.frame["p"].to_list() == ["< 0.0001", "0.2500", None]
+    assert "So." in str(shown._repr_mimebundle_())
+    assert charts.table(frame, titles={"n_cases": "questions"}).titles["n_cases"] == "questions"

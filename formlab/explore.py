@@ -95,7 +95,7 @@ class View:
             f"result = {self.source}",
             f"summary = analysis.summarise(result, by=[{self.by!r}])",
             f"rows = summary.filter(metric={self.metric!r}, level={self.level!r})",
-            f"cases = analysis.worst({chosen}, limit={self.limit})",
+            f"cases = analysis.top_errors({chosen}, limit={self.limit})",
             f"slices = rows.filter(slice_by={self.by!r})",
             f"display(charts.dots(slices, 'slice_value', metric={self.metric!r}))",
             "display(charts.scores_table(rows, by='slice_value'))",
@@ -109,12 +109,12 @@ class View:
 
     @property
     def cases(self) -> pl.DataFrame:
-        """A sample of the wrong fields of the chosen value, as from `analysis.worst`."""
+        """A sample of the wrong fields of the chosen value, as from `analysis.top_errors`."""
         chosen = self.evaluation.cases
         if self.value != ALL:
             wanted = {"slice_by": [self.by], "slice_value": [self.value]}
             chosen = analysis.slice_cases(self.evaluation, wanted)
-        return analysis.worst(chosen, limit=self.limit)
+        return analysis.top_errors(chosen, limit=self.limit)
 
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import files
-from formlab.analysis.verdicts import rulings
+from formlab.analysis.verdicts import resolved_decisions
 from formlab.benchmarks.formcraft import field_rows, read_form, tidied
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
@@ -171,7 +171,7 @@ class _Court:
         for at in found:
             fresh = self._by_key[at].filter(pl.col("label").eq_missing(pl.lit(item.label)))
             self._stale += self._by_key[at].height - fresh.height
-            for row in rulings(fresh, words=decided.REVIEW).to_dicts():
+            for row in resolved_decisions(fresh, words=decided.REVIEW).to_dicts():
                 return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
         return {"outcome": "undecided"}
 

@@ -37,22 +37,12 @@ def reviewer_agreement(
         wide = part.select(*decided.KEY, "reviewer", "decision")
         wide = wide.pivot("reviewer", index=decided.KEY, values="decision")
         table = rater_agreement(wide, raters, resamples=resamples, seed=seed)
-        same = [_same(wide, names.split(" × ")) for names in table["raters"]]
-        tables.append(
-            table.with_columns(n_same=pl.Series(same, dtype=pl.Int64), about=pl.lit(about))
-        )
+        tables.append(table.with_columns(about=pl.lit(about)))
     columns = ["about", "raters", "kappa", "ci_low", "ci_high", "n_items", "n_same"]
     if not tables:
         empty = rater_agreement(pl.DataFrame(schema={"doc_id": pl.String}), [])
-        tables = [empty.with_columns(about=pl.lit("", pl.String), n_same=pl.lit(0, pl.Int64))]
+        tables = [empty.with_columns(about=pl.lit("", pl.String))]
     return pl.concat(tables).select(columns)
-
-
-def _same(wide: pl.DataFrame, raters: list[str]) -> int:
-    both = wide.select(raters).drop_nulls()
-    return both.filter(
-        pl.all_horizontal(pl.col(name) == pl.col(raters[0]) for name in raters)
-    ).height
 
 
 def disagreements(decisions: pl.DataFrame) -> pl.DataFrame:

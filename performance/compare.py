@@ -25,7 +25,7 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.paired import Pair, differences
+from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.slices import find_slices
 from formlab.metrics import ratio
 from formlab.tables import Evaluation

@@ -40,12 +40,15 @@ def evaluation() -> Evaluation:
         parts = [[h] * 4 + [t] * 4 + [t, t] for h, t in zip(hits, total, strict=True)]
         ratio = metric.name != "bleu"
         frame = documents.select("benchmark", "split", "doc_id").with_columns(
-            system=pl.lit("m"), unit=pl.lit("page"), path=pl.lit(None, pl.String),
-            slice=pl.lit(f"turn={turn}"), metric=pl.lit(metric.name),
+            system=pl.lit("m"), task=pl.lit("text"), level=pl.lit("page"),
+            path=pl.lit(None, pl.String),
+            slice_by=pl.lit("turn"), slice_value=pl.lit(str(turn)),
+            metric=pl.lit(metric.name),
             hits=pl.Series(hits) if ratio else pl.lit(None, pl.Float64),
             total=pl.Series(total) if ratio else pl.lit(None, pl.Float64),
             stats=pl.lit(None, pl.List(pl.Float64)) if ratio else pl.Series(parts),
-            value=pl.Series(hits / total), status=pl.lit("ok"), settings=pl.lit("x"),
+            value=pl.Series(hits / total), status=pl.lit("ok"),
+            mode=pl.lit("fixed"), settings=tables.settings_of(),
         )  # fmt: skip
         frames.append(frame.select(pl.col(n).cast(t) for n, t in tables.SCORES.items()))
     cases = tables.table("cases", [])
@@ -67,7 +70,7 @@ def main() -> int:
     start = time.perf_counter()
     summarise(data, resamples=RESAMPLES)
     ours = time.perf_counter() - start
-    score = data.scores.filter(pl.col("slice") == "turn=0")
+    score = data.scores.filter(pl.col("slice_value") == "0")
     hits, total = score["hits"].to_numpy(), score["total"].to_numpy()
     start = time.perf_counter()
     loop(hits, total)

@@ -2,12 +2,13 @@
 
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.clicks import click_and_value, misses
+from formlab.analysis.comparability import common
 from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.cross import (
-    agreement,
-    agreement_of_systems,
     gold_facts,
+    metric_rank_correlation,
     summaries,
+    system_rank_correlation,
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
 from formlab.analysis.factpages import fact_pages, open_audit
@@ -20,9 +21,8 @@ from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, s
 from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
 from formlab.analysis.overview import answers, runs, statuses
 from formlab.analysis.pages import worst_pages
-from formlab.analysis.pairing import common
 from formlab.analysis.pairings import pairings
-from formlab.analysis.pooling import by_entity, losses, pooled
+from formlab.analysis.pooling import by_entity, errors_by_cause, merge_splits
 from formlab.analysis.propagation import propagation
 from formlab.analysis.published import few_shot_beside, table_2, text_and_facts
 from formlab.analysis.samples import (
@@ -33,25 +33,25 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
-from formlab.analysis.slices import find_slices, heaviest, slice_cases
+from formlab.analysis.slices import find_slices, slice_cases, slice_errors
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
-from formlab.analysis.verdicts import corrected_scores, with_verdicts
-from formlab.analysis.worst import worst
+from formlab.analysis.top_errors import top_errors
+from formlab.analysis.verdicts import corrected_scores, with_label_corrections
 from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
-    "BASELINES", "CAUSES", "LEVELS", "STAGES", "WHAT_TO_TRY", "Finding", "agreement",
-    "agreement_of_systems", "answers", "both_modes", "by_difficulty", "by_entity", "by_screen",
-    "changed_entities", "click_and_value", "common", "compare", "corrected_scores", "curve",
-    "difficulty", "evaluate", "evaluation_pairs", "fact_pages", "few_shot", "few_shot_beside",
-    "few_shot_only", "find_slices", "finding_table", "findings", "flip_matrices", "flip_matrix",
-    "flipped", "flips", "gold_facts", "growth", "headlines", "heaviest", "kinds", "losses",
-    "misses", "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
-    "over_metrics", "pairings", "pooled", "propagation", "ruler_runs", "rungs", "runs", "side",
-    "slice_cases", "statuses", "summaries", "summarise", "surface", "table_2", "tasks_by_level",
-    "tell_apart", "text_and_facts", "transfer_gaps", "tree_sizes", "with_verdicts",
-    "worst", "worst_pages",
+    "BASELINES", "CAUSES", "LEVELS", "STAGES", "WHAT_TO_TRY", "Finding", "answers", "both_modes",
+    "by_difficulty", "by_entity", "by_screen", "changed_entities", "click_and_value", "common",
+    "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
+    "evaluation_pairs", "fact_pages", "few_shot", "few_shot_beside", "few_shot_only", "find_slices",
+    "finding_table", "findings", "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts",
+    "growth", "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
+    "open_audit", "open_compared", "open_evaluation", "open_evaluations", "over_metrics",
+    "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases", "slice_errors",
+    "statuses", "summaries", "summarise", "surface", "system_rank_correlation", "table_2",
+    "tasks_by_level", "tell_apart", "text_and_facts", "top_errors", "transfer_gaps", "tree_sizes",
+    "with_label_corrections", "worst_pages",
 ]  # fmt: skip

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS
-from formlab.analysis.finding import ALPHA, adjust
-from formlab.analysis.paired import Pair, differences, holm
-from formlab.analysis.pairing import common
+from formlab.analysis.comparability import common
+from formlab.analysis.finding import ALPHA
+from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.summarise import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.scoring.evaluate import read_again
@@ -63,8 +62,8 @@ def compare(
     Parameters
     ----------
     evaluations
-        Two or more, of the same corpus, split, mode and threshold; see `pairing.common` for what
-        is compared where one system was scored on more.
+        Two or more, of the same corpus, split, mode and threshold; see `comparability.common` for
+        what is compared where one system was scored on more.
     metric
         Registered metrics, ``macro_`` means included; all that were scored if left out.
     by
@@ -72,7 +71,7 @@ def compare(
     reference
         The system that every other is compared with, as `system_a`; all pairs if left out.
     resamples, permutations, level, power, seed
-        As for `paired.differences`; the draws are those of `summarise`.
+        As for `paired_tests.differences`; the draws are those of `summarise`.
 
     Returns
     -------
@@ -330,8 +329,8 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
     for one in dict.fromkeys(family):
         known = np.array([other == one for other in family]) & ~np.isnan(p)
         if known.any():
-            both[0, known] = holm(p[known])
-            both[1, known] = stats.false_discovery_control(p[known], method="bh")
+            for place, method in enumerate(("holm", "fdr_bh")):
+                both[place, known] = adjusted_p(p[known], method)
     done = [
         row | {"p_holm": strict, "p_bh": mild}
         for row, strict, mild in zip(rows, *both, strict=True)
@@ -352,5 +351,5 @@ def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:
     rows
         As from `compare`.
     """
-    sure = pl.Series(adjust(rows["p"].to_list()), dtype=pl.Float64) <= ALPHA
+    sure = pl.Series(adjusted_p(rows["p"].to_list()), dtype=pl.Float64) <= ALPHA
     return rows.with_columns(pl.when(sure).then("better").alias("better"))

@@ -11,7 +11,8 @@ import polars as pl
 from scipy import stats
 
 from formlab import benchmarks, metrics
-from formlab.analysis.summarise import draws, summarise, tallied
+from formlab.analysis.intervals import draws, percentiles
+from formlab.analysis.summarise import summarise, tallied
 from formlab.tables import FIELD_LEVELS, SUMMARY, Evaluation
 
 AGREEMENT: dict[str, Any] = {
@@ -35,7 +36,7 @@ def summaries(
     return pl.concat([pl.DataFrame(schema=SUMMARY), *found])
 
 
-def agreement(
+def metric_rank_correlation(
     evaluation: Evaluation,
     names: Sequence[str] | None = None,
     *,
@@ -72,7 +73,7 @@ def agreement(
     return pl.DataFrame(rows, schema=AGREEMENT)
 
 
-def agreement_of_systems(
+def system_rank_correlation(
     printed: pl.DataFrame,
     names: Sequence[str],
     *,
@@ -97,7 +98,8 @@ def agreement_of_systems(
     Examples
     --------
     >>> table = pl.DataFrame({"cer": [0.1, 0.2, 0.4], "facts": [0.9, 0.8, 0.3]})
-    >>> agreement_of_systems(table, ["cer", "facts"], benchmark="b", resamples=0)["tau"].to_list()
+    >>> found = system_rank_correlation(table, ["cer", "facts"], benchmark="b", resamples=0)
+    >>> found["tau"].to_list()
     [1.0]
     """
     table = printed.select(pl.col(name).cast(pl.Float64) * _sign(name) for name in names)
@@ -142,10 +144,9 @@ def _tau(
         return missing
     found = stats.kendalltau(x, y)
     taus = drawn_taus(x, y, resamples=resamples, seed=seed)
-    edges = ((1 - level) / 2, (1 + level) / 2)
-    low, high = np.quantile(taus, edges) if taus.size else (np.nan, np.nan)
+    low, high = percentiles(taus, level)
     said = {"tau": float(found.statistic), "p": float(found.pvalue)}
-    return missing | said | {"ci_low": float(low), "ci_high": float(high)}
+    return missing | said | {"ci_low": low, "ci_high": high}
 
 
 def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
@@ -202,5 +203,5 @@ def _gold(evaluation: Evaluation) -> dict[str, Any]:
         "kinds": cases["kind"].drop_nulls().n_unique(),
         "with_box": cases["x0"].is_not_null().mean() if cases.height else np.nan,
         "with_image": documents["image"].is_not_null().mean() if documents.height else np.nan,
-        "odd": sum(n for name, n in evaluation.notes.items() if name.startswith("gold: ")),
+        "odd": sum(evaluation.corpus.flaws.values()) if evaluation.corpus else None,
     }  # fmt: skip

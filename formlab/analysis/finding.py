@@ -6,10 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from formlab.analysis.paired import holm
 from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import Evaluation
 
@@ -131,20 +129,6 @@ def p_text(p: float) -> str:
     ('p = 0.031', 'p < 0.0001')
     """
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
-
-
-def adjust(p: Sequence[float]) -> np.ndarray:
-    """Holm's p over the comparisons that could be tested; NaN stays NaN.
-
-    Examples
-    --------
-    >>> adjust([0.01, float("nan"), 0.04]).tolist()
-    [0.02, nan, 0.04]
-    """
-    given = np.asarray(p, dtype=float)
-    known = ~np.isnan(given)
-    given[known] = holm(given[known])
-    return given
 
 
 def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:

@@ -9,7 +9,7 @@ import polars as pl
 from scipy import stats
 
 from formlab import metrics
-from formlab.analysis.finding import ALPHA, Finding, adjust, keys, origin, p_text
+from formlab.analysis.finding import ALPHA, Finding, keys, origin, p_text
 from formlab.analysis.finding_pairs import (
     OUTCOME,
     KindPair,
@@ -18,6 +18,7 @@ from formlab.analysis.finding_pairs import (
     kind_tallies,
     ratios,
 )
+from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
 from formlab.tables import Evaluation
 
@@ -57,7 +58,7 @@ def kinds(
         (one, name, compare_kinds(one, metric=name, by=by, min_docs=min_docs, unit=unit))
         for one, name in looked
     ]
-    p = adjust([pair.p for *_, pairs in tested for pair in pairs])
+    p = adjusted_p([pair.p for *_, pairs in tested for pair in pairs])
     count = int((~np.isnan(p)).sum())
     rows, start = [], 0
     for one, name, pairs in tested:

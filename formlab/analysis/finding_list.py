@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
+from formlab.analysis.comparability import common
 from formlab.analysis.finding import (
     ALPHA,
     LABEL,
@@ -27,9 +28,8 @@ from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_pairs import OUTCOME, asked
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
-from formlab.analysis.pairing import common
+from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.analysis.slices import find_slices, slice_cases
-from formlab.analysis.summarise import draws
 from formlab.errors import DataBroken
 from formlab.tables import STATUSES, USABLE, Evaluation, settings_text
 
@@ -283,8 +283,5 @@ def _interval(
     if len(names) < 2 or not options["resamples"]:
         return share, NAN, NAN
     parts = np.stack([np.bincount(place, weights=held), np.bincount(place).astype(float)], axis=1)
-    blocks = draws(len(names), resamples=options["resamples"], seed=options["seed"])
-    summed = np.concatenate([weights @ parts for weights in blocks])
-    edges = ((1 - options["level"]) / 2, (1 + options["level"]) / 2)
-    low, high = np.quantile(summed[:, 0] / summed[:, 1], edges)
-    return share, float(low), float(high)
+    summed = drawn_sums(parts, resamples=options["resamples"], seed=options["seed"])
+    return share, *percentiles(summed[:, 0] / summed[:, 1], options["level"])

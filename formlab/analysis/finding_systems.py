@@ -11,9 +11,9 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, adjust, keys, p_text
+from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text
 from formlab.analysis.flips import flips
-from formlab.analysis.paired import Pair, differences
+from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.metrics import ratio
 from formlab.tables import FIELD_LEVELS, Evaluation, settings_text
 
@@ -59,7 +59,7 @@ def tell_apart(
             rows.append((row | {"about": "fields", "repeated": p}, behind))
         for row in _pages([first, second], metric, draws):
             rows.append((row | {"about": "pages", "repeated": row["p"]}, None))
-    adjusted = adjust([row["repeated"] for row, _ in rows])
+    adjusted = adjusted_p([row["repeated"] for row, _ in rows])
     count = int((~np.isnan(adjusted)).sum())
     base = {"benchmark": evaluations[0].benchmark, "split": evaluations[0].split}
     return [

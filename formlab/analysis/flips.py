@@ -11,6 +11,7 @@ from scipy import stats
 
 from formlab import tables
 from formlab.analysis.bands import BANDS
+from formlab.analysis.comparability import KEY, common, fields
 from formlab.analysis.compare import (
     OF_GOLD,
     OF_SYSTEM,
@@ -19,8 +20,7 @@ from formlab.analysis.compare import (
     evaluation_pairs,
     tests_made,
 )
-from formlab.analysis.paired import Pair, differences
-from formlab.analysis.pairing import KEY, common, fields
+from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.summarise import SLICE, order, sliced
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
@@ -180,7 +180,7 @@ def flip_matrix(
     by
         Columns of the gold, of *documents*, a user's own, or of a side such as ``cause_a``.
     resamples, permutations, level, power, seed
-        As for `paired.differences`.
+        As for `paired_tests.differences`.
 
     Returns
     -------

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from formlab.analysis.intervals import percentiles
+
 
 def rater_agreement(
     table: pl.DataFrame,
@@ -36,8 +38,9 @@ def rater_agreement(
     Returns
     -------
     polars.DataFrame
-        `raters kappa ci_low ci_high n_items`; kappa is in [-1, 1], NaN where it is undefined:
-        no items, or everyone always says the same one thing.
+        `raters kappa ci_low ci_high n_items n_same`; kappa is in [-1, 1], NaN where it is
+        undefined: no items, or everyone always says the same one thing. `n_same` items have one
+        answer only.
 
     Examples
     --------
@@ -51,46 +54,43 @@ def rater_agreement(
     for names in groups:
         both = table.select(unit, *names).drop_nulls()
         codes = {value: at for at, value in enumerate(_values(both, names))}
-        answers = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
-        pages = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
-        answers = answers.reshape(-1, len(names))
-        kappa = _kappa(answers, len(codes))
-        low, high = _interval(answers, len(codes), pages, resamples, level, seed)
-        rows.append((" × ".join(names), kappa, low, high, both.height))
-    schema = {"raters": pl.String, "kappa": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64}
-    return pl.DataFrame(rows, schema=schema | {"n_items": pl.Int64}, orient="row")
+        said = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
+        said = said.reshape(-1, len(names))
+        kappa = _kappa(said, len(codes))
+        units = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
+        drawn = _drawn(said, units, len(codes), resamples=resamples, seed=seed)
+        same = int((said == said[:, :1]).all(axis=1).sum())
+        rows.append((" × ".join(names), kappa, *percentiles(drawn, level), both.height, same))
+    schema = {"raters": pl.String} | dict.fromkeys(("kappa", "ci_low", "ci_high"), pl.Float64)
+    schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _values(table: pl.DataFrame, names: Sequence[str]) -> list[Any]:
     return sorted({value for name in names for value in table[name]}, key=str)
 
 
-def _kappa(answers: np.ndarray, size: int) -> float:
-    """Cohen's kappa of two columns of answers, Fleiss' of more; NaN where it is undefined."""
-    # It takes a second to import, and few commands need it.
-    from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
+def _kappa(said: np.ndarray, size: int) -> float:
+    """Kappa of answers by their codes, shape (items, raters)."""
+    from statsmodels.stats import inter_rater
 
-    if not len(answers):
+    uses = (said[:, :, None] == np.arange(size)).sum(axis=1)
+    # Undefined without items, or where there is one answer only.
+    if (uses.sum(axis=0) > 0).sum() < 2:
         return float("nan")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if answers.shape[1] == 2:
-            counts = np.bincount(answers @ [size, 1], minlength=size * size)
-            return float(cohens_kappa(counts.reshape(size, size), return_results=False))
-        return float(fleiss_kappa((answers[:, :, None] == np.arange(size)).sum(axis=1)))
+    if said.shape[1] > 2:
+        return float(inter_rater.fleiss_kappa(uses))
+    table = np.bincount(said[:, 0] * size + said[:, 1], minlength=size * size)
+    return float(inter_rater.cohens_kappa(table.reshape(size, size), return_results=False))
 
 
-def _interval(
-    answers: np.ndarray, size: int, pages: np.ndarray, resamples: int, level: float, seed: int
-) -> tuple[float, float]:
-    """The percentile interval over pages drawn with replacement."""
-    count = int(pages.max()) + 1 if len(pages) else 0
+def _drawn(
+    said: np.ndarray, units: np.ndarray, size: int, *, resamples: int, seed: int
+) -> np.ndarray:
+    """Kappa of each draw of units with replacement."""
+    count = int(units.max()) + 1 if len(units) else 0
     if count < 2 or not resamples:
-        return float("nan"), float("nan")
+        return np.empty(0)
     draw = np.random.default_rng(seed)
     weights = draw.multinomial(count, np.full(count, 1 / count), size=resamples)
-    values = np.array([_kappa(np.repeat(answers, row[pages], axis=0), size) for row in weights])
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2))
-    return float(low), float(high)
+    return np.array([_kappa(np.repeat(said, times[units], axis=0), size) for times in weights])

@@ -22,7 +22,7 @@ _ALONE = ("spurious", "hallucinated", "missed", "missing_document")
 _ORDER = (*(name for name in CAUSES if name not in _ALONE), *_ALONE)
 
 
-def pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
+def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     """All splits as one evaluation: a document of several splits counts once for each.
 
     It stays one document, so intervals over documents draw all its splits together. Means over
@@ -90,7 +90,7 @@ def by_entity(
         if schema is None:
             continue
         types = {entity: _type(entity, schema) for entity in schema.entities}
-        whole = pooled([_with_types(one, types) for one in members])
+        whole = merge_splits([_with_types(one, types) for one in members])
         gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice_by", "slice_value")
         gold = gold.agg(pl.col("stats").list.get(1).sum().cast(pl.Int64).alias("n_gold"))
         summary = summarise(whole, by=(), resamples=resamples, seed=seed)
@@ -126,7 +126,7 @@ def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
     return dataclasses.replace(evaluation, scores=pl.concat([ready, summed.select(*tables.SCORES)]))
 
 
-def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
+def errors_by_cause(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
     """The cases that cost a score, sorted by cause and within it the most alike first.
 
     Spurious and missed values come last. Near misses tell more than values that have nothing in
@@ -145,7 +145,7 @@ def losses(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataFrame:
     >>> case["level"] = "field"
     >>> rows = [case | {"doc_id": str(i), "cause": cause, "outcome": "missing"}
     ...     for i, cause in enumerate(["missed", "digit", "missed"])]
-    >>> losses(tables.table("cases", rows), each=1)["cause"].to_list()
+    >>> errors_by_cause(tables.table("cases", rows), each=1)["cause"].to_list()
     ['digit', 'missed']
     """
     wrong = cases.filter(

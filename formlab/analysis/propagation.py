@@ -94,10 +94,11 @@ class _Form:
             self.pages.setdefault(path, set()).add(page)
         self.last_page = max((page for pages in self.pages.values() for page in pages), default=0)
         self.wrong = [path for path in self.cases if not self._right(path, self._held(path))]
+        numbers = {f"/lines/{number}": number for number in range(len(self.lines))}
         self.own = {
-            int(case["pred_path"].rpartition("/")[2]): path
+            numbers[case["pred_path"]]: path
             for path, case in self.cases.items()
-            if (case["pred_path"] or "").startswith("/lines/")
+            if case["pred_path"] in numbers
         }
         self.meant = [self._meant(number) for number in range(len(self.lines))]
 

@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab.analysis.summarise import BLOCK, sliced
+from formlab.analysis.intervals import BLOCK
+from formlab.analysis.paired_tests import adjusted_p
+from formlab.analysis.summarise import sliced
 from formlab.metrics import ratio
 from formlab.tables import Evaluation
 
@@ -154,13 +156,10 @@ def score_test(inside: np.ndarray, outside: np.ndarray, worse: int) -> np.ndarra
 
 def passed(tested: Sequence[Slice], alpha: float, correction: str) -> list[Slice]:
     """Those whose adjusted p is at most alpha, by the false-discovery control ``by`` or ``bh``."""
-    known = [each for each in tested if not np.isnan(each.p)]
-    if not known:
-        return []
-    adjusted = stats.false_discovery_control([each.p for each in known], method=correction)
-    for each, p in zip(known, adjusted, strict=True):
+    adjusted = adjusted_p([each.p for each in tested], f"fdr_{correction}")
+    for each, p in zip(tested, adjusted, strict=True):
         each.adjusted = float(p)
-    return [each for each in known if each.adjusted <= alpha]
+    return [each for each in tested if each.adjusted <= alpha]
 
 
 def beats_parents(each: Slice, scored: Scored, codes: Codes, alpha: float) -> bool:

@@ -11,6 +11,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import LABEL, READER
+from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.slice_search import (
     Scored,
     Slice,
@@ -20,8 +21,8 @@ from formlab.analysis.slice_search import (
     score_test,
     search,
 )
-from formlab.analysis.summarise import draws, of_cases, sliced
-from formlab.analysis.worst import worst
+from formlab.analysis.summarise import of_cases, sliced
+from formlab.analysis.top_errors import top_errors
 from formlab.errors import UnknownName
 from formlab.metrics import ratio
 from formlab.tables import Evaluation, Settings
@@ -171,7 +172,7 @@ def slice_cases(
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
-def heaviest(
+def slice_errors(
     evaluations: Sequence[Evaluation], found: pl.DataFrame, *, limit: int = 20
 ) -> pl.DataFrame:
     """The wrong cases of the first slice found, the furthest from their gold first.
@@ -185,7 +186,7 @@ def heaviest(
         return tables.table("cases", [])
     row = found.row(0, named=True)
     owner = next(one for one in evaluations if one.system == row["system"])
-    return worst(slice_cases(owner, row), limit=limit)
+    return top_errors(slice_cases(owner, row), limit=limit)
 
 
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
@@ -230,20 +231,19 @@ def _rows(
     kept: Sequence[Slice], scored: Scored, resamples: int, level: float, seed: int
 ) -> Iterator[dict[str, Any]]:
     whole = scored.by_document(np.arange(len(scored.place)))
-    edges = ((1 - level) / 2, (1 + level) / 2)
     drawn = np.concatenate(list(draws(scored.count, resamples=resamples, seed=seed))) if kept else 0
     for each in kept:
         inside = scored.by_document(each.members)
         value, rest = (float(ratio(side.sum(axis=0)[:2])) for side in (inside, whole - inside))
         values, others = (ratio((drawn @ side)[:, :2]) for side in (inside, whole - inside))
-        low, high = np.nanquantile(values, edges)
-        least, most = np.nanquantile(values - others, edges)
+        low, high = percentiles(values, level)
+        least, most = percentiles(values - others, level)
         yield {
             "slice_by": [name for name, _ in each.conditions],
             "slice_value": [word for _, word in each.conditions],
-            "value": value, "ci_low": float(low), "ci_high": float(high), "rest": rest,
-            "difference": value - rest, "difference_low": float(least),
-            "difference_high": float(most), "p": each.p, "p_adjusted": each.adjusted,
+            "value": value, "ci_low": low, "ci_high": high, "rest": rest,
+            "difference": value - rest, "difference_low": least,
+            "difference_high": most, "p": each.p, "p_adjusted": each.adjusted,
             "excess": abs(value - rest) * len(each.members),
             "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": len(each.members),
         }  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import rankdata
 
-from formlab.analysis.summarise import draws
+from formlab.analysis.intervals import draws, percentiles
 from formlab.tables import Evaluation
 
 SIZES = ("nodes", "groups", "levels")
@@ -79,8 +79,8 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
         found = _spearman(distance[None, :], values[None, :])
         drawn = _spearman(distance[places], values[places]) if len(places) else found
         drawn = drawn[~np.isnan(drawn)]
-        low, high = np.quantile(drawn, (0.025, 0.975)) if drawn.size > 1 else (np.nan, np.nan)
-        rows.append((size, float(found[0]), float(low), float(high)))
+        ends = percentiles(drawn, 0.95) if drawn.size > 1 else (np.nan, np.nan)
+        rows.append((size, float(found[0]), *ends))
     names = ["size", "value", "ci_low", "ci_high"]
     settings = f"spearman|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"
     table = pl.DataFrame(rows, schema=names, orient="row")

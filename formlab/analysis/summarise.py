@@ -11,14 +11,13 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS, banded, position
+from formlab.analysis.intervals import drawn_sums, percentiles
 from formlab.errors import UnknownName
 from formlab.metrics import Metric, ratio
 from formlab.tables import FIELD_LEVELS, USABLE, Evaluation, Settings
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")
-# The most numbers that one block of resampling weights may hold (float32).
-BLOCK = 5_000_000
 
 
 @dataclasses.dataclass
@@ -235,38 +234,12 @@ def _intervals(
     if count < 2 or not resamples:
         return [float("nan")] * len(rows), [float("nan")] * len(rows)
     stacked = np.concatenate([row.parts for row in rows], axis=1)
-    summed = np.concatenate(
-        [weights @ stacked for weights in draws(count, resamples=resamples, seed=seed)]
-    )
+    summed = drawn_sums(stacked, resamples=resamples, seed=seed)
     lows, highs, start = [], [], 0
     for row in rows:
         end = start + row.parts.shape[1]
-        values = row.score(summed[:, start:end])
-        values = values[~np.isnan(values)]
-        edges = ((1 - level) / 2, (1 + level) / 2)
-        low, high = np.quantile(values, edges) if values.size else (np.nan, np.nan)
-        lows.append(float(low))
-        highs.append(float(high))
+        low, high = percentiles(row.score(summed[:, start:end]), level)
+        lows.append(low)
+        highs.append(high)
         start = end
     return lows, highs
-
-
-def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of shape (b, count): how often each document is in each of b draws.
-
-    Examples
-    --------
-    >>> sum(block.shape[0] for block in draws(3, resamples=10, seed=0))
-    10
-    >>> bool((next(draws(3, resamples=10, seed=0)).sum(axis=1) == 3).all())
-    True
-    """
-    generator = np.random.default_rng(seed)
-    step = max(1, min(resamples, BLOCK // count))
-    for begin in range(0, resamples, step):
-        block = min(step, resamples - begin)
-        chosen = generator.integers(0, count, size=(block, count))
-        # One count over all draws of the block: draw r uses the numbers from r * count on.
-        chosen += np.arange(block)[:, None] * count
-        flat = np.bincount(chosen.ravel(), minlength=block * count)
-        yield flat.reshape(block, count).astype(float)

@@ -30,7 +30,7 @@ def surface(
     y: str,
     *,
     bins: Bins | None = None,
-    part: str = "fields",
+    of: str = "field",
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -44,14 +44,14 @@ def surface(
     metric
         A registered metric.
     x, y
-        Columns of *documents* or, where `part` is ``fields``, of *cases*: numbers, or words in
+        Columns of *documents* or, where `of` is ``field``, of *cases*: numbers, or words in
         their order. A column of the bands (``length`` …) will do as well.
     bins
         Column to the ascending edges that cut it; the first band lies under the first edge.
         Without edges every value is its own row of cells, and a number with more than twelve
         values is cut into six bands of about equal counts.
-    part
-        ``fields`` pools the fields of a cell, ``all`` its whole documents.
+    of
+        ``field`` pools the fields of a cell, ``document`` its whole documents.
     resamples, level, seed
         Of the bootstrap over documents, as in `summarise`.
 
@@ -70,7 +70,7 @@ def surface(
         If there is no such metric or column.
     """
     cells = _cells(
-        evaluation, [metric], [x, y], bins or {}, part,
+        evaluation, [metric], [x, y], bins or {}, of,
         resamples=resamples, level=level, seed=seed,
     )  # fmt: skip
     sides = [cells[name].unique().sort() for name in ("x_value", "y_value")]
@@ -92,7 +92,7 @@ def curve(
     *,
     window: int = 1,
     bins: Bins | None = None,
-    part: str = "fields",
+    of: str = "field",
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -103,7 +103,7 @@ def curve(
     ----------
     measures
         Registered metrics; those that were not scored are left out.
-    x, bins, part, resamples, level, seed
+    x, bins, of, resamples, level, seed
         As in `surface`; but a number is never cut without edges.
     window
         How many neighbouring values `smooth` is the plain mean of, itself in the middle; odd.
@@ -125,7 +125,7 @@ def curve(
     if window < 1 or window % 2 == 0:
         raise ValueError(f"window is {window}: an odd number of values, 1 or more")
     cells = _cells(
-        evaluation, measures, [x], bins or {}, part,
+        evaluation, measures, [x], bins or {}, of,
         resamples=resamples, level=level, seed=seed, most=None,
     )  # fmt: skip
     order = pl.Enum(list(dict.fromkeys(measures)))
@@ -166,16 +166,16 @@ def smoothed(values: np.ndarray, window: int) -> np.ndarray:
 
 
 def _cells(
-    evaluation: Evaluation, measures: Sequence[str], columns: list[str], bins: Bins, part: str, *,
+    evaluation: Evaluation, measures: Sequence[str], columns: list[str], bins: Bins, of: str, *,
     resamples: int, level: float, seed: int, most: int | None = MOST,
 ) -> pl.DataFrame:  # fmt: skip
     """The pooled scores of each combination of the columns' values, through `summarise`."""
     names = [metrics.get(name).name for name in measures]
-    chosen = of_cases() if part == "fields" else pl.col("slice_by").is_null() & ~of_cases()
+    chosen = of_cases() if of == "field" else pl.col("slice_by").is_null() & ~of_cases()
     rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
     places = ("x_value", "y_value")[: len(columns)]
     values = [
-        _levels(_column(evaluation, rows, name, part), bins.get(name), most) for name in columns
+        _levels(_column(evaluation, rows, name, of), bins.get(name), most) for name in columns
     ]
     named = pl.DataFrame([value.alias(place) for place, value in zip(places, values, strict=True)])
     named = named.with_columns(pl.struct(places).rank("dense").cast(pl.String).alias("slice_value"))
@@ -194,7 +194,7 @@ def _cells(
     )  # fmt: skip
 
 
-def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, part: str) -> pl.Series:
+def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, of: str) -> pl.Series:
     """The value of a column for each score: of its document, or of its case."""
     documents = evaluation.documents
     if name in documents.columns:
@@ -202,7 +202,7 @@ def _column(evaluation: Evaluation, rows: pl.DataFrame, name: str, part: str) ->
             documents.select("doc_id", pl.col(name).alias("at")),
             on="doc_id", how="left", maintain_order="left",
         )["at"]  # fmt: skip
-    if part != "fields":
+    if of != "field":
         raise UnknownName.of("column of documents", name, documents.columns)
     cases = evaluation.fields
     named = cases.select("doc_id", "path", sliced(cases, documents, name).alias("at"))

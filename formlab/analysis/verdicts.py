@@ -14,7 +14,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import metrics, tables
-from formlab.analysis.pooling import pooled
+from formlab.analysis.pooling import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
@@ -30,7 +30,9 @@ _IN_PAGE = "fact"
 _ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
 
 
-def rulings(decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT) -> pl.DataFrame:
+def resolved_decisions(
+    decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT
+) -> pl.DataFrame:
     """What is held of each thing: one decision where all its reviewers agree.
 
     Parameters
@@ -80,7 +82,7 @@ def corrected(
         Whether labels found ambiguous are left out too.
     """
     here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
-    ruled = rulings(decisions).filter(pl.col("benchmark") == corpus.benchmark, here)
+    ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == corpus.benchmark, here)
     # A verdict on this split is closer than one on every split.
     ruled = ruled.sort(pl.col("split").is_null()).unique(
         ["doc_id", "task", "path"], keep="first", maintain_order=True
@@ -129,7 +131,7 @@ def _elsewhere() -> pl.Expr:
     return (pl.col("task") == _ENTERED) & (options | ~one.fill_null(False))
 
 
-def with_verdicts(
+def with_label_corrections(
     evaluation: Evaluation, decisions: pl.DataFrame, *, ambiguous: bool = False
 ) -> Evaluation:
     """The evaluation as it would be had the labels been as the verdicts say.
@@ -216,14 +218,14 @@ def corrected_scores(
         groups.setdefault((one.benchmark, one.system, one.mode), []).append(one)
     frames, counts = [], Counter[str]()
     for splits in groups.values():
-        corrected = [with_verdicts(one, decisions) for one in splits]
-        unambiguous = [with_verdicts(one, decisions, ambiguous=True) for one in splits]
+        corrected = [with_label_corrections(one, decisions) for one in splits]
+        unambiguous = [with_label_corrections(one, decisions, ambiguous=True) for one in splits]
         for one in corrected:
             done = {k.removeprefix(NOTE): n for k, n in one.notes.items() if k.startswith(NOTE)}
             counts.update(done)
-        whole = pooled(splits)
+        whole = merge_splits(splits)
         values = [
-            _unsliced(pooled(some), resamples=resamples, seed=seed)
+            _unsliced(merge_splits(some), resamples=resamples, seed=seed)
             for some in (splits, corrected, unambiguous)
         ]
         of = f"{whole.system} on {whole.benchmark}:{whole.split}"

@@ -15,7 +15,7 @@ from formlab import metrics
 from formlab.analysis.finding import Finding, finding_table, p_text
 from formlab.analysis.levels import LEVELS, rungs, tasks_by_level
 from formlab.analysis.pages import worst_pages
-from formlab.analysis.worst import wrong_fields
+from formlab.analysis.top_errors import wrong_fields
 from formlab.benchmarks import BENCHMARKS
 from formlab.charts import theme
 from formlab.charts._bars import stacked
@@ -111,7 +111,7 @@ def worst_caption(
     Parameters
     ----------
     cases, shown
-        What `analysis.worst` chose from, and what it chose.
+        What `analysis.top_errors` chose from, and what it chose.
     say
         What else is to be seen there.
     what

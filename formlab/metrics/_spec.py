@@ -81,6 +81,8 @@ class Need(NamedTuple):
     holds: Callable[[np.ndarray], np.ndarray]
 
 
+# What was given, whether the gold asks for it or not.
+SOME_CLAIM = Need("claims=not empty", ("field",), lambda tallies: tallies[:, 1] > 0)
 SOME_GOLD = Need("gold=not empty", ("page", "field"), lambda tallies: tallies[:, 1] > 0)
 
 

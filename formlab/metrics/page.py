@@ -191,7 +191,7 @@ PAGE_METRICS = {
         name=f"words_{name}", title=title, direction="down", high=None,
         unit="edits per word of the gold text; omitted, inserted, substituted and order sum to WER",
         source="the edits of Levenshtein 1966 over words, told apart by formlab.metrics.page",
-        tallies=_tallies(name), units=("page",), need=SOME_GOLD,
+        tallies=_tallies(name), units=("page",), need=SOME_GOLD, tasks=("text",),
     )
     for name, title in _TITLES.items()
 }  # fmt: skip

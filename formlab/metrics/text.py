@@ -13,7 +13,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
-from formlab.metrics._spec import SOME_GOLD, Metric
+from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric
 from formlab.metrics._words import Numbers, alphanumeric, chunks, ngrams_in_common, split, stemmed
 
 
@@ -98,7 +98,8 @@ wer = Metric(
 spurious_rate = Metric(
     name="spurious_rate", title="spurious values", direction="down",
     unit="values given where the gold has none, per value given", source="formlab",
-    tallies=_spurious, units=("field",),
+    tallies=_spurious, units=("field",), need=SOME_CLAIM,
+    tasks=("text", "marking", "visual", "cross"),
 )  # fmt: skip
 edit_distance = Metric(
     name="edit_distance", title="normalised edit distance", direction="down",

@@ -48,7 +48,12 @@ def cases(
     )
     gold = corpus.records.filter(pl.col("task") == "text")
     notes: dict[str, int] = {}
-    joined = _join(gold, claims, seen, reader)
+    both = side_by_side(gold, claims, same_paths(gold, claims))
+    # A document-level row without a value says only what became of the document.
+    said = pl.col("path").is_not_null() | pl.col("pred").is_not_null()
+    spurious = both.filter(pl.col("outcome") == "spurious", said)
+    asked = _read_under_boxes(both.filter(pl.col("outcome").is_null()), seen, reader)
+    joined = pl.concat([asked, spurious], how="diagonal_relaxed")
     if not seen.height and texts_only(claims):
         joined, notes = in_page_text(joined, gold, claims)
     elif claims["path"].null_count() == claims.height and not seen.height:
@@ -121,18 +126,38 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
     return judged(rows, system=system, threshold=1.0)
 
 
-def _join(
-    gold: pl.DataFrame, claims: pl.DataFrame, seen: pl.DataFrame, reader: str
-) -> pl.DataFrame:
+def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Gold records beside their matches, then the predicted ones that match nothing.
+
+    Parameters
+    ----------
+    gold, claims
+        Records of both sides.
+    pairs
+        The `doc_id`, `path` and `pred_path` of records that belong together.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns under the names of *cases*; the outcome of a claim without gold is ``spurious``.
+    """
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
-    right = claims.select("doc_id", "confidence", *PRED).rename(PRED)
-    right = right.with_columns(pl.col("pred_path").alias("path"))
-    joined = left.join(right, on=["doc_id", "path"], how="left", nulls_equal=True)
-    joined = _read_under_boxes(joined, seen, reader)
-    extra = claims.join(left, on=["doc_id", "path"], how="anti", nulls_equal=True)
-    # A document-level row without a value says only what became of the document.
-    extra = extra.filter(pl.col("path").is_not_null() | pl.col("value").is_not_null())
-    return pl.concat([joined, _from_predictions(extra, "spurious")], how="diagonal_relaxed")
+    key, other = ["doc_id", "path"], ["doc_id", "pred_path"]
+    named = claims.rename(PRED)
+    right = named.select("doc_id", "confidence", *PRED.values())
+    right = right.join(pairs, on=other, how="inner", nulls_equal=True)
+    both = left.join(right, on=key, how="left", nulls_equal=True, maintain_order="left")
+    rest = claims.join(
+        pairs.select("doc_id", path="pred_path"), on=key, how="anti", nulls_equal=True
+    )
+    return pl.concat([both, _from_predictions(rest, "spurious")], how="diagonal_relaxed")
+
+
+def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of records that have the same path; for `side_by_side`."""
+    key = ["doc_id", "path"]
+    shared = gold.select(key).join(claims.select(key), on=key, how="semi", nulls_equal=True)
+    return shared.with_columns(pred_path="path")
 
 
 def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:

@@ -20,9 +20,8 @@ import polars as pl
 
 from formlab import metrics, text
 from formlab.metrics import Metric
-from formlab.scoring.tasks._kit import made_by, score_rows, used, with_status
+from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used, with_status
 from formlab.scoring.tasks.layout import by_document, structure
-from formlab.scoring.tasks.text import NORM
 from formlab.tables import BOX, LADDER, Corpus, Predictions
 
 OF_DOCUMENTS = ("trees", "records")

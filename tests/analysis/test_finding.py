@@ -4,12 +4,12 @@ import pytest
 from formlab.analysis.finding import (
     FINDINGS,
     Finding,
-    adjust,
     advice,
     finding_table,
     left_out,
     p_text,
 )
+from formlab.analysis.paired_tests import adjusted_p
 from tests.analysis.made_pairs import made
 
 
@@ -29,7 +29,7 @@ def test_findings_become_a_table_with_all_they_rest_on():
 
 def test_holm_leaves_alone_what_could_not_be_tested():
     # Two tests: the smaller p counts twice, the larger once and never below it.
-    assert adjust([0.01, np.nan, 0.015]).tolist() == pytest.approx(
+    assert adjusted_p([0.01, np.nan, 0.015]).tolist() == pytest.approx(
         [0.02, np.nan, 0.02], nan_ok=True
     )
 

@@ -11,7 +11,7 @@ from formlab import evaluate, load, tables
 from formlab.analysis import pairings
 from formlab.analysis.pairings import PAIRINGS
 from formlab.errors import UnknownName
-from formlab.scoring.fieldmatch import match
+from formlab.scoring.field_alignment import match
 
 BASE = {"benchmark": "formcraft", "split": "test"}
 

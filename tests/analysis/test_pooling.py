@@ -16,7 +16,7 @@ def splits(tmp_path):
 
 
 def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
-    whole = analysis.pooled(splits).check()
+    whole = analysis.merge_splits(splits).check()
     assert whole.documents.height == 1
     assert whole.cases.height == sum(one.cases.height for one in splits)
     summary = analysis.summarise(whole, by=["kind"], resamples=20)
@@ -29,7 +29,7 @@ def test_one_document_of_two_splits_counts_for_both_and_is_drawn_once(splits):
 
 
 def test_a_single_split_stays_as_it_is(splits):
-    assert analysis.pooled(splits[:1]) is splits[0]
+    assert analysis.merge_splits(splits[:1]) is splits[0]
 
 
 def test_types_add_up_the_entities_that_have_them(splits):
@@ -48,14 +48,18 @@ def test_types_add_up_the_entities_that_have_them(splits):
 
 
 def test_losses_come_by_cause_read_ones_first_and_once_a_document(splits):
-    lost = analysis.losses(analysis.pooled([*splits, *splits]).cases)
+    lost = analysis.errors_by_cause(analysis.merge_splits([*splits, *splits]).cases)
     assert lost.select("cause", "pred", "gold").rows() == [
         ("clipped", "Ann", "Ann Lee"),
         ("spurious", "x", None),
         ("missed", None, "6"),
         ("missed", None, "jam"),
     ]
-    assert analysis.losses(lost, each=1)["cause"].to_list() == ["clipped", "spurious", "missed"]
+    assert analysis.errors_by_cause(lost, each=1)["cause"].to_list() == [
+        "clipped",
+        "spurious",
+        "missed",
+    ]
 
 
 def test_evaluation_of_another_benchmark_has_no_entities(evaluate):

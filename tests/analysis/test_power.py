@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from formlab.analysis.paired import Pair, differences
+from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.power import least_difference
 from formlab.metrics import ratio
 

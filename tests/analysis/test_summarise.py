@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, metrics, tables
-from formlab.analysis.summarise import draws
+from formlab.analysis.intervals import draws
 from formlab.errors import UnknownName
 from formlab.tables import Evaluation, only, readable
 

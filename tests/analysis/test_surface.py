@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.summarise import draws, summarise
+from formlab.analysis.intervals import draws
+from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, smoothed, surface
 from formlab.errors import UnknownName
 from formlab.tables import Evaluation
@@ -98,10 +99,10 @@ def test_scores_of_whole_documents_need_columns_of_documents(evaluation):
         pl.lit("document").alias("level"), pl.lit("form_completed").alias("metric")
     ).unique("doc_id", keep="first")
     whole = Evaluation(evaluation.documents, evaluation.cases, scores, "b", "s", "x")
-    table = surface(whole, "form_completed", "n_fields", "n_kinds", part="all")
+    table = surface(whole, "form_completed", "n_fields", "n_kinds", of="document")
     assert table["n_docs"].sum() == 4
     with pytest.raises(UnknownName, match="column of documents 'kind'"):
-        surface(whole, "form_completed", "n_fields", "kind", part="all")
+        surface(whole, "form_completed", "n_fields", "kind", of="document")
 
 
 def test_unknown_names_are_told(evaluation):

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, decisions, tables
-from formlab.analysis.verdicts import corrected, corrected_scores, rulings
+from formlab.analysis.verdicts import corrected, corrected_scores, resolved_decisions
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.tables import Evaluation
@@ -40,7 +40,7 @@ def accuracy(evaluation):
 def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, corpus):
     one = read_as("x", a1="Ada Borg", b0="Total 8.00")
     assert accuracy(one) == (2, 4)
-    mended = analysis.with_verdicts(one, court(verdict("a", 1, value="Ada Borg")))
+    mended = analysis.with_label_corrections(one, court(verdict("a", 1, value="Ada Borg")))
     # Ada Borg is now right: 3 of 4.
     assert accuracy(mended) == (3, 4)
     assert mended.notes["verdicts: labels corrected"] == 1
@@ -59,7 +59,7 @@ def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, 
 
 def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):
     one = read_as("x", a1="Ada Borg", b0="Total 8.00")
-    left = analysis.with_verdicts(one, court(verdict("a", 1)))
+    left = analysis.with_label_corrections(one, court(verdict("a", 1)))
     # 2 of 3: neither the label nor the prediction for it counts, also not as spurious.
     assert accuracy(left) == (2, 3)
     case = left.cases.filter(pl.col("path") == "/entities/1")
@@ -69,8 +69,8 @@ def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):
 
 def test_ambiguous_labels_are_left_out_only_where_asked(read_as):
     one, said = read_as("x", a1="?"), court(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong"))
-    assert accuracy(analysis.with_verdicts(one, said)) == (3, 4)
-    assert accuracy(analysis.with_verdicts(one, said, ambiguous=True)) == (3, 3)
+    assert accuracy(analysis.with_label_corrections(one, said)) == (3, 4)
+    assert accuracy(analysis.with_label_corrections(one, said, ambiguous=True)) == (3, 3)
 
 
 def test_disputed_stale_and_foreign_verdicts_change_nothing_and_are_counted(corpus):
@@ -95,7 +95,7 @@ def test_a_verdict_without_a_split_holds_in_every_split_unless_one_is_closer(cor
 
 def test_judges_who_agree_make_one_ruling():
     rows = [verdict("a", 1, value="x"), verdict("a", 1, value="x", reviewer="ben")]
-    assert rulings(court(*rows)).select("decision", "value", "n_reviewers").rows() == [
+    assert resolved_decisions(court(*rows)).select("decision", "value", "n_reviewers").rows() == [
         ("label_error", "x", 2)
     ]
 
@@ -104,12 +104,12 @@ def test_an_evaluation_comes_back_from_disk_ready_to_be_scored_again(read_as, tm
     said = court(verdict("a", 1, value="Ada Borg"))
     one = read_as("x", a1="Ada Borg")
     loaded = Evaluation.load(one.save(tmp_path / "e"))
-    assert accuracy(analysis.with_verdicts(loaded, said)) == (4, 4)
+    assert accuracy(analysis.with_label_corrections(loaded, said)) == (4, 4)
     bare = tables.Evaluation(
         one.documents, one.cases, one.scores, "funsd", "test", "x", settings=one.settings
     )
     with pytest.raises(NotAvailable, match="does not hold what it scored"):
-        analysis.with_verdicts(bare, said)
+        analysis.with_label_corrections(bare, said)
 
 
 def of_vrdu(path, **more):
@@ -128,13 +128,13 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
     path = records.filter(pl.col("value") == "Ann Lee")["path"].item()
     # who and day of four items are found: credit 2, gold 4, predicted 2; without who 1, 3, 1.
     assert f1(one) == [2, 4, 2]
-    left = analysis.with_verdicts(one, court(of_vrdu(path)))
+    left = analysis.with_label_corrections(one, court(of_vrdu(path)))
     assert f1(left) == [1, 3, 1]
-    mended = analysis.with_verdicts(one, court(of_vrdu(path, value="Bob Ray")))
+    mended = analysis.with_label_corrections(one, court(of_vrdu(path, value="Bob Ray")))
     # Bob Ray was not predicted: credit 1, gold 4, predicted 2.
     assert f1(mended) == [1, 4, 2]
     items = records.filter(pl.col("value") == "jam")["path"].item()
-    without = analysis.with_verdicts(one, court(of_vrdu(items, label="jam")))
+    without = analysis.with_label_corrections(one, court(of_vrdu(items, label="jam")))
     # Both line items go, for which of them a prediction was for is not known.
     assert f1(without) == [2, 2, 2]
 
@@ -189,12 +189,12 @@ def test_a_corrected_label_is_what_is_to_be_entered(tmp_path):
     # Four of five values are right, and every click; the form as a whole is not.
     assert on_form(borg, "click_accuracy", *VALUE) == [(5, 5)] + [(4, 5)] * 3
     assert on_form(borg, "form_completed") == [(0, 1)]
-    right = analysis.with_verdicts(borg, of_form(borg, "Account holder", value="Ada Borg"))
+    right = analysis.with_label_corrections(borg, of_form(borg, "Account holder", value="Ada Borg"))
     assert on_form(right, "click_accuracy", *VALUE) == [(5, 5)] * 4
     assert on_form(right, "form_completed") == [(1, 1)]
     # Who entered the label that was wrong is no longer right, in the form or as submitted.
     berg = filled(tmp_path / "berg", entered())
-    wrong = analysis.with_verdicts(berg, of_form(berg, "Account holder", value="Ada Borg"))
+    wrong = analysis.with_label_corrections(berg, of_form(berg, "Account holder", value="Ada Borg"))
     assert on_form(berg, *VALUE) == [(5, 5)] * 3
     assert on_form(wrong, "click_accuracy", *VALUE) == [(5, 5)] + [(4, 5)] * 3
 
@@ -203,7 +203,9 @@ def test_the_value_of_a_clumsy_form_is_corrected_where_it_stands(tmp_path):
     one = analysis.evaluate(*read_run(run(tmp_path, (CLUMSY, {}))))
     # The number went into no field: it is found, and placed nowhere, whatever the label says.
     said = of_form(one, "Number of the document", value="K7")
-    before, after = (on_form(e, *VALUE[:2]) for e in (one, analysis.with_verdicts(one, said)))
+    before, after = (
+        on_form(e, *VALUE[:2]) for e in (one, analysis.with_label_corrections(one, said))
+    )
     assert after == [(before[0][0] - 1, 5), before[1]]
 
 

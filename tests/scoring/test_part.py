@@ -163,7 +163,7 @@ def test_evaluations_of_other_documents_are_not_compared(corpus, names):
 
 def test_choice_survives_verdicts_and_saving(corpus, names, tmp_path):
     one = analysis.evaluate(corpus, predictions(corpus, names[:3]), documents=names[:4])
-    again = analysis.with_verdicts(one, tables.table("decisions", []))
+    again = analysis.with_label_corrections(one, tables.table("decisions", []))
     assert again.settings == one.settings
     assert part.part_run(again) == part.part_run(one) != ""
     assert all(

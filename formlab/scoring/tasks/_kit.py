@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
-from formlab import files, tables
+from formlab import files, metrics, tables, text
 from formlab.errors import DataBroken
 from formlab.metrics import Metric
-from formlab.tables import USABLE, Settings
+from formlab.metrics._spec import SOME_CLAIM
+from formlab.tables import LADDER, USABLE, Settings
+
+# Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
+NORM = ("nfc", "space", "lower")
 
 
 def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
@@ -104,3 +109,54 @@ def score_rows(
         mode=pl.lit(mode),
         slice_by=pl.lit(slice_by, pl.String),
     ).select(list(tables.SCORES))
+
+
+def text_rows(
+    part: pl.DataFrame,
+    *,
+    task: str,
+    level: str,
+    mode: str,
+    threshold: float,
+    rules: Sequence[str | None] = (),
+    read: str | None = None,
+    norm: Sequence[str] | None = NORM,
+    gold_only: bool = False,
+) -> Iterator[pl.DataFrame]:
+    """Rows of *scores* by every metric that compares two texts, or reads the ladder.
+
+    Parameters
+    ----------
+    part
+        Cases.
+    task, level, mode
+        What the cases are of; the registry is asked for the metrics that declare the task.
+    threshold
+        The similarity from which on the rung `fuzzy` holds.
+    rules, read
+        Further rules for the settings.
+    norm
+        The steps by which texts are normalised; None where they are compared as they are.
+    gold_only
+        Whether texts that no gold asks for are compared with nothing only by metrics of claims.
+    """
+    sides = part["gold"].fill_null("").to_list(), used(part)
+    golds, preds = ([text.normalise(v, norm) if norm else v for v in side] for side in sides)
+    part = part.with_columns(
+        pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
+    )
+    for metric in metrics.of(task, level, "text", *LADDER):
+        if metric.view in LADDER:
+            how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", part
+            tallies = metric.tallies(part[metric.view].to_list())
+        else:
+            asked = gold_only and metric.need != SOME_CLAIM
+            cases = part.filter(pl.col("gold").is_not_null()) if asked else part
+            if gold_only:
+                cases = cases.filter(pl.col("task").is_in(metric.tasks))
+            how = f"norm={','.join(norm)}" if norm else "norm=visible"
+            how += "|of=gold fields" if asked else ""
+            tallies = metric.tallies(cases["_gold"].to_list(), cases["_pred"].to_list())
+        if cases.height:
+            said = made_by(how, *rules, read=read)
+            yield score_rows(cases, metric, np.asarray(tallies), said, level=level, mode=mode)

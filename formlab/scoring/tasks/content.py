@@ -12,27 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.metrics import Metric
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text
-from formlab.scoring._oracle import NORM
-from formlab.scoring.align import GOLD, PRED, in_order, in_page_text, judged
-from formlab.scoring.fieldmatch import PAIRINGS, match
+from formlab.scoring.align import in_order, in_page_text, judged, side_by_side
+from formlab.scoring.field_alignment import PAIRINGS, match
 from formlab.scoring.tasks._kit import (
     any_for,
     made_by,
     score_rows,
+    text_rows,
     used,
     with_status,
 )
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import LADDER, Corpus, Predictions
+from formlab.tables import Corpus, Predictions
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -50,7 +48,7 @@ def score(
 ) -> Scored:
     """Every field by the measures of its modality and by the ladder.
 
-    `pairing` is one of `formlab.scoring.fieldmatch.PAIRINGS`.
+    `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     given = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
@@ -63,7 +61,7 @@ def score(
     if not any_for(predictions.records, given) and not seen.height:
         notes = {"gold fields not scored: the predictions give none": gold.height}
         return Scored(tables.table("cases", []), tables.table("scores", []), notes)
-    joined = _under_boxes(_joined(gold, given, pairing), seen, reader)
+    joined = _under_boxes(side_by_side(gold, given, match(gold, given, by=pairing)), seen, reader)
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
@@ -86,7 +84,8 @@ def _in_texts(
     """What is written, found in the texts of pages; marks and drawings cannot be read there."""
     fields = gold.filter(pl.col("task").is_in(READABLE))
     pages = corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
-    joined = _joined(fields, texts.filter(pl.col("path").is_not_null()), "default")
+    claims = texts.filter(pl.col("path").is_not_null())
+    joined = side_by_side(fields, claims, match(fields, claims, by="default"))
     joined, notes = in_page_text(joined, pl.concat([fields, pages]), texts)
     notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
     joined = with_status(joined, predictions.records)
@@ -98,21 +97,6 @@ def _in_texts(
     )
     scores = [tables.table("scores", []), *_scores(part, None, page_text.RULES, mode, threshold)]
     return Scored(cases, pl.concat(scores), notes)
-
-
-def _joined(gold: pl.DataFrame, given: pl.DataFrame, pairing: str) -> pl.DataFrame:
-    """Gold beside its match, then what was predicted and matches nothing."""
-    pairs = match(gold, given, by=pairing).drop("match")
-    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
-    right = given.rename(PRED).select("doc_id", "confidence", *PRED.values())
-    both = left.join(pairs, on=["doc_id", "path"], how="left", maintain_order="left")
-    both = both.join(right, on=["doc_id", "pred_path"], how="left", maintain_order="left")
-    extra = given.rename(PRED).join(pairs, on=["doc_id", "pred_path"], how="anti")
-    extra = extra.drop("system", "role", "meta", "accepted").with_columns(
-        pl.col("pred_path").alias("path"), pl.lit("spurious").alias("outcome")
-    )
-    both = both.with_columns(pl.lit(None, pl.String).alias("outcome"))
-    return pl.concat([both, extra], how="diagonal_relaxed")
 
 
 def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
@@ -127,37 +111,24 @@ def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.Da
 def _scores(
     part: pl.DataFrame, pairing: str | None, read: str | None, mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
-    def rows(cases: pl.DataFrame, metric: Metric, tallies: np.ndarray, how: str) -> pl.DataFrame:
-        said = made_by(how, pairing, read=read)
-        return score_rows(cases, metric, tallies, said, level="field", mode=mode)
-
-    asked = pl.col("gold").is_not_null()
-    written = part.filter(pl.col("modality").is_in(["textual", "visual"]), asked)
-    for metric in metrics.of("visual", "field", "text") if written.height else ():
-        theirs = written.filter(pl.col("task").is_in(metric.tasks))
-        golds = [text.normalise(value, NORM) for value in theirs["gold"].fill_null("")]
-        preds = [text.normalise(value, NORM) for value in used(theirs)]
-        how = f"norm={text.settings(NORM)}|of=gold fields"
-        yield rows(theirs, metric, metric.tallies(golds, preds), how)
+    if part.height:
+        yield from text_rows(
+            part, task="visual", level="field", mode=mode, threshold=threshold, rules=[pairing],
+            read=read, gold_only=True,
+        )  # fmt: skip
     marked = part.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
         columns = marked["subtype"].to_list(), marked["kind"].to_list()
+        said = made_by("marks=normalised,read as the gold", pairing, read=read)
         for name, tallies in mark_tallies(golds, preds, *columns).items():
-            yield rows(marked, metrics.get(name), tallies, "marks=normalised,read as the gold")
-    crossed = part.filter(pl.col("modality") == "cross", asked)
+            yield score_rows(marked, metrics.get(name), tallies, said, level="field", mode=mode)
+    crossed = part.filter(pl.col("modality") == "cross", pl.col("gold").is_not_null())
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
-        how = "constituents=typed|of=gold fields"
-        yield rows(crossed, metrics.get("cross_accuracy"), tallies, how)
-    if not part.height:
-        return
-    for metric in metrics.of("visual", "field", *LADDER):
-        tallies = metric.tallies(part[metric.view].to_list())
-        yield rows(part, metric, tallies, f"fuzzy>={threshold:g}|{text.DATE_RULE}")
-    metric = metrics.get("spurious_rate")
-    tallies = metric.tallies(part["gold"].fill_null("").to_list(), used(part))
-    yield rows(part, metric, tallies, "claims=not empty")
+        said = made_by("constituents=typed|of=gold fields", pairing, read=read)
+        metric = metrics.get("cross_accuracy")
+        yield score_rows(crossed, metric, tallies, said, level="field", mode=mode)
 
 
 def _found(part: pl.DataFrame, pairing: str, mode: str) -> Iterator[pl.DataFrame]:

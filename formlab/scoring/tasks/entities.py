@@ -7,21 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import tables, text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
 from formlab.scoring.tasks._entity_cases import entity_cases
-from formlab.scoring.tasks._kit import made_by, score_rows
+from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import LADDER, USABLE, Corpus, Predictions, Settings
+from formlab.tables import USABLE, Corpus, Predictions, Settings
 
 RULES = "unrepeated=most-confident,else-first"
-PER_ENTITY = ("precision", "recall", "f1")
-OVERALL = (
-    "micro_precision", "micro_recall", "micro_f1", "macro_precision", "macro_recall", "macro_f1",
-)  # fmt: skip
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
@@ -46,7 +42,14 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     scores = [
         tables.table("scores", []),
         *_rows(counts, schema, documents, made_by(RULES, date_rule), mode),
-        *_rungs(cases, made_by(RULES, f"fuzzy>={threshold:g}", text.DATE_RULE), mode),
+        *text_rows(
+            cases.filter(pl.col("outcome") != "unscored"),
+            task="entity",
+            level="field",
+            mode=mode,
+            threshold=threshold,
+            rules=[RULES],
+        ),
     ]
     notes = {name: count for name, count in found.notes.items() if count}
     return Scored(cases, pl.concat(scores), notes)
@@ -107,18 +110,13 @@ def _rows(
         np.zeros((documents.height, 0)), *(counts["entity", name] for name in schema.entities)
     ])  # fmt: skip
     for (by, value), parts in counts.items():
-        for name in PER_ENTITY if by else OVERALL:
+        # Of a slice precision, recall and F1; of all entities their micro and macro averages.
+        for name in family.METRICS:
+            if ("_" in name) != (by is None):
+                continue
             stats = every if name.startswith("macro_") else parts
             if stats.shape[1]:
                 yield score_rows(
                     documents, family.METRICS[name], stats, said, level="document", mode=mode,
                     task="entity", slice_by=by, slice_value=value,
                 )  # fmt: skip
-
-
-def _rungs(cases: pl.DataFrame, said: Settings, mode: str) -> Iterator[pl.DataFrame]:
-    scored = cases.filter(pl.col("outcome") != "unscored")
-    for metric in metrics.of("entity", "field", *LADDER):
-        if scored.height:
-            tallies = metric.tallies(scored[metric.view].to_list())
-            yield score_rows(scored, metric, tallies, said, level="field", mode=mode)

@@ -19,7 +19,7 @@ from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
-from formlab.scoring.tasks._kit import made_by, score_rows
+from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import BOX, USABLE, Corpus, Predictions
 from formlab.text.flow import Flow, read
@@ -44,7 +44,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     given, words = _given(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
     verdicts: list[FactVerdict] = []
-    pages: list[tuple[str, str, int]] = []
+    points: list[int] = []
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
     how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
@@ -52,17 +52,17 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = given.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
-        rows, said, page = _page(document, gold, pred, mode=mode, notes=notes)
+        rows, said, score = _page(document, gold, pred, mode=mode, notes=notes)
         read = read_boxes(rows, words.get(document["doc_id"], ()))
         rows = [row | box for row, box in zip(rows, read, strict=True)]
         batch += rows
         verdicts += said
-        pages += [page] if page else []
+        points += score
         if number % _PAGES == 0 or number == corpus.documents.height:
             cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
-    scores = [tables.table("scores", []), *_scores(table, verdicts, pages, mode=mode)]
+    scores = [tables.table("scores", []), *_scores(table, verdicts, points, mode, threshold)]
     return Scored(table, pl.concat(scores), {name: n for name, n in notes.items() if n})
 
 
@@ -83,13 +83,13 @@ def _given(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:
 
 def _page(
     document: Row, gold: pl.DataFrame | None, pred: Row, *, mode: str, notes: Counter[str]
-) -> tuple[list[Row], list[FactVerdict], tuple[str, str, int] | None]:
-    """The cases of a page, the verdicts on its facts, its two texts and structure."""
+) -> tuple[list[Row], list[FactVerdict], list[int]]:
+    """The cases of a page, the verdicts on its facts, and the score of its structure."""
     base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
     if gold is None:
         notes["documents without gold"] += 1
-        return [], [], None
+        return [], [], []
     whole = gold.filter(pl.col("path").is_null())
     markup = whole["value"][0] if whole.height else ""
     facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
@@ -112,7 +112,7 @@ def _page(
     rows.append(
         base | page | {"outcome": same, "gold_origin": origin, "misplaced": False, "why": None}
     )
-    return rows, said, (*texts, points)
+    return rows, said, [points]
 
 
 def _verdicts(
@@ -173,7 +173,7 @@ def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    cases: pl.DataFrame, verdicts: list[FactVerdict], pages: list, *, mode: str
+    cases: pl.DataFrame, verdicts: list[FactVerdict], points: list[int], mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
     facts = cases.filter(pl.col("path").is_not_null())
     whole = cases.filter(pl.col("path").is_null())
@@ -187,10 +187,9 @@ def _scores(
             yield score_rows(facts, metrics.get(name), tallies, said, level="fact", mode=mode)
     if not whole.height:
         return
-    golds, preds, points = zip(*pages, strict=True)
-    for metric in metrics.of("fact", "page", "text"):
-        tallies = metric.tallies(golds, preds)
-        yield score_rows(whole, metric, tallies, made_by("norm=visible"), level="page", mode=mode)
+    yield from text_rows(
+        whole, task="fact", level="page", mode=mode, threshold=threshold, norm=None
+    )
     tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)
 

@@ -14,7 +14,7 @@ import polars as pl
 from formlab import tables
 from formlab.benchmarks.omniai import WHOLE
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
-from formlab.scoring.tasks._kit import made_by, score_rows
+from formlab.scoring.tasks._kit import made_by, score_rows, with_status
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import USABLE, Corpus, Predictions
 
@@ -28,13 +28,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     gold = corpus.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
     given = predictions.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
     given = given.select("doc_id", pred="value", pred_status="status")
-    whole = predictions.records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
-    whole = whole.select("doc_id", doc_status="status").unique("doc_id", keep="first")
-    both = gold.join(given, on="doc_id", how="left", maintain_order="left")
-    both = both.join(whole, on="doc_id", how="left", maintain_order="left").with_columns(
-        status=pl.coalesce("pred_status", "doc_status", pl.lit("missing")),
-        system=pl.lit(predictions.system),
-        path=pl.lit(None, pl.String),
+    both = gold.drop("status").join(given, on="doc_id", how="left", maintain_order="left")
+    both = with_status(both, predictions.records).with_columns(
+        system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
     tallies = [_tally(row, official=mode == "official") for row in both.to_dicts()]
     scores = score_rows(

@@ -14,8 +14,8 @@ import polars as pl
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, cells, item_meta
 from formlab.metrics.relations import RELATION_METRICS, held
-from formlab.scoring import fieldmatch
-from formlab.scoring.align import GOLD, PRED, judged
+from formlab.scoring import field_alignment
+from formlab.scoring.align import judged, same_paths, side_by_side
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import (
     any_for,
@@ -51,10 +51,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         if not any_for(predictions.records, took_part):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
+        joined = side_by_side(gold, given, same_paths(gold, given))
         cases = judged(
-            with_status(_joined(gold, given), predictions.records).with_columns(
-                level=pl.lit(LEVELS[task])
-            ),
+            with_status(joined, predictions.records).with_columns(level=pl.lit(LEVELS[task])),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
@@ -94,25 +93,11 @@ def cell_counts(cases: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col("items", "right").fill_null(0))
 
 
-def _joined(gold: pl.DataFrame, given: pl.DataFrame) -> pl.DataFrame:
-    left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
-    right = given.with_columns(pl.col("path").alias("pred_path"))
-    right = right.select("doc_id", "path", "pred_path", "value", "status", "origin", "confidence")
-    right = right.rename({"value": "pred", "status": "pred_status", "origin": "pred_origin"})
-    both = left.join(right, on=_KEY, how="left", maintain_order="left")
-    extra = given.join(gold, on=_KEY, how="anti").rename(PRED)
-    extra = extra.drop("system", "role", "meta", "accepted").with_columns(
-        pl.col("pred_path").alias("path"), pl.lit("spurious").alias("outcome")
-    )
-    both = both.with_columns(pl.lit(None, pl.String).alias("outcome"))
-    return pl.concat([both, extra], how="diagonal_relaxed")
-
-
 def _extracted(
     gold: pl.DataFrame, given: pl.DataFrame, corpus: Corpus, theirs: pl.DataFrame
 ) -> pl.DataFrame:
     """Records at the checks' paths with what was extracted for their dependent fields."""
-    pairs = fieldmatch.match(corpus.records.filter(_FIELDS), theirs).select(
+    pairs = field_alignment.match(corpus.records.filter(_FIELDS), theirs).select(
         "doc_id", "pred_path", dependent="path"
     )
     dependents = [item_meta(meta).dependent for meta in gold["meta"]]
@@ -138,7 +123,9 @@ def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iter
         return
     of = {"level": LEVELS[task], "mode": mode}
     metric, tallies = RELATION_METRICS[TASKS[task]], held(cases["typed"].to_list())
-    answers = ("answer=given,else-extracted", fieldmatch.RULES) if task == "consistency" else ()
+    answers = (
+        ("answer=given,else-extracted", field_alignment.RULES) if task == "consistency" else ()
+    )
     said = made_by("rung=typed", text.DATE_RULE, *answers)
     for by, values in _slices(cases):
         yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import tables
 from formlab.scoring.align import cases
 from formlab.scoring.fields import READER, described
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
-from formlab.scoring.tasks._kit import made_by, score_rows, used
+from formlab.scoring.tasks._kit import text_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import LADDER, Corpus, Predictions
-
-NORM = ("nfc", "space", "lower")
+from formlab.tables import Corpus, Predictions
 
 
 def score(
@@ -44,19 +40,7 @@ def score(
     for level, part in (("page", scored.filter(page)), ("field", scored.filter(~page))):
         if part.height:
             read = rules if level == "field" else None
-            scores += _scores(part, level, mode, threshold, read)
+            scores += text_rows(
+                part, task="text", level=level, mode=mode, threshold=threshold, read=read
+            )
     return Scored(table, pl.concat(scores), notes)
-
-
-def _scores(
-    part: pl.DataFrame, level: str, mode: str, threshold: float, read: str | None
-) -> Iterator[pl.DataFrame]:
-    golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
-    preds = [text.normalise(value, NORM) for value in used(part)]
-    for metric in metrics.of("text", level, "text", *LADDER):
-        if metric.view == "text":
-            how, tallies = f"norm={','.join(NORM)}", metric.tallies(golds, preds)
-        else:
-            how = f"fuzzy>={threshold:g}|{text.DATE_RULE}"
-            tallies = metric.tallies(part[metric.view].to_list())
-        yield score_rows(part, metric, tallies, made_by(how, read=read), level=level, mode=mode)

@@ -7,7 +7,7 @@ import polars as pl
 from formlab.tables import WHOLE_LEVELS
 
 
-def worst(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
+def top_errors(cases: pl.DataFrame, *, limit: int = 20) -> pl.DataFrame:
     """A sample of the wrong fields: each cause in proportion, of each the least similar fields.
 
     Places are shared out by the causes' counts (largest remainder), so that the commonest error

@@ -1,5 +1,5 @@
 from formlab import tables
-from formlab.analysis import worst
+from formlab.analysis import top_errors
 
 KEY = {"benchmark": "b", "split": "s", "system": "x", "task": "text", "doc_id": "1"}
 
@@ -25,19 +25,19 @@ def counted(cases):
 
 
 def test_each_cause_has_its_share_and_the_commonest_stands_first():
-    shown = worst(made(digit=30, missed=60, space=10), limit=10)
+    shown = top_errors(made(digit=30, missed=60, space=10), limit=10)
     assert counted(shown) == {"missed": 6, "digit": 3, "space": 1}
     assert shown["cause"][0] == "missed"
 
 
 def test_of_each_cause_the_least_similar_are_shown():
-    shown = worst(made(digit=30, missed=60), limit=9)
+    shown = top_errors(made(digit=30, missed=60), limit=9)
     assert shown.filter(shown["cause"] == "digit")["similarity"].to_list() == [0, 0.01, 0.02]
 
 
 def test_a_field_read_right_and_out_of_order_is_shown_and_one_in_order_is_not():
-    assert counted(worst(made(wrong_order=2))) == {"wrong_order": 2}
+    assert counted(top_errors(made(wrong_order=2))) == {"wrong_order": 2}
 
 
 def test_fewer_wrong_fields_than_asked_for_are_all_shown():
-    assert worst(made(digit=2, missed=1), limit=20).height == 3
+    assert top_errors(made(digit=2, missed=1), limit=20).height == 3

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from formlab.analysis.intervals import BLOCK, drawn_sums, percentiles
 from formlab.analysis.power import least_difference
-from formlab.analysis.summarise import BLOCK, draws
 
 # So few documents that differ are swapped in every way: 2 to this power.
 EXACT = 12
@@ -103,7 +103,7 @@ def _intervals(
     if count < 2 or not resamples:
         return [(NAN, NAN, NAN)] * len(pairs)
     parts, places = _stacked(pairs)
-    summed = np.concatenate([w @ parts for w in draws(count, resamples=resamples, seed=seed)])
+    summed = drawn_sums(parts, resamples=resamples, seed=seed)
     found = []
     for pair, (start, size) in zip(pairs, places, strict=True):
         middle = start + size
@@ -113,9 +113,9 @@ def _intervals(
         if values.size < 2:
             found.append((NAN, NAN, NAN))
             continue
-        low, high = np.quantile(values, ((1 - level) / 2, (1 + level) / 2))
         error = float(values.std(ddof=1))
-        found.append((float(low), float(high), least_difference(error, level=level, power=power)))
+        least = least_difference(error, level=level, power=power)
+        found.append((*percentiles(values, level), least))
     return found
 
 
@@ -181,16 +181,24 @@ def swapped(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]
         yield generator.integers(0, 2, size=size, dtype=np.int8).astype(float)
 
 
-def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's adjusted p: below alpha, the chance of any false find is below alpha.
+def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndarray:
+    """p adjusted for all comparisons looked at; what could not be tested stays NaN.
+
+    Parameters
+    ----------
+    method
+        ``holm``, ``fdr_bh`` (Benjamini and Hochberg) or ``fdr_by`` (Benjamini and Yekutieli).
 
     Examples
     --------
-    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
+    >>> adjusted_p([0.01, float("nan"), 0.04]).tolist()
+    [0.02, nan, 0.04]
     """
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate((len(p) - np.arange(len(p))) * p[order])
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(steps, 1.0)
+    # Heavy, and not needed to score.
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = np.array(p, dtype=float)
+    known = ~np.isnan(adjusted)
+    if known.any():
+        adjusted[known] = multipletests(adjusted[known], method=method)[1]
     return adjusted

@@ -3,7 +3,7 @@ import dataclasses
 import polars as pl
 import pytest
 
-from formlab.analysis.pairing import common
+from formlab.analysis.comparability import common
 from formlab.errors import DataBroken
 from tests.analysis.made_pairs import made
 

@@ -1,0 +1,51 @@
+"""Draws of documents with replacement, and the percentile intervals that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+# The most numbers that one block of resampling weights may hold (float32).
+BLOCK = 5_000_000
+
+
+def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of shape (b, count): how often each document is in each of b draws.
+
+    Examples
+    --------
+    >>> sum(block.shape[0] for block in draws(3, resamples=10, seed=0))
+    10
+    >>> bool((next(draws(3, resamples=10, seed=0)).sum(axis=1) == 3).all())
+    True
+    """
+    generator = np.random.default_rng(seed)
+    step = max(1, min(resamples, BLOCK // count))
+    for begin in range(0, resamples, step):
+        block = min(step, resamples - begin)
+        chosen = generator.integers(0, count, size=(block, count))
+        # One count over all draws of the block: draw r uses the numbers from r * count on.
+        chosen += np.arange(block)[:, None] * count
+        flat = np.bincount(chosen.ravel(), minlength=block * count)
+        yield flat.reshape(block, count).astype(float)
+
+
+def drawn_sums(parts: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
+    """The parts of shape (documents, k) summed over each draw: shape (resamples, k)."""
+    return np.concatenate([w @ parts for w in draws(len(parts), resamples=resamples, seed=seed)])
+
+
+def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
+    """The ends between which the share `level` of the values lies; NaN is no value.
+
+    Examples
+    --------
+    >>> percentiles(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    (0.5, 1.5)
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)

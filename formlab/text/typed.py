@@ -50,12 +50,12 @@ _MONEY = re.compile(
     rf"(?P<after>{_ANY_CURRENCY})?(?P<tail> ?[-)]*)"
 )
 
-_MONTH_NAMES = (
+MONTH_NAMES = (
     "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
     "august aug", "september sept sep", "october oct", "november nov", "december dec",
 )  # fmt: skip
 _MONTHS = {
-    name: number for number, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()
+    name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()
 }
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})\.?"
@@ -159,7 +159,8 @@ def money(text: str) -> Money | None:
     return Money(amount, next(iter(stated), None)) if len(stated) < 2 else None
 
 
-def _day(year: str, month: str | int, day: str, pivot: int) -> Date | None:
+def day_of(year: str, month: str | int, day: str, pivot: int = 69) -> Date | None:
+    """The date of these numbers, if there is one; `pivot` as for `date`."""
     full = int(year)
     if len(year) == 2:
         full += 2000 if full < pivot else 1900
@@ -182,15 +183,15 @@ def date_readings(text: str, *, pivot: int = 69) -> tuple[Date | None, Date | No
     cleaned = _clean(text)
     if match := _YEAR_FIRST.fullmatch(cleaned):
         month, day = match["month"] or match["month_2"], match["day"] or match["day_2"]
-        return (_day(match["year"], month, day, pivot),) * 2
+        return (day_of(match["year"], month, day, pivot),) * 2
     for pattern in _WRITTEN:
         if match := pattern.fullmatch(cleaned):
-            return (_day(match["year"], _MONTHS[match["month"]], match["day"], pivot),) * 2
+            return (day_of(match["year"], _MONTHS[match["month"]], match["day"], pivot),) * 2
     if not (match := _NUMERIC.fullmatch(cleaned)):
         return None, None
     first, mark, second = match[1], match[2], match[3]
-    month_first = _day(match["year"], first, second, pivot)
-    day_first = _day(match["year"], second, first, pivot)
+    month_first = day_of(match["year"], first, second, pivot)
+    day_first = day_of(match["year"], second, first, pivot)
     # Dots mean day first wherever that is possible.
     return (day_first or month_first, day_first) if mark == "." else (month_first, day_first)
 

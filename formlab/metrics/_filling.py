@@ -93,9 +93,8 @@ def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], 
     pairs = Pairs([len(form.lines) for form in forms], [len(form.elements) for form in forms])
     near, gaps = closest(points, boxes, pairs.first, pairs.second)
     owners = [elements[number][5] if number >= 0 else None for number in near.tolist()]
-    return owners, [
-        owner if gap == 0 else None for owner, gap in zip(owners, gaps.tolist(), strict=True)
-    ]
+    hits = (gaps == 0).tolist()
+    return owners, [owner if hit else None for owner, hit in zip(owners, hits, strict=True)]
 
 
 def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Target]) -> np.ndarray:

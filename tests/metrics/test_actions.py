@@ -103,6 +103,7 @@ def test_nothing_done_loses_all_but_the_box_to_leave_alone():
     verdicts, _ = filled([NAME, TICK, NEWS], [])
     parts = counts([NAME, TICK, NEWS], verdicts)
     assert parts["click_accuracy"].tolist() == [[0, 1], [0, 1], [0, 0]]
+    assert parts["unwanted_clicks"].tolist() == [[0, 0], [0, 0], [0, 1]]
     assert parts["value_placed_accuracy"].tolist() == [[0, 1], [0, 1], [1, 1]]
 
 
@@ -112,6 +113,7 @@ def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
     assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (None, False, 1, [0])
     assert (right[0].clicked, right[0].placed) == (None, True)
     assert (wrong[0].unwanted, right[0].unwanted) == (True, False)
+    assert counts([NEWS], wrong)["unwanted_clicks"].tolist() == [[1, 1]]
 
 
 def test_a_click_on_a_box_that_stands_nowhere_cannot_be_seen():

@@ -88,7 +88,8 @@ def test_a_question_answered_no_and_missed_is_a_miss():
         ("Tea; Milk", "milk, Tea", None, (4, 4)),
         ('["Tea", "Milk"]', "milk, Tea", None, (4, 4)),
         ("Tea\nMilk", "milk, Tea", None, (4, 4)),
-        ("Tea | Milk", "milk, Rusk, Jam", None, (2, 5)),
+        ("Tea | Milk", "milk, Tea", None, (4, 4)),
+        *((g, "milk, Rusk, Jam", None, (2, 5)) for g in ("Tea; Milk", "Tea | Milk", "Tea\nMilk")),
     ],
 )
 def test_options_and_states_by_hand(gold, pred, subtype, parts):

@@ -93,6 +93,7 @@ def test_costs_add_up_to_the_distance(costs, values):
 def test_every_node_of_both_trees_is_in_one_edit():
     for gold, pred in random_pairs(300, seed=1):
         edits = edit_script(gold, pred)
+        assert edit_script(gold, pred) == edits
         for tree, side in ((gold, "gold_path"), (pred, "pred_path")):
             paths = Counter(getattr(edit, side) for edit in edits)
             del paths[None]

@@ -69,21 +69,23 @@ def test_arrays_hold_depth_parent_and_size():
     assert len(flatten(None)) == 0
 
 
-def test_list_items_share_a_label_and_teeth_keep_theirs():
-    rows = [{"path": path} for path in ("/lines/0", "/lines/1", "/teeth/1", "/teeth/2")]
-    labels = [label for label, _, _ in shape(from_records(rows))]
-    assert labels == ["form", "lines", "[]", "[]", "teeth", "1", "2"]
+@pytest.mark.parametrize(
+    ("paths", "labels"),
+    [
+        # List items share a label and teeth keep theirs.
+        (["/lines/0", "/lines/1", "/teeth/1", "/teeth/2"],
+         ["lines", "[]", "[]", "teeth", "1", "2"]),
+        # A number sign is part of a label that stands alone.
+        (["/Ref#2", "/Name", "/Name#2", "/Name#b"], ["Ref#2", "Name", "Name", "Name#b"]),
+    ],
+)  # fmt: skip
+def test_labels_of_paths(paths, labels):
+    tree = from_records([{"path": path, "value": "9"} for path in paths])
+    assert [label for label, _, _ in shape(tree)[1:]] == labels
 
 
 def test_a_path_without_its_slash_is_read_all_the_same():
     assert shape(from_records([{"path": "total", "value": "9"}]))[1:] == [("total", "9", 1)]
-
-
-def test_a_number_sign_is_part_of_a_label_that_stands_alone():
-    rows = [{"path": path} for path in ("/Ref#2", "/Name", "/Name#2", "/Name#b")]
-    assert [node.label for node in from_records(rows).children] == [
-        "Ref#2", "Name", "Name", "Name#b",
-    ]  # fmt: skip
 
 
 def test_rows_that_are_no_part_of_the_form_are_left_out():

@@ -34,6 +34,7 @@ _BOXES = """names => [...document.querySelectorAll(names)].map(fact => {
   const sides = [box.left + scrollX, box.top + scrollY, box.right + scrollX, box.bottom + scrollY];
   return box.width && box.height ? sides.map(side => Math.round(side * 10) / 10) : null;
 })"""
+_NO_FACT = "formlab-no-fact"
 _ENTITIES = ("EntityRegistrantName", "TradingSymbol")
 
 
@@ -43,11 +44,6 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     ``ix:nonFraction`` becomes ``<number>``; ``ix:nonNumeric`` becomes ``<temporal>`` where it is a
     date or duration and ``<reportingentity>`` where it names the issuer. What is hidden, has no
     figure or spans blocks keeps its text and loses its tag; the third value counts these.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it holds no inline XBRL.
     """
     data = files.read_bytes(filing)
     parser = etree.XMLParser(recover=True, huge_tree=True, resolve_entities=False, no_network=True)
@@ -63,6 +59,7 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     for node in list(body.iter()):
         if _prefixed(node):
             _retag(node, facts, notes)
+    etree.strip_tags(body, _NO_FACT)
     pages = [_page(nodes) for nodes in _cut(body)]
     pages = [page for page in pages if re.sub(r"<[^>]*>|\s|&#160;", "", page)]
     mine = [[facts[int(n)] for n in re.findall(r'data-fact="(\d+)"', page)] for page in pages]
@@ -82,23 +79,9 @@ def write_pages(
 
     Beside each picture, ``images/<i>.json`` says where on it each fact stands.
 
-    Parameters
-    ----------
-    filing
-        An inline-XBRL document.
-    out
-        A folder.
-    pages
-        Numbers of the pages, from 0; all that hold a fact if left out.
-    limit
-        At most so many of them, the first ones.
-    dpi
-        Of the pictures, drawn by Chromium.
-
-    Returns
-    -------
-    dict of str to int
-        Pages and facts written, and how many tags of each sort the filing has beside its facts.
+    By default these are all pages that hold a fact, or the first `limit` of them; `pages` are
+    numbers from 0. Chromium draws them. The answer counts the pages and facts written, and the
+    tags of each sort that the filing has beside its facts.
     """
     texts, facts, notes = gold_pages(filing)
     chosen = [n for n in range(len(texts)) if (facts[n] if pages is None else n in pages)]
@@ -137,21 +120,12 @@ def _prefixed(node: etree._Element) -> bool:
 
 
 def _drop_hidden(body: etree._Element, notes: Counter[str]) -> None:
-    for node in [n for n in body.iter() if _prefixed(n) and _name(n) == "header"]:
+    headers = [node for node in body.iter() if _prefixed(node) and _name(node) == "header"]
+    for node in headers:
         tags = ("nonFraction", "nonNumeric")
         notes["hidden facts left out"] += sum(_name(child) in tags for child in node.iter())
-        parent = node.getparent()
-        if parent is not None:
-            _keep_tail(node)
-            parent.remove(node)
-
-
-def _keep_tail(node: etree._Element) -> None:
-    before, parent = node.getprevious(), node.getparent()
-    if before is not None:
-        before.tail = (before.tail or "") + (node.tail or "")
-    else:
-        parent.text = (parent.text or "") + (node.tail or "")
+    if headers:
+        etree.strip_elements(body, *{node.tag for node in headers}, with_tail=False)
 
 
 def _retag(node: etree._Element, facts: dict[int, dict[str, Any]], notes: Counter[str]) -> None:
@@ -160,7 +134,7 @@ def _retag(node: etree._Element, facts: dict[int, dict[str, Any]], notes: Counte
     if not tag:
         if _name(node) in ("nonFraction", "nonNumeric"):
             notes["tags without a printed figure, date or name left out"] += 1
-        _unwrap(node)
+        node.tag = _NO_FACT
         return
     number = len(facts)
     kept = {
@@ -209,28 +183,6 @@ def _value(text: str, node: etree._Element) -> str | None:
     except (InvalidOperation, ValueError):
         return None
     return f"{-value if node.get('sign') == '-' else value:f}"
-
-
-def _unwrap(node: etree._Element) -> None:
-    parent = node.getparent()
-    at = parent.index(node)
-    children = list(node)
-    before = parent[at - 1] if at else None
-
-    def add(text: str | None, last: etree._Element | None) -> None:
-        if not text:
-            return
-        if last is None:
-            parent.text = (parent.text or "") + text
-        else:
-            last.tail = (last.tail or "") + text
-
-    add(node.text, before)
-    tail = node.tail
-    parent.remove(node)
-    for place, child in enumerate(children):
-        parent.insert(at + place, child)
-    add(tail, children[-1] if children else before)
 
 
 def _cut(body: etree._Element) -> list[list[etree._Element]]:

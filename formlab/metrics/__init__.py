@@ -51,12 +51,12 @@ def _targets() -> dict[str, str]:
 METRICS = Registry("metrics", _targets())
 # Functions that are offered here beside the metrics themselves.
 _HOME = {
-    "edit_frame": "tree_edits", "edit_script": "tree_edits", "tree_edit_distance": "tree",
-    "tree_edit_tallies": "tree", "tree_similarity": "tree",
+    "edit_script": "tree_edits", "tree_edit_distance": "tree", "tree_edit_tallies": "tree",
+    "tree_similarity": "tree",
 }  # fmt: skip
 
 __all__ = [
-    "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_frame", "edit_script",
+    "METRICS", "Metric", "Tally", "bleu", "cer", "edit_distance", "edit_script",
     "exact_accuracy", "fuzzy_accuracy", "get", "is_mean", "mean_of", "normalised_accuracy",
     "plain", "ratio", "rouge1", "rouge1_stem", "rougeL", "rougeL_stem", "spurious_rate", "title",
     "tree_edit_distance", "tree_edit_tallies", "tree_similarity", "typed_accuracy", "wer",

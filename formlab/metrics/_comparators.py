@@ -6,7 +6,6 @@ compared as text is numbered: equal texts have equal numbers.
 
 from __future__ import annotations
 
-import copy
 import datetime
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 from formlab import text
-from formlab.text.typed import date_readings
+from formlab.text.typed import MONTH_NAMES, date_readings, day_of
 
 # Published: addresses may differ in so many edits, prices by so much.
 EDITS, CENT = 3, 0.01
@@ -25,11 +24,7 @@ NOT_WORD = re.compile("[^0-9a-zA-Z]")
 _NOT_DIGIT = re.compile("[^0-9]")
 _NOT_PRICE = re.compile("[^0-9.]")
 _NOT_DATE = re.compile(r"[^0-9a-zA-Z/\-,]")
-_MONTHS = [
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-]  # fmt: skip
-_MONTH = {name: place for place, name in enumerate(_MONTHS, start=1)}
+_MONTH = {names.split()[0]: place for place, names in enumerate(MONTH_NAMES, start=1)}
 _SHORT = {name[:3]: place for name, place in _MONTH.items()}
 _MM, _DD = "(1[0-2]|0?[1-9])", "(3[01]|[12][0-9]|0?[1-9])"
 _NUMERIC = re.compile(
@@ -62,21 +57,19 @@ class Codes:
         return list(self._places)
 
 
-class Columns:
-    """The three numbers of each of some keys, gathered column by column as they are asked for."""
+class Columns(NamedTuple):
+    """The three numbers of the keys at some rows, gathered column by column as they are needed."""
 
-    def __init__(self, keys: Sequence[Key] | np.ndarray, rows: np.ndarray | slice) -> None:
-        self._table = np.ascontiguousarray(np.asarray(keys, dtype=float).reshape(-1, 3).T)
-        self._rows = rows
+    table: np.ndarray
+    rows: np.ndarray | slice = slice(None)
 
-    def __getitem__(self, column: int) -> np.ndarray:
-        return self._table[column][self._rows]
+    def __call__(self, column: int) -> np.ndarray:
+        return self.table[column][self.rows]
 
-    def at(self, rows: np.ndarray) -> Columns:
-        """The keys at the given places."""
-        chosen = copy.copy(self)
-        chosen._rows = rows
-        return chosen
+
+def columns_of(keys: Sequence[Key]) -> np.ndarray:
+    """Keys as a table of three rows, each of them contiguous."""
+    return np.ascontiguousarray(np.asarray(keys, dtype=float).reshape(-1, 3).T)
 
 
 class Comparator(NamedTuple):
@@ -99,7 +92,7 @@ def _text(reduce: Callable[[str], str]) -> Callable[[str, Codes], Key]:
 
 
 def _equal(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    return gold[0] == pred[0]
+    return gold(0) == pred(0)
 
 
 def squeeze(value: str) -> str:
@@ -109,7 +102,7 @@ def squeeze(value: str) -> str:
 
 def _near(gold: Columns, pred: Columns, codes: Codes) -> np.ndarray:
     pairs, places = np.unique(
-        np.stack([gold[0], pred[0]], axis=1).astype(int), axis=0, return_inverse=True
+        np.stack([gold(0), pred(0)], axis=1).astype(int), axis=0, return_inverse=True
     )
     texts = codes.texts()
     ours, theirs = ([texts[place] for place in side] for side in pairs.T)
@@ -133,7 +126,7 @@ def _digits(value: str) -> float:
 def _close(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
     # Two amounts too large for a float have no difference; they are not the same.
     with np.errstate(invalid="ignore"):
-        return np.abs(gold[0] - pred[0]) <= CENT
+        return np.abs(gold(0) - pred(0)) <= CENT
 
 
 def _signed_price(value: str, _codes: Codes) -> Key:
@@ -155,24 +148,14 @@ def published_date(value: str) -> datetime.date | None:
     kept = _NOT_DATE.sub("", value)
     if match := _NUMERIC.fullmatch(kept):
         month, day, year, other, late = match.groups()
-        return _date(year or late or "1900", int(month), day or other)
+        return day_of(year or late or "1900", month, day or other)
     if match := _YEAR_FIRST.fullmatch(kept):
-        return _date(match[1], int(match[2]), match[3])
+        return day_of(match[1], int(match[2]), match[3])
     if match := _SHORT_MONTH.fullmatch(kept):
-        return _date(match[3], _SHORT[match[1].lower()], match[2])
+        return day_of(match[3], _SHORT[match[1].lower()], match[2])
     if match := _LONG_MONTH.fullmatch(kept):
-        return _date(match[3], _MONTH[match[1].lower()], match[2])
+        return day_of(match[3], _MONTH[match[1].lower()], match[2])
     return None
-
-
-def _date(year: str, month: int, day: str) -> datetime.date | None:
-    full = int(year)
-    if len(year) == 2:
-        full += 2000 if full < 69 else 1900
-    try:
-        return datetime.date(full, month, int(day))
-    except ValueError:
-        return None
 
 
 def _published_date(value: str, codes: Codes) -> Key:
@@ -186,8 +169,8 @@ def _published_date(value: str, codes: Codes) -> Key:
 
 
 def _same_published_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    dates = (gold[0] != _NONE) & (pred[0] != _NONE)
-    return np.where(dates, gold[0] == pred[0], gold[2] == pred[2])
+    dates = (gold(0) != _NONE) & (pred(0) != _NONE)
+    return np.where(dates, gold(0) == pred(0), gold(2) == pred(2))
 
 
 def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None]:
@@ -195,7 +178,7 @@ def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None
     # Most dates look like this, and the full parser is slow.
     if match := _PLAIN_DATE.fullmatch(value):
         one, _, other, year = match.groups()
-        return _date(year, int(one), other), _date(year, int(other), one)
+        return day_of(year, one, other), day_of(year, other, one)
     found = date_readings(value) if len(value) <= _LONGEST else (None, None)
     if found != (None, None):
         return found
@@ -214,9 +197,9 @@ def _any_date(value: str, codes: Codes, order: str | None) -> Key:
 
 
 def _same_any_date(gold: Columns, pred: Columns, _codes: Codes) -> np.ndarray:
-    dates = (gold[0] != _NONE) & (pred[0] != _NONE)
+    dates = (gold(0) != _NONE) & (pred(0) != _NONE)
     # What may be two dates is the same only as what may be the same two.
-    return np.where(dates, (gold[0] == pred[0]) & (gold[1] == pred[1]), gold[2] == pred[2])
+    return np.where(dates, (gold(0) == pred(0)) & (gold(1) == pred(1)), gold(2) == pred(2))
 
 
 DEFAULT = "DefaultMatch"
@@ -240,24 +223,11 @@ def same_values(
     function: str, golds: Sequence[str], preds: Sequence[str], *, mode: str = "official",
     order: str | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Which of n pairs of values are the same.
+    """Which of n pairs of values are the same, shape (n,).
 
-    Parameters
-    ----------
-    function
-        A name as in VRDU's `meta.json`; an unknown one compares texts, white space aside.
-    golds, preds
-        n values each.
-    mode
-        ``official`` as published; ``fixed`` reads dates of all notations and keeps signs.
-    order
-        Which of day and month comes first, for mode ``fixed``; if left out, 07/01/22 is the same
-        only as what leaves the same choice.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n,), bool.
+    `function` is a name as in VRDU's `meta.json`; an unknown one compares texts, white space
+    aside. Mode ``fixed`` reads dates of all notations and keeps signs; `order` is then which of
+    day and month comes first: if left out, 07/01/22 is the same only as what leaves that choice.
 
     Examples
     --------
@@ -273,7 +243,7 @@ def same_values(
     codes = Codes()
     match = MODES[mode].get(function, MODES[mode][DEFAULT])
     ours, theirs = (
-        Columns([match.key(value, codes, order) for value in side], slice(None))
+        Columns(columns_of([match.key(value, codes, order) for value in side]))
         for side in (golds, preds)
     )
     return match.same(ours, theirs, codes)

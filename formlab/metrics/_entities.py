@@ -1,4 +1,4 @@
-"""Comparator extracted entities to gold entities.
+"""Match extracted entities with gold entities.
 
 An entity is one value (flat) or a line item of several components. All documents are matched at
 once, as arrays: a loop over pairs of values is what makes this slow.
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linear_sum_assignment
 
-from formlab.metrics._comparators import DEFAULT, MODES, Codes, Columns, Key
+from formlab.metrics._comparators import DEFAULT, MODES, Codes, Columns, Key, columns_of
 
 # Of a frame of leaves: one row per value; the values of a line item share its number.
 LEAVES = {
@@ -47,23 +47,19 @@ class _Found(NamedTuple):
 def match_entities(
     gold: pl.DataFrame, pred: pl.DataFrame, matches: Mapping[str, str], *, mode: str
 ) -> Matching:
-    """Comparator the entities of any number of documents.
+    """Match the entities of any number of documents.
 
-    Parameters
-    ----------
-    gold, pred
-        Leaves with the columns of `LEAVES`. `component` is null for a flat entity; `accepted`
-        (gold alone) are further right values of a flat one; `identity` (predictions alone) is
-        what two equal predictions must have in common besides their values; `order`, if there, is
-        which of day and month the document writes first, for mode ``fixed``. Items are numbered
-        in the order in which they were given.
-    matches
-        Comparator function of each entity and component, by its published name.
-    mode
-        ``official``: a gold item takes the first prediction that agrees in all components,
-        given in the same order; a prediction may be taken again. ``fixed``: the assignment with
-        the most credit, where two line items with g and p components of which m agree earn
-        2m / (g + p).
+    `gold` and `pred` are leaves with the columns of `LEAVES`. `component` is null for a flat
+    entity; `accepted` (gold alone) are further right values of a flat one; `identity` (predictions
+    alone) is what two equal predictions must have in common besides their values; `order`, if
+    there, is which of day and month the document writes first, for mode ``fixed``. Items are
+    numbered in the order in which they were given. `matches` has the comparator of each entity
+    and component, by its published name.
+
+    By mode ``official`` a gold item takes the first prediction that agrees in all components,
+    given in the same order; a prediction may be taken again. By ``fixed`` it is the assignment
+    with the most credit, where two line items with g and p components of which m agree earn
+    2m / (g + p).
 
     Examples
     --------
@@ -148,9 +144,9 @@ class _Reader:
             keys.append(key)
         numbers = both.join(alone, on=columns, how="left", maintain_order="left", nulls_equal=True)
         golds, preds = np.split(numbers["place"].to_numpy(), [gold.height])
-        table = Columns(keys, slice(None))
+        table = columns_of(keys)
         return lambda ours, theirs: match.same(
-            table.at(golds[ours]), table.at(preds[theirs]), self.codes
+            Columns(table, golds[ours]), Columns(table, preds[theirs]), self.codes
         )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from formlab.metrics._fact_rows import Rows
-from formlab.metrics._places import Places
+from formlab.metrics._places import Places, lowered
 
 # Similarity from which on two contexts are one, and two readings are one misread value.
 SAME, READABLE = 0.7, 0.6
@@ -99,12 +99,8 @@ class FactAlignment:
             if ours[a] not in pairs and b not in taken:
                 pairs[ours[a]] = theirs[b]
                 taken.add(b)
-        left = [
-            place
-            for b, place in enumerate(theirs)
-            if b not in taken and self.pred.sign(*place) in signs
-        ]
-        return pairs, left
+        left = (place for b, place in enumerate(theirs) if b not in taken)
+        return pairs, [place for place in left if self.pred.sign(*place) in signs]
 
     def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
@@ -188,10 +184,8 @@ class FactAlignment:
 
     def _longer(self, label: str) -> list[str]:
         if label not in self._longer_labels:
-            ends = (
-                row for row in self._rows.runs if label and row != label and row.endswith(label)
-            )
-            self._longer_labels[label] = list(ends)
+            rows = self._rows.runs if label else ()
+            self._longer_labels[label] = [r for r in rows if r != label and r.endswith(label)]
         return self._longer_labels[label]
 
     def _column(self, ours: int, theirs: int) -> bool:
@@ -209,14 +203,8 @@ class FactAlignment:
             return True
         if len(gold_row) == len(pred_row):
             return at == place
-        before, after = (
-            self._words(self.gold, gold_row[:at]),
-            self._words(self.gold, gold_row[at + 1 :]),
-        )
-        ahead, behind = (
-            self._words(self.pred, pred_row[:place]),
-            self._words(self.pred, pred_row[place + 1 :]),
-        )
+        before, after = self.gold.beside(gold_row, at)
+        ahead, behind = self.pred.beside(pred_row, place)
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
     @staticmethod
@@ -240,10 +228,6 @@ class FactAlignment:
             return page.runs[run], at
         row = self._rows.row(number).numbers
         return row, row.index(number) if row is not page.runs[run] else at
-
-    @staticmethod
-    def _words(page: Places, places: list[int]) -> set[str]:
-        return {page.words[place] for place in places}
 
     def _misread(self, fact: GoldFact) -> str:
         """What stands in the fact's place, if it is readable as the fact; else nothing."""
@@ -271,11 +255,8 @@ class FactAlignment:
             there = self.pred.words[place]
             sign_lost = there in self.gold.words[fact.first : fact.last]
             if sign_lost or fuzz.ratio(value, there) / 100 >= READABLE:
-                return self._signed(place)
+                return self.pred.figure(place, place + 1) or ""
         return ""
-
-    def _signed(self, place: int) -> str:
-        return self.pred.figure(place, place + 1) or ""
 
     def _same_digits(self, fact: GoldFact) -> str:
         """A number of the same digits anywhere on the page: separators, decimals or sign differ."""
@@ -289,7 +270,7 @@ class FactAlignment:
             exact and self.pred.sign(place, place + 1) == self.gold.sign(fact.first, fact.last)
         ):
             return ""
-        return self._signed(place)
+        return self.pred.figure(place, place + 1) or ""
 
     @cached_property
     def _digits(self) -> dict[str, int]:
@@ -321,11 +302,7 @@ class FactAlignment:
 
     @cached_property
     def _text(self) -> str:
-        low = self._written.lower()
-        same = len(low) == len(self._written)
-        return (
-            low if same else "".join(c if len(c.lower()) > 1 else c.lower() for c in self._written)
-        )
+        return lowered(self._written)
 
     @cached_property
     def _gold_text(self) -> str:

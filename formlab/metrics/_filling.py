@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,48 +16,24 @@ _CHUNK = 1 << 18
 Judged = tuple[list[FieldVerdict], list[int]]
 
 
-def match_fields(
-    fields: Sequence[GoldField],
-    lines: Sequence[Line],
-    elements: Sequence[tuple[Any, ...]] = (),
-    *,
-    output: str = "",
-    exact: bool = False,
-    threshold: float = 0.8,
-) -> tuple[list[FieldVerdict], list[int]]:
-    """A verdict on each field of one form, and the lines that are meant for none.
+def match_forms(
+    forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
+) -> list[Judged]:
+    """For each form a verdict on each of its fields, and the lines that are meant for none.
 
-    Parameters
-    ----------
-    fields, lines
-        What is asked for, and what was done.
-    elements
-        Rows of page, x0, y0, x1, y1 and the path of the field that the element belongs to.
-    output
-        All that the system wrote, to find values in.
-    exact
-        Whether a value must be the same code points and is found anywhere in `output`, inside
-        other words too, as in the paper; else it must be the same number, date, choice or
-        normalised text, and stand in `output` by itself.
-    threshold
-        The similarity from which on a description is right, in [0, 1].
+    With `exact` a value must be the same code points and is found anywhere in the output, inside
+    other words too, as in the paper; else it must be the same number, date, choice or normalised
+    text, and stand in the output by itself. From the similarity `threshold` on, in [0, 1], a
+    description is right.
 
     Examples
     --------
     >>> name = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 0, 0, 50, 10),)),))
     >>> lines = [Line(20, 5, "Ada"), Line(20, 5, "")]
-    >>> verdicts, unmatched = match_fields([name], lines, output="Ada")
+    >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
     >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
-    form = Filled(fields, lines, elements, output)
-    return match_forms([form], exact=exact, threshold=threshold)[0]
-
-
-def match_forms(
-    forms: Sequence[Filled], *, exact: bool = False, threshold: float = 0.8
-) -> list[Judged]:
-    """`match_fields` of many forms, much faster than one by one."""
     return [
         judged
         for part in _chunks(forms)
@@ -118,9 +93,8 @@ def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], 
     pairs = Pairs([len(form.lines) for form in forms], [len(form.elements) for form in forms])
     near, gaps = closest(points, boxes, pairs.first, pairs.second)
     owners = [elements[number][5] if number >= 0 else None for number in near.tolist()]
-    return owners, [
-        owner if gap == 0 else None for owner, gap in zip(owners, gaps.tolist(), strict=True)
-    ]
+    hits = (gaps == 0).tolist()
+    return owners, [owner if hit else None for owner, hit in zip(owners, hits, strict=True)]
 
 
 def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Target]) -> np.ndarray:

@@ -9,17 +9,8 @@ from scipy.optimize import linear_sum_assignment
 def distances(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """How far each point is from each box, in pixels; 0 inside and on the edge.
 
-    Parameters
-    ----------
-    points
-        Shape (n, 3): page, x, y. A page of NaN may be any page; x and y of NaN are no point.
-    boxes
-        Shape (m, 5): page, x0, y0, x1, y1.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, m); infinite for another page and for no point.
+    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any
+    page; for another page, and for an x or y of NaN, which is no point, the distance is infinite.
 
     Examples
     --------
@@ -87,19 +78,10 @@ def closest(
 
 
 def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarray:
-    """The line that is meant for each value, one to one: what it types tells more than where.
+    """The line that is meant for each value, one to one; -1 for none.
 
-    Parameters
-    ----------
-    hits, same
-        Shape (lines, values), boolean: the line's point is right for the value; it types it.
-    similarity
-        Shape (lines, values), in [0, 1]; 0 where too low to mean anything.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (values,): the number of the line, or -1.
+    Of each line and value: whether its point is right, whether it types the value, and how alike
+    they are, 0 where too little to mean anything. What a line types tells more than where.
 
     Examples
     --------

@@ -28,18 +28,16 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Total: $(1,234.50) v3.25.1")
     ['total', ':', '$', '(', '1,234.50', ')', 'v', '3.25.1']
     """
-    return _TOKEN.findall(_lower(text))
+    return _TOKEN.findall(lowered(text.translate(_ALIKE)))
 
 
-def _lower(text: str) -> str:
-    text = text.translate(_ALIKE)
+def lowered(text: str) -> str:
+    """`text` in lower case and of the same length: a place in it is one in the text as written."""
     low = text.lower()
-    # Places are offsets into the text as written, so its length must stay: "İ" would grow.
-    return (
-        low
-        if len(low) == len(text)
-        else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-    )
+    if len(low) == len(text):
+        return low
+    # "İ" would grow.
+    return "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 
 class Places:
@@ -63,7 +61,7 @@ class Places:
         for number, block in enumerate(self.blocks):
             self.block_before.append(count)
             self.first_token.append(len(self.words))
-            for match in _TOKEN.finditer(_lower(block.text)):
+            for match in _TOKEN.finditer(lowered(block.text.translate(_ALIKE))):
                 word = match[0]
                 self.before.append(count)
                 if word[0].isdigit():
@@ -79,6 +77,7 @@ class Places:
                 self.starts.append(match.start())
         self.before.append(count)
         self.block_before.append(count)
+        self.first_token.append(len(self.words))
         self.letters = "".join(letters)
         self._headers: dict[tuple[int, int], str] = {}
 
@@ -123,14 +122,11 @@ class Places:
 
     def spanned(self, unit: int, start: int, end: int) -> tuple[int, int]:
         """The tokens that the characters from `start` up to `end` of a unit touch."""
-        low, high = self.first_token[unit], self._end_of(unit)
+        low, high = self.first_token[unit : unit + 2]
         first = bisect_left(self.starts, start, low, high)
         if first > low and self.starts[first - 1] + len(self.words[first - 1]) > start:
             first -= 1
         return first, bisect_left(self.starts, end, low, high)
-
-    def _end_of(self, unit: int) -> int:
-        return self.first_token[unit + 1] if unit + 1 < len(self.blocks) else len(self.words)
 
     def label(self, token: int) -> str:
         """The letters just before a token in its block, or of the last block that has some."""
@@ -196,6 +192,11 @@ class Places:
             return "("
         return "-" if ahead == _MINUS and self._signs(before) else ""
 
+    def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:
+        """The words of a row before and after one of its places."""
+        words = [self.words[place] for place in row]
+        return set(words[:at]), set(words[at + 1 :])
+
     def figure(self, first: int, last: int) -> str | None:
         """The only number in tokens `first` up to `last` with the sign it has on the page."""
         numbers = [word for word in self.words[first:last] if word[0].isdigit()]
@@ -207,9 +208,8 @@ class Places:
     def _signs(self, minus: int) -> bool:
         """Whether a dash touches what follows and not what is before it: a sign, no hyphen."""
         after, before = minus + 1, minus - 1
-        touches = (
-            self.units[after] == self.units[minus] and self.starts[after] == self.starts[minus] + 1
-        )
+        near = self.starts[after] == self.starts[minus] + 1
+        touches = near and self.units[after] == self.units[minus]
         if before < 0 or self.units[before] != self.units[minus]:
             return touches
         end = self.starts[before] + len(self.words[before])

@@ -9,6 +9,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 
+def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
+    """Refuse sides of different length."""
+    if len(golds) != len(preds):
+        raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
+
+
 def ratio(tallies: np.ndarray) -> np.ndarray:
     """First part over second; NaN where the second is 0.
 
@@ -67,6 +73,13 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         parts = tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
         return Tally(parts, self.score)
+
+
+def f1_tallies(name: str, right: np.ndarray, given: np.ndarray, wanted: np.ndarray) -> dict:
+    """Tallies of shape (n, 2) of precision, recall and F1 from the counts of n units."""
+    pairs = {"precision": (right, given), "recall": (right, wanted)}
+    pairs["f1"] = (2 * right, given + wanted)
+    return {f"{name}_{part}": np.stack(pair, axis=1) for part, pair in pairs.items()}
 
 
 class Need(NamedTuple):

@@ -10,6 +10,8 @@ from itertools import chain
 
 import numpy as np
 
+from formlab.metrics._spec import as_many
+
 # Characters held at once; a longer pair makes a chunk of its own.
 _CHUNK = 1 << 19
 _ALPHANUMERIC = re.compile("[a-z0-9]+")
@@ -28,8 +30,7 @@ def chunks(
     Equal words have equal numbers, and nothing else has. In chunks, memory does not grow with the
     number of texts.
     """
-    if len(golds) != len(preds):
-        raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
+    as_many(golds, preds)
     start, size = 0, 0
     for row, (gold, pred) in enumerate(zip(golds, preds, strict=True), start=1):
         size += len(gold) + len(pred)
@@ -126,12 +127,7 @@ def _mteval_clean(text: str) -> str:
 
 
 def ngrams_in_common(golds: Numbers, preds: Numbers, longest: int = 1) -> np.ndarray:
-    """N-grams that the two texts of each pair share, with multiplicity.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, longest): a column for each order from 1.
+    """N-grams that the texts of each pair share, with multiplicity; a column per order from 1.
 
     Examples
     --------

@@ -14,29 +14,14 @@ import numpy as np
 
 from formlab.metrics._bleu import FOUR_WORDS, corpus_score, sentence_score, statistics
 from formlab.metrics._field_values import found_in
-from formlab.metrics._filling import match_fields, match_forms
+from formlab.metrics._filling import match_forms
 from formlab.metrics._forms import DESCRIPTION, FieldVerdict, Filled, GoldField, Line, Target
-from formlab.metrics._geometry import distances, nearest, pair
+from formlab.metrics._geometry import distances, nearest
 from formlab.metrics._spec import Metric
 
 __all__ = [
-    "DESCRIPTION",
-    "EPISODE",
-    "METRICS",
-    "FieldVerdict",
-    "Filled",
-    "GoldField",
-    "Line",
-    "Target",
-    "counts",
-    "distances",
-    "episode",
-    "episodes",
-    "found_in",
-    "match_fields",
-    "match_forms",
-    "nearest",
-    "pair",
+    "DESCRIPTION", "EPISODE", "METRICS", "FieldVerdict", "Filled", "GoldField", "Line", "Target",
+    "counts", "distances", "episodes", "found_in", "match_forms", "nearest",
 ]  # fmt: skip
 
 
@@ -76,42 +61,15 @@ def _of(counted: Sequence[bool], held: Sequence[bool | None]) -> list[tuple[bool
     return [(k and h is True, k and h is not None) for k, h in zip(counted, held, strict=True)]
 
 
-def episode(
-    fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]
-) -> dict[str, tuple[float, float]]:
-    """Tallies of the metrics of one whole form.
-
-    `episodic_click` and `episodic_value` are shares of its fields, a description counting with
-    its BLEU; `form_completed` is 1 where every field is right, as it was submitted if it was.
-
-    Examples
-    --------
-    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
-    >>> episode([name], [FieldVerdict(found=True, right=True, placed=True)])
-    {'episodic_click': (0.0, 0.0), 'episodic_value': (1.0, 1.0), 'form_completed': (1.0, 1.0)}
-    """
-    parts = counts(fields, verdicts)
-    whole = episodes(fields, verdicts, [len(fields)], parts)
-    return {name: tuple(tallies[0].tolist()) for name, tallies in whole.items()}
-
-
 def episodes(
     fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict], sizes: Sequence[int],
     parts: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """`episode` of many forms, whose fields stand one after the other.
+    """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
 
-    Parameters
-    ----------
-    fields, verdicts, parts
-        Of all forms, and the `counts` of them.
-    sizes
-        How many fields each of the n forms has.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
-        Tallies of shape (n, 2).
+    `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
+    with its BLEU; `form_completed` is 1 where every field is right, as it was submitted if it was.
+    `parts` are the `counts` of all fields.
 
     Examples
     --------

@@ -30,19 +30,7 @@ def _over(hits: np.ndarray, total: np.ndarray, otherwise: np.ndarray) -> np.ndar
 
 
 def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
-    """tp / pred.
-
-    Parameters
-    ----------
-    parts
-        Shape (…, 3): tp, gold and pred.
-    published
-        Whether undefined scores are those of the released evaluator.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (…), in [0, 1]. Nothing predicted: NaN; 0 by published rules.
+    """tp / pred, from tp, gold and pred; nothing predicted: NaN, by published rules 0.
 
     Examples
     --------

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from formlab.metrics._spec import Metric
+from formlab.metrics._spec import Metric, f1_tallies
 
 
 def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.ndarray]:
     """Tallies of shape (n, 2) of `field_precision`, `field_recall` and `field_f1`.
 
-    Parameters
-    ----------
-    golds, preds
-        The values of n pairs of fields; blank where that side has no such field or leaves it
-        empty. Only whether a value is there counts.
+    A value is blank where that side has no such field or leaves it empty; only that counts.
 
     Examples
     --------
@@ -27,12 +23,7 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
     wanted, given = (
         np.array([bool(value.strip()) for value in side], dtype=float) for side in (golds, preds)
     )
-    both = wanted * given
-    return {
-        "field_precision": np.stack([both, given], axis=1),
-        "field_recall": np.stack([both, wanted], axis=1),
-        "field_f1": np.stack([2 * both, wanted + given], axis=1),
-    }
+    return f1_tallies("field", wanted * given, given, wanted)
 
 
 def _metric(name: str, title: str, unit: str) -> Metric:

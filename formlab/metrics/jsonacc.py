@@ -47,13 +47,8 @@ def leaves(value: Any) -> int:
 def changes(gold: Any, pred: Any, *, official: bool = False) -> int:
     """How many leaves have to be added, deleted or changed to get from `pred` to `gold`.
 
-    Parameters
-    ----------
-    gold, pred
-        JSON values.
-    official
-        Whether a null that the prediction filled in counts as no change, as in the published
-        tool, whose count of the leaves of null is 0. Else it is one.
+    Where `official`, a null that the prediction filled in is no change, as in the published tool,
+    whose count of the leaves of null is 0; else it is one.
 
     Examples
     --------
@@ -77,17 +72,13 @@ def _changes(gold: Any, pred: Any, official: bool, depth: int) -> int:
         )
     if isinstance(gold, list) and isinstance(pred, list):
         return _list_changes(gold, pred, official, depth)
-    if _same(gold, pred):
+    # In JSON true is not 1, though in Python it is.
+    if gold == pred and isinstance(gold, bool) == isinstance(pred, bool):
         return 0
     if official and gold is None:
         return 0
     # Another type counts as one change per leaf of the truth, an empty one as one.
     return max(leaves(gold), 1)
-
-
-def _same(gold: Any, pred: Any) -> bool:
-    # In JSON true is not 1, though in Python it is.
-    return gold == pred and isinstance(gold, bool) == isinstance(pred, bool)
 
 
 def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) -> int:
@@ -151,12 +142,8 @@ def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     >>> json_tallies(['{"total": 9.5}'], ["no JSON"]).tolist()
     [[0.0, 1.0]]
     """
-    return np.array(
-        [
-            accuracy_parts(_loaded(gold), _loaded(pred))
-            for gold, pred in zip(golds, preds, strict=True)
-        ]
-    ).reshape(-1, 2)
+    pairs = zip(map(_loaded, golds), map(_loaded, preds), strict=True)
+    return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
 
 
 def _loaded(text: str) -> Any:

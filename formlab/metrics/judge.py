@@ -43,8 +43,11 @@ def plain_text(prediction: str) -> str:
     >>> plain_text("<td>10\\%</td><td>5</td>")
     '10% 5'
     """
-    short = len(prediction) <= _LONGEST
-    stream = written_events(prediction) if short else _long(prediction)
+    stream: Iterable[Event] = [Event("text", prediction)]
+    if len(prediction) <= _LONGEST:
+        stream = written_events(prediction)
+    elif is_html(prediction):
+        stream = events(prediction)
     pieces, silent = [], 0
     for what, data, _ in stream:
         if what == "text" and not silent:
@@ -58,27 +61,12 @@ def plain_text(prediction: str) -> str:
     return text.strip()
 
 
-def _long(prediction: str) -> Iterable[Event]:
-    return events(prediction) if is_html(prediction) else [Event("text", prediction)]
-
-
 def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: str) -> Answer:
     """A judge's answer on one page after the released code's checks, bit for bit.
 
-    Parameters
-    ----------
-    raw
-        The answer, with `id` where known.
-    facts
-        The page's facts, with `type`.
-    text
-        The prediction, as from `plain_text`.
-
-    Returns
-    -------
-    dict
-        `raw` with its verdicts overruled and its counts recounted. A value that the judge did
-        not place is found, and correct, wherever it is part of the text: also "5" in "2015".
+    Its verdicts are overruled and its counts recounted. `text` is the prediction, as from
+    `plain_text`: a value that the judge did not place is found, and correct, wherever it is part
+    of the text, also "5" in "2015".
     """
     answer = json.loads(json.dumps(raw))
     entries = [entry for entry in answer.get("entity_diagnostics") or [] if isinstance(entry, dict)]

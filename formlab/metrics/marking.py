@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics._spec import Metric
+from formlab.metrics._spec import Metric, f1_tallies
 from formlab.text.normalise import LADDER_STEPS
 
 # The one mark of a field that is a single box.
@@ -180,22 +180,14 @@ def mark_tallies(
     [[2.0, 5.0]]
     """
     subtypes, kinds = subtypes or [None] * len(golds), kinds or [None] * len(golds)
-    counts = np.array(
-        [
-            mark_counts(
-                marks(gold, subtype=subtype, kind=kind),
-                given_marks(pred, gold, subtype=subtype, kind=kind),
-            )
-            for gold, pred, subtype, kind in zip(golds, preds, subtypes, kinds, strict=True)
-        ],
-        dtype=float,
-    ).reshape(-1, 3)
-    hits, given, wanted = counts.T
-    return {
-        "mark_precision": np.stack([hits, given], axis=1),
-        "mark_recall": np.stack([hits, wanted], axis=1),
-        "mark_f1": np.stack([2 * hits, given + wanted], axis=1),
-    }
+    counts = [
+        mark_counts(
+            marks(gold, subtype=subtype, kind=kind),
+            given_marks(pred, gold, subtype=subtype, kind=kind),
+        )
+        for gold, pred, subtype, kind in zip(golds, preds, subtypes, kinds, strict=True)
+    ]
+    return f1_tallies("mark", *np.array(counts, dtype=float).reshape(-1, 3).T)
 
 
 def constituents(value: str) -> list[str]:
@@ -298,4 +290,3 @@ cross_accuracy = Metric(
     unit="fields wholly right per field", source="FORMCRAFT, section 4.2 and Table 3b",
     units=("field",), tallies=cross_tallies,
 )  # fmt: skip
-MARKING_METRICS = {m.name: m for m in (mark_precision, mark_recall, mark_f1, cross_accuracy)}

@@ -14,7 +14,7 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from formlab.metrics._spec import SOME_GOLD, Metric
+from formlab.metrics._spec import SOME_GOLD, Metric, as_many
 
 ERRORS = ("omitted", "inserted", "substituted", "order")
 # From this similarity on, a word that is left over on one side is a reading of one left over on
@@ -172,8 +172,7 @@ def _all_edits(golds: tuple[str, ...], preds: tuple[str, ...]) -> list[WordEdits
 
 def _tallies(name: str) -> Callable[[Sequence[str], Sequence[str]], np.ndarray]:
     def tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-        if len(golds) != len(preds):
-            raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
+        as_many(golds, preds)
         edits = _all_edits(tuple(golds), tuple(preds))
         pairs = [(edit.counts[name], edit.words) for edit in edits]
         return np.array(pairs, dtype=np.float64).reshape(len(edits), 2)

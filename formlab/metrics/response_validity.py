@@ -10,22 +10,16 @@ import polars as pl
 from formlab import tables
 from formlab.metrics._spec import Metric
 
-# The statuses that each share counts; `valid_answers` are those that needed no repair.
-_COUNTED: dict[str, tuple[str, ...]] = {
-    "usable_answers": tables.USABLE,
-    "valid_answers": ("ok",),
-    "repaired_answers": ("repaired",),
-    "bad_json_answers": ("bad_json",),
-    "refused_answers": ("refused",),
-    "truncated_answers": ("truncated",),
-    "failed_calls": ("api_error",),
+# The title of each share and the statuses that it counts; `valid_answers` needed no repair.
+_SHARES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "usable_answers": ("Usable answers", tables.USABLE),
+    "valid_answers": ("Valid as given", ("ok",)),
+    "repaired_answers": ("Usable after repair", ("repaired",)),
+    "bad_json_answers": ("No usable JSON", ("bad_json",)),
+    "refused_answers": ("Refused", ("refused",)),
+    "truncated_answers": ("Cut short", ("truncated",)),
+    "failed_calls": ("Errors of the API", ("api_error",)),
 }
-_TITLES = {
-    "usable_answers": "Usable answers", "valid_answers": "Valid as given",
-    "repaired_answers": "Usable after repair", "bad_json_answers": "No usable JSON",
-    "refused_answers": "Refused", "truncated_answers": "Cut short",
-    "failed_calls": "Errors of the API",
-}  # fmt: skip
 _UP = ("usable_answers", "valid_answers")
 
 
@@ -48,30 +42,25 @@ def was_prompted(responses: pl.DataFrame) -> bool:
 
 
 def answer_tallies(statuses: Sequence[str], name: str) -> np.ndarray:
-    """Whether each answer counts for the share `name`, out of one answer.
+    """Whether each answer counts for the share `name`, out of one answer; shape (n, 2).
 
     A question that was never asked (status `missing`) says nothing of the system: 0 of 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, 2).
 
     Examples
     --------
     >>> answer_tallies(["ok", "repaired", "missing"], "valid_answers").tolist()
     [[1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    hits = np.array([status in _COUNTED[name] for status in statuses], dtype=float)
+    hits = np.array([status in _SHARES[name][1] for status in statuses], dtype=float)
     asked = np.array([status not in ("missing", "unscored") for status in statuses], dtype=float)
     return np.stack([hits, asked], axis=1)
 
 
 VALIDITY_METRICS = {
     name: Metric(
-        name=name, title=_TITLES[name], direction="up" if name in _UP else "down",
+        name=name, title=title, direction="up" if name in _UP else "down",
         unit="answers", source="FORMCRAFT, appendix J: following of instructions",
         view="counts", units=("answer",),
     )
-    for name in _COUNTED
+    for name, (title, _) in _SHARES.items()
 }  # fmt: skip

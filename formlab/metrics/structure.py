@@ -70,16 +70,16 @@ def structure(gold: str, pred: str) -> Structure:
         "rows": kept / rows if rows else 1.0,
         "columns": _columns(tables, others),
     }
-    said = {
+    reasons = {
         "closed": f"tags closed in order: {closed:.2f}",
         "order": f"blocks in their order: {order:.2f}",
         "tables": f"{len(others)} tables of {len(tables)}",
         "rows": f"{kept} of {rows} table rows kept",
         "columns": f"columns kept: {shares['columns']:.2f}",
     }
-    reasons = tuple(said[name] for name, share in shares.items() if share < KEPT)
+    lost = tuple(reasons[name] for name, share in shares.items() if share < KEPT)
     worst = min(shares.values())
-    return Structure(2 if worst >= KEPT else int(worst >= LOST), reasons, shares)
+    return Structure(2 if worst >= KEPT else int(worst >= LOST), lost, shares)
 
 
 _ASPECTS = ("closed", "order", "tables", "rows", "columns")

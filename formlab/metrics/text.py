@@ -13,17 +13,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from formlab.metrics import _bleu
-from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric
+from formlab.metrics._spec import SOME_CLAIM, SOME_GOLD, Metric, as_many
 from formlab.metrics._words import Numbers, alphanumeric, chunks, ngrams_in_common, split, stemmed
 
 
-def _paired(golds: Sequence[Any], preds: Sequence[Any]) -> None:
-    if len(golds) != len(preds):
-        raise ValueError(f"{len(golds)} gold and {len(preds)} predicted texts: must be as many")
-
-
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:
-    _paired(golds, preds)
+    as_many(golds, preds)
     return process.cpdist(golds, preds, scorer=scorer, dtype=np.int64, workers=1)
 
 
@@ -72,7 +67,7 @@ def _same_words_in_order(ours: Numbers, theirs: Numbers) -> np.ndarray:
 
 
 def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
-    _paired(golds, preds)
+    as_many(golds, preds)
     sides = [[bool(value.strip()) for value in side] for side in (golds, preds)]
     wanted, given = np.array(sides, dtype=bool).reshape(2, -1)
     return _pairs(given & ~wanted, given)

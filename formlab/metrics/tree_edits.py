@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import polars as pl
-
 from formlab.metrics.tree import Pair, Tree
-from formlab.tables import storable
-from formlab.trees import Node
 
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 
@@ -31,12 +26,6 @@ class Edit:
     cost: float
 
 
-SCHEMA = {
-    "op": pl.Enum(OPS), "gold_path": pl.String, "pred_path": pl.String, "label": pl.String,
-    "pred_label": pl.String, "depth": pl.Int64, "cost": pl.Float64,
-}  # fmt: skip
-
-
 def edit_script(
     gold: Tree, pred: Tree, *, costs: str = "depth", values: bool = False
 ) -> list[Edit]:
@@ -52,6 +41,7 @@ def edit_script(
 
     Examples
     --------
+    >>> from formlab.trees import Node
     >>> gold = Node("form", children=[Node("A", children=[Node("Name", "Ann")]), Node("B")])
     >>> pred = Node("form", children=[Node("A"), Node("B", children=[Node("Name", "Ann")])])
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
@@ -60,64 +50,39 @@ def edit_script(
     pair = Pair(gold, pred, costs, values)
     partners = pair.partners().tolist()
     moves = _moves(pair, partners)
-    taken = {place for place in partners if place >= 0}
-    added = set(range(len(pair.pred))) - taken - set(moves.values())
-    return list(_edits(pair, partners, moves, deque(sorted(added))))
-
-
-def _edits(
-    pair: Pair, partners: list[int], moves: dict[int, int], added: deque[int]
-) -> Iterator[Edit]:
+    added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
+    edits = []
     for place, partner in enumerate(partners):
         # Partners keep the order of documents, so what stands before one is inserted before it.
         while partner >= 0 and added and added[0] < partner:
-            yield _inserted(pair, added.popleft())
+            edits.append(_edit(pair, "inserted", None, added.popleft()))
         if partner >= 0:
-            yield _paired(pair, place, partner)
+            same = pair.gold_label[place] == pair.pred_label[partner]
+            edits.append(_edit(pair, "kept" if same else "renamed", place, partner))
         elif place in moves:
-            yield _moved(pair, place, moves[place], partners)
+            above, above_partner = pair.gold.parent[place], pair.pred.parent[moves[place]]
+            stayed = above >= 0 and above_partner >= 0 and partners[above] == above_partner
+            edits.append(_edit(pair, "reordered" if stayed else "moved", place, moves[place]))
         else:
-            yield _edit("deleted", pair.gold.nodes[place], None, *_at(pair, place))
-    for place in added:
-        yield _inserted(pair, place)
+            edits.append(_edit(pair, "deleted", place, None))
+    return edits + [_edit(pair, "inserted", None, place) for place in added]
 
 
-def _at(pair: Pair, place: int) -> tuple[int, float]:
-    return int(pair.gold.depth[place]), float(pair.gold_cost[place])
-
-
-def _inserted(pair: Pair, place: int) -> Edit:
-    depth, cost = int(pair.pred.depth[place]), float(pair.pred_cost[place])
-    return _edit("inserted", None, pair.pred.nodes[place], depth, cost)
-
-
-def _paired(pair: Pair, place: int, partner: int) -> Edit:
-    nodes = (pair.gold.nodes[place], pair.pred.nodes[partner])
-    depth = int(pair.gold.depth[place])
-    if pair.gold_label[place] == pair.pred_label[partner]:
-        return _edit("kept", *nodes, depth, 0.0)
-    return _edit("renamed", *nodes, depth, float(pair.swap[depth + pair.pred.depth[partner]]))
-
-
-def _moved(pair: Pair, place: int, partner: int, partners: list[int]) -> Edit:
-    above, above_partner = int(pair.gold.parent[place]), int(pair.pred.parent[partner])
-    stayed = above >= 0 and above_partner >= 0 and partners[above] == above_partner
-    depth, cost = _at(pair, place)
-    nodes = (pair.gold.nodes[place], pair.pred.nodes[partner])
-    cost += float(pair.pred_cost[partner])
-    return _edit("reordered" if stayed else "moved", *nodes, depth, cost)
-
-
-def _edit(op: str, gold: Node | None, pred: Node | None, depth: int, cost: float) -> Edit:
+def _edit(pair: Pair, op: str, ours: int | None, theirs: int | None) -> Edit:
+    """The edit of a gold and a predicted node, by place; what is renamed costs by both depths."""
+    gold = None if ours is None else pair.gold.nodes[ours]
+    pred = None if theirs is None else pair.pred.nodes[theirs]
+    depth = int(pair.gold.depth[ours] if gold else pair.pred.depth[theirs])
+    cost = 0.0
+    if op == "renamed":
+        cost = float(pair.swap[depth + pair.pred.depth[theirs]])
+    elif op != "kept":
+        cost += float(pair.gold_cost[ours]) if gold else 0.0
+        cost += float(pair.pred_cost[theirs]) if pred else 0.0
     return Edit(
-        op=op,
-        gold_path=gold.path if gold else None,
-        pred_path=pred.path if pred else None,
-        label=(gold or pred).label,
-        pred_label=pred.label if pred else None,
-        depth=depth,
-        cost=cost,
-    )
+        op, gold.path if gold else None, pred.path if pred else None, (gold or pred).label,
+        pred.label if pred else None, depth, cost,
+    )  # fmt: skip
 
 
 def _moves(pair: Pair, partners: list[int]) -> dict[int, int]:
@@ -133,16 +98,3 @@ def _moves(pair: Pair, partners: list[int]) -> dict[int, int]:
         if found:
             moves[place] = found.popleft()
     return moves
-
-
-def edit_frame(edits: Iterable[Edit]) -> pl.DataFrame:
-    """The edits as a table, a row each; half of a surrogate pair becomes its escape.
-
-    Examples
-    --------
-    >>> edit_frame(edit_script(Node("form"), None)).select("op", "label", "cost").rows()
-    [('deleted', 'form', 1.0)]
-    """
-    rows = list(edits)
-    columns = {name: [storable(getattr(edit, name)) for edit in rows] for name in SCHEMA}
-    return pl.DataFrame(columns, schema=SCHEMA)

@@ -3,11 +3,11 @@
 from formlab.text.dates import RULE as DATE_RULE
 from formlab.text.dates import date_order, date_orders
 from formlab.text.ladder import Ladder, ambiguous, ladder, ladders, rungs
-from formlab.text.normalise import LADDER_STEPS, STEPS, normalise, settings
+from formlab.text.normalise import LADDER_STEPS, STEPS, normalise
 from formlab.text.typed import Money, address, checked, choices, date, money, number
 
 __all__ = [
     "DATE_RULE", "LADDER_STEPS", "STEPS", "Ladder", "Money", "address", "ambiguous", "checked",
     "choices", "date", "date_order", "date_orders", "ladder", "ladders", "money",
-    "normalise", "number", "rungs", "settings",
+    "normalise", "number", "rungs",
 ]  # fmt: skip

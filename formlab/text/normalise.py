@@ -91,14 +91,3 @@ def normalise(text: str, steps: Sequence[str] = ("nfc", "space", "lower")) -> st
             raise UnknownName.of("normaliser", step, STEPS)
         text = STEPS[step](text)
     return text
-
-
-def settings(steps: Sequence[str] = ("nfc", "space", "lower")) -> str:
-    """The string that names `steps` beside a score.
-
-    Examples
-    --------
-    >>> settings()
-    'nfc,space,lower'
-    """
-    return ",".join(steps)

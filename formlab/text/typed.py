@@ -50,12 +50,12 @@ _MONEY = re.compile(
     rf"(?P<after>{_ANY_CURRENCY})?(?P<tail> ?[-)]*)"
 )
 
-_MONTH_NAMES = (
+MONTH_NAMES = (
     "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
     "august aug", "september sept sep", "october oct", "november nov", "december dec",
 )  # fmt: skip
 _MONTHS = {
-    name: number for number, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()
+    name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()
 }
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? )?"
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})\.?"
@@ -159,17 +159,18 @@ def money(text: str) -> Money | None:
     return Money(amount, next(iter(stated), None)) if len(stated) < 2 else None
 
 
-def _day(year: str, month: str | int, day: str, pivot: int) -> Date | None:
+def day_of(year: str, month: str | int, day: str) -> Date | None:
+    """The date of these numbers, if there is one; years of two digits are 1969 to 2068."""
     full = int(year)
     if len(year) == 2:
-        full += 2000 if full < pivot else 1900
+        full += 2000 if full < 69 else 1900
     try:
         return Date(full, int(month), int(day))
     except ValueError:
         return None
 
 
-def date_readings(text: str, *, pivot: int = 69) -> tuple[Date | None, Date | None]:
+def date_readings(text: str) -> tuple[Date | None, Date | None]:
     """The date that `text` is when read month first, and when read day first.
 
     Both are the same where the notation leaves no choice; see `date`.
@@ -182,32 +183,26 @@ def date_readings(text: str, *, pivot: int = 69) -> tuple[Date | None, Date | No
     cleaned = _clean(text)
     if match := _YEAR_FIRST.fullmatch(cleaned):
         month, day = match["month"] or match["month_2"], match["day"] or match["day_2"]
-        return (_day(match["year"], month, day, pivot),) * 2
+        return (day_of(match["year"], month, day),) * 2
     for pattern in _WRITTEN:
         if match := pattern.fullmatch(cleaned):
-            return (_day(match["year"], _MONTHS[match["month"]], match["day"], pivot),) * 2
+            return (day_of(match["year"], _MONTHS[match["month"]], match["day"]),) * 2
     if not (match := _NUMERIC.fullmatch(cleaned)):
         return None, None
     first, mark, second = match[1], match[2], match[3]
-    month_first = _day(match["year"], first, second, pivot)
-    day_first = _day(match["year"], second, first, pivot)
+    month_first = day_of(match["year"], first, second)
+    day_first = day_of(match["year"], second, first)
     # Dots mean day first wherever that is possible.
     return (day_first or month_first, day_first) if mark == "." else (month_first, day_first)
 
 
-def date(text: str, *, pivot: int = 69) -> frozenset[Date] | None:
+def date(text: str) -> frozenset[Date] | None:
     """Every date that `text` can mean, or None if it is no date.
 
     Read are year first (2022-07-01, 2022/7/1, 20220701), day and month with a written month
     (Jul 1, 2022; 1 July 2022; 01-JUL-22), d.m.y, and numbers between slashes or hyphens, which
-    may put month or day first: two dates unless one is impossible or both are the same.
-
-    Parameters
-    ----------
-    text
-        The value; the whole of it must be the date.
-    pivot
-        A year of two digits below it is in the 2000s, else in the 1900s (69, as POSIX has it).
+    may put month or day first: two dates unless one is impossible or both are the same. A year of
+    two digits below 69 is in the 2000s, else in the 1900s, as POSIX has it.
 
     Examples
     --------
@@ -216,7 +211,7 @@ def date(text: str, *, pivot: int = 69) -> frozenset[Date] | None:
     >>> date("July 1, 2022") == date("01.07.2022") == date("2022-07-01"), date("July 2022")
     (True, None)
     """
-    readings = frozenset(date_readings(text, pivot=pivot)) - {None}
+    readings = frozenset(date_readings(text)) - {None}
     return readings or None
 
 

@@ -25,22 +25,16 @@ def filing(tmp_path):
     return file
 
 
-def test_pages_are_cut_at_breaks_also_inside_a_text_block(filing):
-    pages, facts, _ = gold_pages(filing)
+def test_pages_are_cut_at_breaks_and_tags_become_facts_or_are_counted(filing):
+    pages, facts, notes = gold_pages(filing)
+    # The second break is inside a text block.
     assert [len(page) for page in facts] == [1, 1, 1]
     assert "<reportingentity>Tarn Corp.</reportingentity>" in pages[0]
     assert "<number>1,279</number>)" in pages[1]
     assert "ix:" not in "".join(pages)
-
-
-def test_scale_sign_and_format_make_the_value_that_the_issuer_states(filing):
-    _, facts, _ = gold_pages(filing)
+    # Scale, sign and format make the value that the issuer states.
     assert facts[1][0]["value"] == "-1279000000"
     assert facts[2][0]["value"] == "1234.5"
-
-
-def test_what_is_hidden_or_prints_no_figure_is_counted(filing):
-    _, _, notes = gold_pages(filing)
     assert notes["hidden facts left out"] == 1
     assert notes["tags without a printed figure, date or name left out"] == 2
 
@@ -68,10 +62,8 @@ def test_pages_are_drawn_and_load_as_a_benchmark(filing, tmp_path):
 def test_a_limit_takes_the_first_pages_with_a_fact(filing, tmp_path):
     notes = write_pages(filing, tmp_path / "out", limit=2, dpi=72)
     assert (notes["pages"], notes["facts"]) == (2, 2)
-    assert OWN["fincriticaled"].load("test", tmp_path / "out").documents["doc_id"].to_list() == [
-        "0",
-        "1",
-    ]
+    documents = OWN["fincriticaled"].load("test", tmp_path / "out").documents
+    assert documents["doc_id"].to_list() == ["0", "1"]
 
 
 def test_real_filings_keep_every_tag_or_count_it(shared):

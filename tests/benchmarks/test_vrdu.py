@@ -32,10 +32,8 @@ def test_entities_forms_and_line_items_become_records(root):
     ]
     # Fractions of a page of 1000 by 2000 pixels.
     assert records.select("page", "x0", "y0", "x1", "y1").row(0) == (1, 100, 400, 500, 800)
-    assert json.loads(records["meta"][0]) == {
-        "boxes": [BOX] * 3,
-        "segments": [[[0, 7]], [[0, 6]], [[0, 7]]],
-    }
+    segments = [[[0, 7]], [[0, 6]], [[0, 7]]]
+    assert json.loads(records["meta"][0]) == {"boxes": [BOX] * 3, "segments": segments}
 
 
 def test_split_name_tells_task_template_size_and_seed(root):
@@ -44,19 +42,23 @@ def test_split_name_tells_task_template_size_and_seed(root):
     assert corpus.documents.select("template", "domain").unique().rows() == [("Short-Form", "Made")]
     meta = json.loads(corpus.documents["meta"][0])
     assert (meta["task"], meta["train_size"], meta["seed"]) == ("unseen", 10, 4)
-    tasks = {
-        "FARA-lv1-single_Amendment-train_10-test_300-valid_100-SD_0": ("single", "Amendment"),
-        "FARA-lv2-mixed_template-train_10-test_300-valid_100-SD_0": ("mixed", None),
-        "FARA-lv3-unk_Dissemination_Report-train_10-test_300-valid_100-SD_0": (
-            "unseen", "Dissemination_Report",
-        ),
-        "DeepForm-kno_template-train_10-test_5-valid_100-SD_2": ("single", None),
-        "DeepForm-mixed_template-train_10-test_5-valid_100-SD_2": ("mixed", None),
-        "DeepForm-unk_template-train_10-test_5-valid_100-SD_2": ("unseen", None),
-    }  # fmt: skip
-    for name, expected in tasks.items():
-        assert (vrdu.decode(name).task, vrdu.decode(name).template) == expected
     assert vrdu.decode("my split") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "template"),
+    [
+        ("FARA-lv1-single_Amendment", "single", "Amendment"),
+        ("FARA-lv2-mixed_template", "mixed", None),
+        ("FARA-lv3-unk_Dissemination_Report", "unseen", "Dissemination_Report"),
+        ("DeepForm-kno_template", "single", None),
+        ("DeepForm-mixed_template", "mixed", None),
+        ("DeepForm-unk_template", "unseen", None),
+    ],
+)
+def test_task_and_template_of_published_names(name, task, template):
+    split = vrdu.decode(f"{name}-train_10-test_300-valid_100-SD_0")
+    assert (split.task, split.template) == (task, template)
 
 
 def test_splits_are_found_on_disk(root):
@@ -133,11 +135,9 @@ def test_flaws_are_counted_and_nothing_leaves(root):
     }
     rows = corpus.records.select("path", "value", "x0").rows()
     assert rows[:4] == [
-        ("/who", "Ann", None),
-        ("/who/1", "Bea", 100),
-        ("/odd/0", "z", 100),
+        ("/who", "Ann", None), ("/who/1", "Bea", 100), ("/odd/0", "z", 100),
         ("/line_item/0/what", "tea", 100),
-    ]
+    ]  # fmt: skip
     assert [row[0] for row in rows[4:]] == [
         "/line_item/0/bogus", "/line_item/1/sum", "/line_item/1/sum/1", "/line_item/2/sum",
         "/line_item/2/what", "/day",

@@ -6,17 +6,7 @@ import sacrebleu
 
 from formlab.metrics import actions
 from formlab.metrics._geometry import distances, nearest, pair
-from formlab.metrics.actions import (
-    Filled,
-    GoldField,
-    Line,
-    Target,
-    counts,
-    episode,
-    found_in,
-    match_fields,
-    match_forms,
-)
+from formlab.metrics.actions import Filled, GoldField, Line, Target, counts, found_in, match_forms
 
 NAME = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
 CITY = GoldField("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
@@ -32,17 +22,23 @@ ELEMENTS = [
 ]
 
 
-def filled(fields, lines, **options):
+def filled(fields, lines, elements=ELEMENTS, **options):
     output = "\n".join(line.value for line in lines)
-    return match_fields(fields, lines, ELEMENTS, output=output, **options)
+    return match_forms([Filled(fields, lines, elements, output)], **options)[0]
 
 
-def test_distance_is_measured_to_the_edge_and_is_zero_on_it():
-    # (97, 96) is 3 left of and 4 above the corner (100, 100).
-    points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120)]
-    assert distances(np.array(points), np.array([(1, 100, 100, 300, 140)])).ravel().tolist() == [
-        5, 0, 0, 10,
-    ]  # fmt: skip
+def episode(fields, verdicts):
+    whole = actions.episodes(fields, verdicts, [len(fields)], counts(fields, verdicts))
+    return {name: tuple(tallies[0].tolist()) for name, tallies in whole.items()}
+
+
+def test_distance_is_measured_to_the_edge_and_is_infinite_to_another_page():
+    # (97, 96) is 3 left of and 4 above the corner (100, 100); the last three: another page, no
+    # point, any page.
+    points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120), (2, 150, 120),
+              (np.nan, np.nan, np.nan), (np.nan, 150, 120)]  # fmt: skip
+    gaps = distances(np.array(points), np.array([(1, 100, 100, 300, 140)])).ravel().tolist()
+    assert gaps == [5, 0, 0, 10, np.inf, np.inf, 0]
 
 
 def test_distance_agrees_with_the_clipped_point_on_random_boxes():
@@ -55,12 +51,6 @@ def test_distance_agrees_with_the_clipped_point_on_random_boxes():
         expected = np.linalg.norm(np.array(there) - (x, y))
         got = distances(np.array([(np.nan, x, y)]), np.array([(1, x0, y0, x1, y1)]))[0, 0]
         assert got == pytest.approx(expected)
-
-
-def test_click_on_another_page_and_no_click_are_infinitely_far():
-    points = np.array([(2, 150, 120), (np.nan, np.nan, np.nan), (np.nan, 150, 120)])
-    gaps = distances(points, np.array([(1, 100, 100, 300, 140)]))
-    assert gaps.ravel().tolist() == [np.inf, np.inf, 0]
 
 
 def test_nearest_is_the_smallest_box_that_is_hit():
@@ -113,6 +103,7 @@ def test_nothing_done_loses_all_but_the_box_to_leave_alone():
     verdicts, _ = filled([NAME, TICK, NEWS], [])
     parts = counts([NAME, TICK, NEWS], verdicts)
     assert parts["click_accuracy"].tolist() == [[0, 1], [0, 1], [0, 0]]
+    assert parts["unwanted_clicks"].tolist() == [[0, 0], [0, 0], [0, 1]]
     assert parts["value_placed_accuracy"].tolist() == [[0, 1], [0, 1], [1, 1]]
 
 
@@ -122,17 +113,11 @@ def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
     assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (None, False, 1, [0])
     assert (right[0].clicked, right[0].placed) == (None, True)
     assert (wrong[0].unwanted, right[0].unwanted) == (True, False)
+    assert counts([NEWS], wrong)["unwanted_clicks"].tolist() == [[1, 1]]
 
 
-def test_what_click_accuracy_divides_by_does_not_depend_on_what_was_done():
-    # One field to click and one box to leave alone, untouched and ticked.
-    fields = [NAME, NEWS]
-    for lines, unwanted in (([], 0), ([Line(110, 410, "")], 1)):
-        done = counts(fields, filled(fields, lines)[0])
-        assert done["click_accuracy"].tolist() == [[0, 1], [0, 0]]
-        assert done["unwanted_clicks"].tolist() == [[0, 0], [unwanted, 1]]
-    # Where the box stands nowhere, a click on it cannot be seen.
-    [verdict], _ = match_fields([NEWS], [Line(110, 410, "")], [])
+def test_a_click_on_a_box_that_stands_nowhere_cannot_be_seen():
+    [verdict], _ = filled([NEWS], [Line(110, 410, "")], [])
     assert verdict.unwanted is None
 
 
@@ -226,7 +211,7 @@ def of_text(name, gold, pred):
     fields = [GoldField("/", kind, gold, (Target(gold),))]
     verdicts, _ = filled(fields, [Line(np.nan, np.nan, pred)] if pred else [])
     verdicts[0].submitted = verdicts[0].right
-    whole = actions.episode(fields, verdicts)
+    whole = episode(fields, verdicts)
     return whole[name] if name in whole else counts(fields, verdicts)[name][0]
 
 
@@ -286,7 +271,5 @@ def test_many_forms_at_once_are_judged_like_one_at_a_time():
         fields = list(generator.permutation([0, 1, 2, 3])[: generator.integers(0, 5)])
         wanted = [(NAME, CITY, TICK, NEWS)[place] for place in fields]
         forms.append(Filled(wanted, lines, ELEMENTS[: generator.integers(0, 5)], "Ada, No"))
-    one = [
-        match_fields(f.fields, f.lines, f.elements, output=f.output, threshold=0.7) for f in forms
-    ]
+    one = [match_forms([form], threshold=0.7)[0] for form in forms]
     assert repr(match_forms(forms, threshold=0.7)) == repr(one)

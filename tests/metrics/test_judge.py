@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import pytest
 
@@ -19,8 +20,6 @@ def entry(place, **said):
 
 
 def settle(entries, text, facts=FACTS):
-    from collections import Counter
-
     notes = Counter()
     verdicts = settled({"entity_diagnostics": entries}, facts, Places(read(text)), notes)
     return verdicts, {name: n for name, n in notes.items() if n}
@@ -36,12 +35,8 @@ def test_the_release_finds_a_value_inside_another_number_and_fixed_does_not():
 def test_counts_come_from_the_verdicts_and_not_from_the_judge():
     raw = {"total_entities": 99, "found_entities": 99, "entity_diagnostics": [entry(0), entry(1)]}
     checked = official(raw, FACTS, "nothing")
-    assert [checked[f"{w}_entities"] for w in ("total", "found", "correct", "not_found")] == [
-        2,
-        0,
-        0,
-        2,
-    ]
+    counts = [checked[f"{w}_entities"] for w in ("total", "found", "correct", "not_found")]
+    assert counts == [2, 0, 0, 2]
     assert raw["total_entities"] == 99
 
 
@@ -106,10 +101,8 @@ def test_5_megabytes_of_open_tags_are_read_in_linear_time():
 
 
 def test_without_a_judge_the_release_has_only_its_search():
-    assert [v.correct for v in by_substring(["Henry Schein", "5"], "by HenrySchein")] == [
-        True,
-        False,
-    ]
+    verdicts = by_substring(["Henry Schein", "5"], "by HenrySchein")
+    assert [v.correct for v in verdicts] == [True, False]
 
 
 def test_checked_answers_and_figures_equal_the_released_code(shared):

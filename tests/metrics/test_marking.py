@@ -4,17 +4,16 @@ import random
 import numpy as np
 import pytest
 
-from formlab.metrics.marking import (
-    MARKING_METRICS,
-    TICK,
-    all_constituents,
-    constituents,
-    mark_f1,
-    mark_precision,
-    mark_recall,
-    mark_tallies,
-    marks,
-)
+from formlab.metrics import METRICS
+from formlab.metrics.marking import TICK, all_constituents, constituents, mark_tallies, marks
+
+mark_precision, mark_recall, mark_f1 = (METRICS[f"mark_{n}"] for n in ("precision", "recall", "f1"))
+CROSS = "[x] Other insurance; Fernhill Mutual; 1,200.00"
+
+
+def f1(gold, pred, subtype=None, kind=None):
+    (parts,) = mark_tallies([gold], [pred], [subtype], [kind])["mark_f1"].tolist()
+    return tuple(parts)
 
 
 def test_marks_of_two_ringed_and_three_predicted_by_hand():
@@ -63,50 +62,58 @@ def test_a_question_answered_no_and_missed_is_a_miss():
     assert sums == {"mark_precision": [1, 1], "mark_recall": [1, 3], "mark_f1": [2, 4]}
 
 
-def test_a_ringed_no_is_a_mark():
-    assert list(marks("No", subtype="circle")) == ["no"]
-    for said, parts in (("No", (2, 2)), ("false", (2, 2)), ("Yes", (0, 2)), ("", (0, 1))):
-        assert mark_tallies(["No"], [said], ["circle"])["mark_f1"].tolist() == [list(parts)]
-    # To say of a ring that it is unchecked says of none which it is.
-    assert mark_tallies(["No"], ["unchecked"], ["circle"])["mark_f1"].tolist() == [[0, 1]]
+@pytest.mark.parametrize(
+    ("gold", "pred", "subtype", "parts"),
+    [
+        # A ringed "no" is a mark.
+        ("No", "No", "circle", (2, 2)),
+        ("No", "false", "circle", (2, 2)),
+        ("No", "Yes", "circle", (0, 2)),
+        ("No", "", "circle", (0, 1)),
+        # To say of a ring that it is unchecked says of none which it is.
+        ("No", "unchecked", "circle", (0, 1)),
+        # The gold says that this is a box; a question that has the option "no" says so as well.
+        ("unchecked", "No", None, (0, 0)),
+        ("No", "No", "checkbox", (2, 2)),
+        ("No", "false", "checkbox", (2, 2)),
+        ("No", "unchecked", "checkbox", (2, 2)),
+        ("No", "☐", "checkbox", (2, 2)),
+        ("No", "X", "checkbox", (0, 2)),
+        # All that a choice says is an option; where nothing is ringed, to say so is right.
+        ("off", "on", "circle", (0, 2)),
+        ("", "none", "circle", (0, 0)),
+        # A ringed figure is an option and no state.
+        ("1", "2", "circle", (0, 2)),
+        # A comma separates where the gold is a list.
+        ("Tea; Milk", "milk, Tea", None, (4, 4)),
+        ('["Tea", "Milk"]', "milk, Tea", None, (4, 4)),
+        ("Tea\nMilk", "milk, Tea", None, (4, 4)),
+        ("Tea | Milk", "milk, Tea", None, (4, 4)),
+        *((g, "milk, Rusk, Jam", None, (2, 5)) for g in ("Tea; Milk", "Tea | Milk", "Tea\nMilk")),
+    ],
+)
+def test_options_and_states_by_hand(gold, pred, subtype, parts):
+    assert f1(gold, pred, subtype) == parts
 
 
-def test_no_beside_a_single_box_is_its_state():
-    # The gold says that this is a box; a question that has the option "no" says so as well.
-    assert mark_f1("unchecked", "No").parts == (0, 0)
-    for said in ("No", "false", "unchecked", "☐"):
-        assert mark_tallies(["No"], [said], ["checkbox"])["mark_f1"].tolist() == [[2, 2]]
-    assert mark_tallies(["No"], ["X"], ["checkbox"])["mark_f1"].tolist() == [[0, 2]]
-
-
-def test_all_that_a_choice_says_is_an_option():
-    assert list(marks("none", kind="radio")) == ["none"]
-    assert list(marks("off", subtype="circle")) == ["off"]
-    assert mark_tallies(["off"], ["on"], ["circle"])["mark_f1"].tolist() == [[0, 2]]
-    # Where nothing is ringed, to say so is right.
-    assert mark_tallies([""], ["none"], ["circle"])["mark_f1"].tolist() == [[0, 0]]
+@pytest.mark.parametrize(
+    ("value", "subtype", "kind", "only"),
+    [("No", "circle", None, "no"), ("none", None, "radio", "none"), ("off", "circle", None, "off"),
+     ("1", "circle", None, "1"),
+     ("99.40; was 93.40", "annotation", None, "99.40; was 93.40")],
+)  # fmt: skip
+def test_a_value_that_is_one_mark(value, subtype, kind, only):
+    assert list(marks(value, subtype=subtype, kind=kind)) == [only]
 
 
 def test_a_comma_inside_an_option_does_not_split_it():
     gold = "Married, filing jointly"
-    assert mark_tallies([gold], [gold])["mark_f1"].tolist() == [[2, 2]]
+    assert f1(gold, gold) == (2, 2)
     # The same option as a list of one, and torn apart by a model: the gold shows it is one.
     for pred in (f'["{gold}"]', '["Married", "filing jointly"]', f"{gold}; Single"):
         assert mark_recall(gold, pred).parts == (1, 1)
     assert mark_precision(gold, f"{gold}; Single").parts == (1, 2)
     assert mark_f1(gold, "Single").parts == (0, 2)
-
-
-def test_a_comma_separates_where_the_gold_is_a_list():
-    for gold in ("Tea; Milk", '["Tea", "Milk"]', "Tea\nMilk", "Tea | Milk"):
-        assert mark_f1(gold, "milk, Tea").parts == (4, 4)
-        assert mark_f1(gold, "milk, Rusk, Jam").parts == (2, 5)
-
-
-def test_a_ringed_figure_is_an_option_and_no_state():
-    assert list(marks("1", subtype="circle")) == ["1"]
-    assert mark_f1.name in MARKING_METRICS
-    assert mark_tallies(["1"], ["2"], ["circle"])["mark_f1"].tolist() == [[0, 2]]
 
 
 def test_cells_of_a_table_count_at_their_row():
@@ -115,14 +122,10 @@ def test_cells_of_a_table_count_at_their_row():
     markdown = "| Day | Hours |\n|---|---|\n| Mon | 8 |\n| Tue | 9 |"
     as_json = '[["Day", "Hours"], ["Mon", 8], ["Tue", 9]]'
     for pred in (markdown, as_json):
-        assert mark_tallies([gold], [pred], ["table-grid"])["mark_f1"].tolist() == [[10, 12]]
+        assert f1(gold, pred, "table-grid") == (10, 12)
     # A row too high, the cells are the right ones at the wrong place; both first cells differ.
     moved = "Mon | 8\nTue | 8"
     assert mark_tallies([gold], [moved], ["table-grid"])["mark_recall"].tolist() == [[1, 6]]
-
-
-def test_an_annotation_is_one_mark_as_a_whole():
-    assert list(marks("99.40; was 93.40", subtype="annotation")) == ["99.40; was 93.40"]
 
 
 def test_random_sets_agree_with_set_arithmetic_and_stay_in_range():
@@ -150,12 +153,9 @@ def test_random_golds_against_themselves_are_whole_and_against_silence_are_misse
         gold = rng.choice([json.dumps(options), "; ".join(options)])
         said = rng.sample(options, len(options))
         pred = rng.choice([json.dumps(said), "; ".join(said), "\n".join(said)])
-        own, silent = (
-            mark_tallies([gold], [text], [subtype], [kind])["mark_f1"][0] for text in (pred, "")
-        )
         wanted = marks(gold, subtype=subtype, kind=kind).total()
-        assert own.tolist() == [2 * wanted, 2 * wanted]
-        assert silent.tolist() == [0, wanted]
+        assert f1(gold, pred, subtype, kind) == (2 * wanted, 2 * wanted)
+        assert f1(gold, "", subtype, kind) == (0, wanted)
         # What is wanted follows from the gold alone.
         other = rng.choice(words)
         recall = mark_tallies([gold], [other], [subtype], [kind])["mark_recall"][0]
@@ -163,19 +163,22 @@ def test_random_golds_against_themselves_are_whole_and_against_silence_are_misse
         assert recall[0] <= wanted
 
 
-def test_a_cross_field_is_right_only_with_every_part():
-    gold = "[x] Other insurance; Fernhill Mutual; 1,200.00"
-    assert all_constituents(gold, gold)
-    assert all_constituents(gold, "1200; ☑ other insurance; Fernhill mutual")
-    assert not all_constituents(gold, "[ ] Other insurance; Fernhill Mutual; 1,200.00")
-    assert not all_constituents(gold, "[x] Other insurance; Fernhill Mutual")
-    assert not all_constituents(gold, gold + "; and more")
-    assert not all_constituents(gold, "")
-
-
-def test_the_same_part_twice_is_wanted_twice():
-    assert not all_constituents("9; 9", "9; 8")
-    assert all_constituents("9; 9.00", "9.0; 9")
+@pytest.mark.parametrize(
+    ("gold", "pred", "right"),
+    [
+        (CROSS, CROSS, True),
+        (CROSS, "1200; ☑ other insurance; Fernhill mutual", True),
+        (CROSS, "[ ] Other insurance; Fernhill Mutual; 1,200.00", False),
+        (CROSS, "[x] Other insurance; Fernhill Mutual", False),
+        (CROSS, CROSS + "; and more", False),
+        (CROSS, "", False),
+        # The same part twice is wanted twice.
+        ("9; 9", "9; 8", False),
+        ("9; 9.00", "9.0; 9", True),
+    ],
+)
+def test_a_cross_field_is_right_only_with_every_part(gold, pred, right):
+    assert all_constituents(gold, pred) is right
 
 
 def test_an_object_gives_the_same_parts_as_text():

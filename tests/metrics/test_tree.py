@@ -14,8 +14,10 @@ from formlab.metrics.tree import (
     tree_edit_distance,
     tree_edit_tallies,
     tree_similarity,
-)
+)  # fmt: skip
 from formlab.trees import MAX_LEVELS, Node, flatten
+
+WEIGHTS = [("depth", lambda depth: 1 / (1 + depth)), ("unit", lambda _: 1.0)]
 
 
 def grow(text):
@@ -53,18 +55,14 @@ def by_zss(gold, pred, weight):
     depths = {}
     for flat in (flatten(gold), flatten(pred)):
         depths |= {id(node): int(d) for node, d in zip(flat.nodes, flat.depth, strict=True)}
-    return zss.distance(
-        gold,
-        pred,
-        lambda node: node.children,
-        lambda node: weight(depths[id(node)]),
-        lambda node: weight(depths[id(node)]),
-        lambda a, b: 0 if a.label == b.label else weight((depths[id(a)] + depths[id(b)]) / 2),
-    )
 
+    def alone(node):
+        return weight(depths[id(node)])
 
-def by_depth(depth):
-    return 1 / (1 + depth)
+    def renamed(a, b):
+        return 0 if a.label == b.label else weight((depths[id(a)] + depths[id(b)]) / 2)
+
+    return zss.distance(gold, pred, lambda node: node.children, alone, alone, renamed)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ def test_hand_counts(gold, pred, depth, unit):
     assert tree_edit_distance(grow(gold), grow(pred), costs="unit") == unit
 
 
-@pytest.mark.parametrize(("costs", "weight"), [("depth", by_depth), ("unit", lambda _: 1.0)])
+@pytest.mark.parametrize(("costs", "weight"), WEIGHTS)
 def test_distance_equals_zss_on_random_trees(costs, weight):
     rng = random.Random(0)
     pairs = [random_pair(rng) for _ in range(500)]
@@ -162,6 +160,8 @@ def test_missing_tree_costs_all_of_the_other():
     for pair in ((gold, None), (None, gold)):
         assert tree_edit_distance(*pair) == pytest.approx(7 / 3)
     assert tree_edit_distance(None, None) == 0
+    with pytest.raises(UnknownName, match="depth"):
+        tree_edit_distance(None, None, costs="dept")
 
 
 def test_similarity_by_hand():
@@ -231,11 +231,6 @@ def test_metrics_pool_documents_by_their_sums():
     assert distance.score(distance.tallies(golds, preds).sum(axis=0)) == pytest.approx(0.75)
     assert similarity.score(similarity.tallies(golds, preds).sum(axis=0)) == pytest.approx(0.4)
     assert (distance.direction, similarity.direction) == ("down", "up")
-
-
-def test_unknown_costs_are_named():
-    with pytest.raises(UnknownName, match="depth"):
-        tree_edit_distance(None, None, costs="dept")
 
 
 def test_star_of_five_thousand_children_against_a_form():

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from formlab.metrics.tree import tree_edit_distance
-from formlab.metrics.tree_edits import OPS, SCHEMA, edit_frame, edit_script
+from formlab.metrics.tree_edits import OPS, edit_script
 from formlab.trees import Node, flatten, from_records
 
 
@@ -93,6 +93,7 @@ def test_costs_add_up_to_the_distance(costs, values):
 def test_every_node_of_both_trees_is_in_one_edit():
     for gold, pred in random_pairs(300, seed=1):
         edits = edit_script(gold, pred)
+        assert edit_script(gold, pred) == edits
         for tree, side in ((gold, "gold_path"), (pred, "pred_path")):
             paths = Counter(getattr(edit, side) for edit in edits)
             del paths[None]
@@ -147,11 +148,6 @@ def test_no_deleted_node_is_left_beside_an_inserted_one_of_its_label_and_value()
         assert not gone & come
 
 
-def test_same_edits_every_time():
-    for gold, pred in random_pairs(20, seed=5):
-        assert edit_script(gold, pred) == edit_script(gold, pred)
-
-
 def test_missing_trees_are_all_deleted_or_all_inserted():
     tree = form(("A", ["n"]))
     assert told(tree, None) == [
@@ -161,10 +157,7 @@ def test_missing_trees_are_all_deleted_or_all_inserted():
     assert edit_script(None, None) == []
 
 
-def test_frame_holds_hostile_labels():
+def test_hostile_labels_stay_as_they_are():
     odd = ["\x00", "\ud800", "<script>", "\x1b[2J", "a\u2028b", "日本語"]
     gold = Node("form", children=[Node(label, path=f"/{label}") for label in odd])
-    frame = edit_frame(edit_script(gold, None))
-    assert frame.schema == SCHEMA
-    assert frame["label"].to_list()[1:] == ["\x00", "\\ud800", *odd[2:]]
-    assert edit_frame([]).schema == SCHEMA
+    assert [edit.label for edit in edit_script(gold, None)][1:] == odd

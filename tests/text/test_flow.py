@@ -1,42 +1,29 @@
+import pytest
+
 from formlab.text.flow import Flow, read
 from formlab.text.markup import written_events
 
 
-def cells(text):
-    return [(u.text, u.row, u.column, u.span) for u in read(text).units]
-
-
 def test_spans_move_the_cells_beside_and_below():
     page = "<table><tr><td rowspan=2>a<td colspan=2>b<tr><td>c<td>d<tr><td>e</table>"
-    assert cells(page) == [
-        ("a", 0, 0, 1),
-        ("b", 0, 1, 2),
-        ("c", 1, 1, 1),
-        ("d", 1, 2, 1),
-        ("e", 2, 0, 1),
-    ]
+    cells = [(u.text, u.row, u.column, u.span) for u in read(page).units]
+    assert cells == [
+        ("a", 0, 0, 1), ("b", 0, 1, 2), ("c", 1, 1, 1), ("d", 1, 2, 1), ("e", 2, 0, 1),
+    ]  # fmt: skip
 
 
-def test_inline_tags_do_not_cut_a_value_and_blocks_do():
-    assert [u.text for u in read("<p><b>$</b><i>66</i>.59<br>next<div>x</div></p>").units] == [
-        "$66.59",
-        "next",
-        "x",
-    ]
-
-
-def test_plain_lines_are_cut_at_wide_gaps():
-    assert [u.text for u in read("Net sales   4,310\t12\n\n x").units] == [
-        "Net sales",
-        "4,310",
-        "12",
-        "x",
-    ]
-
-
-def test_html_tables_inside_markdown_keep_the_lines_around_them():
-    units = read("one\ntwo\n<table><tr><td>a</td></tr></table>\nthree").units
-    assert [u.text for u in units] == ["one", "two", "a", "three"]
+@pytest.mark.parametrize(
+    ("page", "texts"),
+    [
+        # Inline tags do not cut a value, blocks do; plain lines are cut at wide gaps.
+        ("<p><b>$</b><i>66</i>.59<br>next<div>x</div></p>", ["$66.59", "next", "x"]),
+        ("Net sales   4,310\t12\n\n x", ["Net sales", "4,310", "12", "x"]),
+        # HTML tables inside Markdown keep the lines around them.
+        ("one\ntwo\n<table><tr><td>a</td></tr></table>\nthree", ["one", "two", "a", "three"]),
+    ],
+)
+def test_a_page_is_cut_into_units(page, texts):
+    assert [unit.text for unit in read(page).units] == texts
 
 
 def test_a_mark_that_is_cut_by_a_block_keeps_its_first_part():
@@ -46,11 +33,8 @@ def test_a_mark_that_is_cut_by_a_block_keeps_its_first_part():
 
 def test_nested_tables_have_their_own_rows():
     page = "<table><tr><td>a<table><tr><td>in</td></tr></table></td><td>b</td></tr></table>"
-    assert [(u.text, u.table, u.column) for u in read(page).units] == [
-        ("a", 0, 0),
-        ("in", 1, 0),
-        ("b", 0, 1),
-    ]
+    units = [(u.text, u.table, u.column) for u in read(page).units]
+    assert units == [("a", 0, 0), ("in", 1, 0), ("b", 0, 1)]
 
 
 def test_a_span_of_a_million_is_bounded():

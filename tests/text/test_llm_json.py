@@ -49,10 +49,8 @@ def test_the_broken_json_of_appendix_j_gives_both_of_its_fields():
     reply = llm_json.parse(APPENDIX_J)
     form = FormCraft.model_validate(tidied(reply.value)[0])
     assert reply.status == "repaired"
-    assert [(field.label, field.value) for field in form.fields] == [
-        ("Name", "John"),
-        ("Date", "1/2/03"),
-    ]
+    fields = [(field.label, field.value) for field in form.fields]
+    assert fields == [("Name", "John"), ("Date", "1/2/03")]
     said = " ".join(reply.changes)
     assert "text around the JSON left out" in said
     assert "braces around a list of objects made brackets: 1" in said
@@ -75,18 +73,10 @@ def test_text_without_an_object_is_bad_json(text):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        '{"a":' * 100_000,
-        "[" * 2_000_000,
-        "{" * 2_000_000,
-        "```json\n" * 200_000,
-        '{"a": "' + "x" * 5_000_000,
-        '{"a" "b", ' * 50_000,
-        '{a: "\x00\ud800\u2028\x1b[31m<script>',
-        '{"a": ' + "9" * 10_000,
-        "{a: " + "9" * 10_000 + "}",
-        '{"fields": ' + '{"x": ' * 500 + "1" + "}" * 500 + "}",
-    ],
+    ['{"a":' * 100_000, "[" * 2_000_000, "{" * 2_000_000, "```json\n" * 200_000,
+     '{"a": "' + "x" * 5_000_000, '{"a" "b", ' * 50_000,
+     '{a: "\x00\ud800\u2028\x1b[31m<script>', '{"a": ' + "9" * 10_000,
+     "{a: " + "9" * 10_000 + "}", '{"fields": ' + '{"x": ' * 500 + "1" + "}" * 500 + "}"],
     ids=["deep", "brackets", "braces", "fences", "5 MB", "no commas", "control", "digits",
          "unquoted digits", "deep but valid"],
 )  # fmt: skip

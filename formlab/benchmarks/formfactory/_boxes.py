@@ -13,8 +13,8 @@ from pathlib import Path
 from rapidfuzz import fuzz
 
 from formlab import files
+from formlab.benchmarks._build import image_columns
 from formlab.benchmarks.formfactory._forms import Field, Form
-from formlab.errors import DataBroken
 
 FOLDER = "labeled-images"
 _LINE = re.compile(r"\[([^\]]*)\]\[(.+)\]\[(\d+),(\d+),(\d+),(\d+)\]")
@@ -56,7 +56,8 @@ def read_screens(root: Path, form: Form, flaws: Counter[str], sources: dict[str,
     for page, stem in enumerate(sorted(names, key=_order), start=1):
         image = folder / f"{stem}.png"
         images.append(image.relative_to(root).as_posix())
-        size = _size(image, flaws)
+        shown = image_columns(root, image, flaws)
+        size = (shown["width"], shown["height"]) if "width" in shown else None
         sizes.append(size)
         labels = folder / f"{stem}.txt"
         flaws["screenshots without a box file"] += not labels.is_file()
@@ -69,17 +70,6 @@ def read_screens(root: Path, form: Form, flaws: Counter[str], sources: dict[str,
 
 def _order(stem: str) -> tuple[int, str]:
     return (int(stem.rpartition("_")[2]) if "_" in stem else 0, stem)
-
-
-def _size(image: Path, flaws: Counter[str]) -> tuple[int, int] | None:
-    if not image.is_file():
-        flaws["images missing"] += 1
-        return None
-    try:
-        return files.image_size(image)
-    except DataBroken:
-        flaws["images unreadable"] += 1
-        return None
 
 
 def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[str]) -> list[Box]:

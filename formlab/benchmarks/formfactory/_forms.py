@@ -45,16 +45,8 @@ class Form:
 def forms(root: Path | None = None) -> dict[str, Form]:
     """All forms by code, in the order of the codes.
 
-    Parameters
-    ----------
-    root
-        A folder of files in the released layout. Where it has a ``fields.csv`` of its own, in the
-        columns of ours, its forms ask for those fields; else for the released ones.
-
-    Raises
-    ------
-    DataBroken
-        If that file has other columns.
+    Where the folder `root` of files has a ``fields.csv`` of its own, in the columns of ours, its
+    forms ask for those fields; else for the released ones.
 
     Examples
     --------

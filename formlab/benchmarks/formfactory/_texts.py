@@ -18,15 +18,6 @@ def split_texts(
     within a text may use the same. Where a number stands several times, the place is taken whose
     text holds most of the instance's values, the first of equals.
 
-    Parameters
-    ----------
-    text
-        The whole file.
-    values
-        The gold values of each instance, to tell its text by.
-    flaws
-        Where numbers without a text, and texts without any of their values, are counted.
-
     Examples
     --------
     >>> split_texts("1) Ada, 7\\n1. tea\\n2) Bo, 8", [["Ada"], ["Bo"]], Counter())

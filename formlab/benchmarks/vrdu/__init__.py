@@ -89,7 +89,8 @@ def read(split: str, root: Path) -> Corpus:
         gold = base | {"task": "entity", "modality": "textual"}
         records += [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
         pdf = _pdf(home, root, paths.get(key), key, flaws)
-        documents.append(base | info | pdf | _counts(rows) | _page(sizes.get(key)))
+        counts = {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
+        documents.append(base | info | pdf | counts | _page(sizes.get(key)))
     sources = {str(file.relative_to(root)): files.sha256(file)}
     return corpus(
         "vrdu", split, root, documents=documents, records=records, flaws=flaws, sources=sources
@@ -137,7 +138,3 @@ def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[st
 def _page(sizes: list[tuple[float, float] | None] | None) -> Row:
     first = sizes[0] if sizes else None
     return {"width": round(first[0]), "height": round(first[1])} if first else {}
-
-
-def _counts(rows: list[Row]) -> Row:
-    return {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}

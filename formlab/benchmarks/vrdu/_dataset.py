@@ -102,13 +102,7 @@ def _size(page: Any) -> tuple[float, float] | None:
 
 
 def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
-    """The gold records of a document: entities at ``/<name>``, line items' parts below theirs.
-
-    Raises
-    ------
-    DataBroken
-        At an annotation of another shape than ``[name or names, [entity, …]]``.
-    """
+    """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
     for place, annotation in enumerate(document.annotations):
         where = f"{document.where}#/annotations/{place}"

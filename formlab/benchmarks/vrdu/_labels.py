@@ -20,11 +20,6 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
 
     An empty cell says that nobody labelled the value, not that the document has none: its record
     is `unscored`.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it has no column `file_id` or a row of another length.
     """
     reader = csv.reader(io.StringIO(files.read_text(path), newline=""))
     header = next(reader, [])

@@ -34,13 +34,7 @@ class Schema(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> tuple[Schema, str]:
-        """Schema and name of the data set from a `meta.json`.
-
-        Raises
-        ------
-        DataMissing, DataBroken
-            If there is no such file, or it maps no entities to match functions.
-        """
+        """Schema and name of the data set from a `meta.json`."""
         meta = files.read_json(path)
         matches = meta.get("entity_name_to_match_func") if isinstance(meta, dict) else None
         if not _is_words(matches):
@@ -60,13 +54,7 @@ class Schema(NamedTuple):
 
     @classmethod
     def of(cls, source: Corpus | Evaluation) -> Schema:
-        """The schema that the documents of a corpus or an evaluation carry.
-
-        Raises
-        ------
-        DataBroken
-            If they carry none, or several that differ.
-        """
+        """The schema that the documents of a corpus or an evaluation carry."""
         schemas: list[Schema | None] = []
         for meta in source.documents["meta"].drop_nulls().unique():
             if (schema := cls.of_document(meta)) not in schemas:

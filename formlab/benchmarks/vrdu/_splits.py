@@ -64,13 +64,7 @@ def decode(name: str) -> Split | None:
 
 
 def homes(root: Path) -> list[Path]:
-    """The folders below or at `root` that hold a data set: those with `main` and splits.
-
-    Raises
-    ------
-    DataMissing
-        If there is none.
-    """
+    """The folders below or at `root` that hold a data set: those with `main` and splits."""
     found = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
     if not found:
         remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
@@ -82,11 +76,6 @@ def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
     """The data set that has the split `name`, and its test documents.
 
     ``<data set>-pdfs`` is every document that has gold and whose PDF is there; its list is None.
-
-    Raises
-    ------
-    UnknownName
-        If no data set below `root` has such a split.
     """
     # A name is not a path: it must be one of those that are there.
     known = places(root)

@@ -2,12 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from formlab.benchmarks.formcraft import (
-    NoFormulaError,
-    is_written_as,
-    number_in,
-    value_of,
-)
+from formlab.benchmarks.formcraft import NoFormulaError, is_written_as, number_in, value_of
 
 VALUES = {"a": Fraction(6), "b": Fraction(4)}
 

@@ -146,7 +146,7 @@ OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
 # Decisions for the review of drafts, then for the audit of labels.
 DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
 
-_KEYS: dict[str, tuple[str, ...]] = {
+KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),
     "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
     "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "path", "pred_path"),
@@ -169,7 +169,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
-_RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
@@ -380,7 +380,7 @@ def _mismatches(name: str, frame: pl.DataFrame) -> list[str]:
         wrong.append(f"missing columns: {', '.join(missing)}")
     unknown = own_columns(name, frame)
     if name in _OPEN:
-        if taken := [key for key in unknown if key in _RESERVED]:
+        if taken := [key for key in unknown if key in RESERVED]:
             wrong.append(f"own columns with names of other tables' columns: {', '.join(taken)}")
     elif unknown:
         wrong.append(f"unknown columns: {', '.join(unknown)}")
@@ -406,9 +406,11 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
             if odd.len():
                 words = ", ".join(sorted(set(odd.to_list()))[:5])
                 wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
-    key = _KEYS.get(name)
+    key = KEYS.get(name)
     if key and set(key) <= sound:
-        twice = frame.filter(pl.struct(key).is_duplicated()).select(key)
+        # What a model gives twice is kept, and scored.
+        unique = frame.filter(pl.col("role") == "gold") if name == "records" else frame
+        twice = unique.filter(pl.struct(key).is_duplicated()).select(key)
         if twice.height:
             first = ", ".join(f"{k}={v}" for k, v in twice.row(0, named=True).items())
             wrong.append(f"{twice.height} rows share a key, first: {first}")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, registry
+from formlab import files, plugin_records
 from formlab.errors import DataBroken, TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -461,7 +461,7 @@ class Folder:
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
             and field.name not in self.PARTS
         }
-        manifest["plugins"] = registry.needed(self.uses())
+        manifest["plugins"] = plugin_records.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -486,7 +486,7 @@ class Folder:
         DataMissing, DataBroken
             If the folder, its manifest or a table is absent, damaged or of another kind.
         NotAvailable
-            If a plug-in that it needs is absent; see `registry.restore`.
+            If a plug-in that it needs is absent; see `plugin_records.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")
@@ -500,7 +500,7 @@ class Folder:
         if manifest.get("format", 1) != cls.FORMAT:
             raise cls._of_other_format(manifest, folder)
         if cls is Evaluation:
-            registry.restore(manifest.get("plugins"), where=folder)
+            plugin_records.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }

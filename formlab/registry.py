@@ -35,11 +35,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "metrics": ("formlab.metrics._spec:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
     "formats": ("formlab.formats._spec:Format", "read"),
-    "agents": None,
-    "charts": None,
-    "notebooks": None,
-    "commands": None,
-    "samples": None,
+    **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
 
 

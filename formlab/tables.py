@@ -64,22 +64,9 @@ CASES: dict[str, Any] = {
 class Settings:
     """How a score was made, beside what its own columns say: the struct column `settings`.
 
-    Attributes
-    ----------
-    rules
-        How values are compared, such as ``norm=nfc,space,lower``.
-    read
-        How fields are read from a page, where they are.
-    documents
-        Which documents were scored, where not all were.
-    labels
-        Which corrections of labels were applied, where any were.
-    formlab
-        The version that made it.
-    average
-        ``micro`` or ``macro``, of a summary.
-    interval, test
-        How the interval and the p value were made.
+    `rules` say how values are compared, `read` how fields are read from a page; `documents` which
+    documents were scored and `labels` which corrections were applied, where not all or any were.
+    `formlab` is the version; `average`, `interval` and `test` say how a summary was made.
 
     Examples
     --------
@@ -186,18 +173,9 @@ def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
 def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """A table of the schema `name` from rows that may leave columns out.
 
-    Parameters
-    ----------
-    name
-        One of `SCHEMAS`.
-    rows
-        Mappings of column to value; a column that is left out is null. A case that does not say
-        its level is a field, or a whole page if it has no path.
-
-    Raises
-    ------
-    TableBroken
-        If a row has a column that the schema does not know, or a value of another type.
+    A column that is left out is null. A case that does not say its level is a field, or a whole
+    page if it has no path. A column that the schema does not know, or a value of another type, is
+    a `TableBroken`.
 
     Examples
     --------
@@ -348,10 +326,7 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     that `system` is null exactly for gold. Documents, records and cases may have further columns
     under names that no table of formlab has.
 
-    Raises
-    ------
-    TableBroken
-        Listing all that is wrong, a line each, with the count of rows it touches.
+    A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
 
     Examples
     --------
@@ -481,12 +456,8 @@ class Folder:
     def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote; parts that are folders of tables where they are there.
 
-        Raises
-        ------
-        DataMissing, DataBroken
-            If the folder, its manifest or a table is absent, damaged or of another kind.
-        NotAvailable
-            If a plug-in that it needs is absent; see `plugin_records.restore`.
+        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged or
+        of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")

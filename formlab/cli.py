@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from formlab import registry
+from formlab import plugin_records, registry
 from formlab.console import as_json, plain, show
 from formlab.errors import FormlabError, NotAvailable
 from formlab.registry import Registry
@@ -101,7 +101,7 @@ def list_benchmarks(as_json: bool) -> None:
 @as_json
 def list_plugins(as_json: bool) -> None:
     """Every plug-in that was found, where it comes from, and why one cannot be used."""
-    show(registry.plugins(), as_json=as_json)
+    show(plugin_records.plugins(), as_json=as_json)
 
 
 def _note_problems(kind: str) -> None:

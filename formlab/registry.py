@@ -6,25 +6,26 @@ the plug-ins of other people. A plug-in is an entry point of an installed packag
 the environment variable FORMLAB_PLUGINS) or by a cell of a notebook, with a decorator such as
 ``@formlab.metric("name")``.
 
-Only files that the user names are run. An evaluation records the plug-ins it needs, and `restore`
-loads a recorded file again only if this user has named it before and it has not changed since.
+Only files that the user names are run; `formlab.plugin_records` says which plug-ins an evaluation
+needs, and finds them again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
+from formlab import known_files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 
 VARIABLE = "FORMLAB_PLUGINS"
@@ -34,11 +35,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "metrics": ("formlab.metrics._spec:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
     "formats": ("formlab.formats._spec:Format", "read"),
-    "agents": None,
-    "charts": None,
-    "notebooks": None,
-    "commands": None,
-    "samples": None,
+    **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
 
 
@@ -129,40 +126,29 @@ class Registry(Mapping[str, Any]):
         return self.loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        names = dict.fromkeys([*self.builtin, *self.loaded, *sorted(self._plugins())])
+        names = dict.fromkeys([*self.builtin, *self.loaded, *sorted(self.plugins())])
         return (name for name in names if name in self.builtin or not self.reason(name))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.builtin or name in self.loaded or name in self._plugins()
+        return name in self.builtin or name in self.loaded or name in self.plugins()
 
     def find(self, name: str, *more: str) -> Any:
-        """The entry called `name`.
+        """The entry called `name`; `more` are names to suggest beside those that are registered.
 
-        Raises
-        ------
-        UnknownName
-            If there is none; `more` are names to suggest beside those that are registered.
-        DataBroken
-            If two plug-ins have the name.
-        NotAvailable
-            If its plug-in cannot be imported.
+        An `UnknownName` says that there is none, `DataBroken` that two plug-ins have the name,
+        and `NotAvailable` that its plug-in cannot be imported.
         """
         if name not in self:
-            error = UnknownName.of(self.noun, name, [*self, *more])
+            error = UnknownName.of(self.kind.removesuffix("s"), name, [*self, *more])
             broken = [f"{p.source}: {p.reason}" for p in problems(self.kind)]
             if broken:
                 remedy = f"{error.remedy}; plug-ins that cannot be loaded: {'; '.join(broken)}"
                 raise UnknownName(error.what, remedy=remedy)
             raise error
         return self[name]
-
-    @property
-    def noun(self) -> str:
-        """What one entry is called."""
-        return self.kind.removesuffix("s")
 
     def source(self, name: str) -> Source:
         """Where the entry called `name` comes from."""
@@ -183,33 +169,26 @@ class Registry(Mapping[str, Any]):
     def problems(self) -> list[Problem]:
         """The plug-ins of this kind that cannot be used, and why."""
         found = []
-        for name in self._plugins():
+        for name in self.plugins():
             try:
-                entry = self._one(name)
+                source, reason = str(self.source(name)), self.reason(name)
             except DataBroken as error:
-                found.append(Problem(self.kind, name, "", str(error)))
-                continue
-            if reason := self.reason(name):
-                found.append(Problem(self.kind, name, str(entry.source), reason))
+                source, reason = "", str(error)
+            if reason:
+                found.append(Problem(self.kind, name, source, reason))
         return found
 
-    def register(self, name: str, value: Any = None, **fields: Any) -> Any:
-        """Register a value, or decorate a function: see `register`."""
-        return register(self.kind, name, value, **fields)
-
-    def _plugins(self) -> dict[str, list[Entry]]:
+    def plugins(self) -> dict[str, list[Entry]]:
         """The plug-ins by name: entry points, then what files and notebooks register."""
         load_named()
         found: dict[str, list[Entry]] = {}
-        for entry in (
-            *_packages().get(self.kind, ()),
-            *_STATE.registered.get(self.kind, {}).values(),
-        ):
+        registered = _STATE.registered.get(self.kind, {}).values()
+        for entry in (*_packages().get(self.kind, ()), *registered):
             found.setdefault(entry.name, []).append(entry)
         return found
 
     def _entries(self, name: str) -> list[Entry]:
-        entries = list(self._plugins().get(name, ()))
+        entries = list(self.plugins().get(name, ()))
         if name in self.builtin:
             entries.insert(0, Entry(name, OWN, lambda: _imported(self.builtin[name], name)))
         if len(entries) < 2:
@@ -238,23 +217,10 @@ class Registry(Mapping[str, Any]):
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     """Register `value` under `name`, or, without a value, what the decorator stands above.
 
-    Parameters
-    ----------
-    kind
-        A key of `KINDS`.
-    name
-        What users type. Two of one name are an error that names both when it is used; a cell or
-        a file that is run again replaces what it registered.
-    value
-        The entry. For benchmarks, metrics, systems and formats a function will do: it becomes
-        `Benchmark.read`, `Metric.tallies`, `System.start` or `Format.read`.
-    fields
-        The other fields of that entry.
-
-    Returns
-    -------
-    object
-        The entry, or the decorator.
+    For benchmarks, metrics, systems and formats a function will do: it becomes `Benchmark.read`,
+    `Metric.tallies`, `System.start` or `Format.read`, and `fields` are the other fields of that
+    entry. Two of one name are an error that names both when it is used; a cell or a file that is
+    run again replaces what it registered.
 
     Examples
     --------
@@ -282,14 +248,8 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
 def load(path: str | Path) -> ModuleType:
     """Run the plug-in file at `path`, which registers its entries; worker processes do so too.
 
-    A file that has changed is run again and replaces what it registered.
-
-    Raises
-    ------
-    DataMissing
-        If there is no such file.
-    NotAvailable
-        If it cannot be run; the reason is named.
+    A file that has changed is run again and replaces what it registered. One that is not there
+    (`DataMissing`) or cannot be run (`NotAvailable`) is noted in `problems` too.
     """
     path = Path(path).resolve()
     if not path.is_file():
@@ -302,13 +262,12 @@ def load(path: str | Path) -> ModuleType:
     if _STATE.files.get(path) == source.version:
         return sys.modules[name]
     _unload(path)
-    module = ModuleType(name)
-    module.__file__ = str(path)
+    loader = known_files.FileLoader(path, code)
+    module = module_from_spec(spec_from_file_location(name, path, loader=loader))
     sys.modules[name] = module
     try:
         with _loading(source):
-            ready = compile(code, str(path), "exec", dont_inherit=True)
-            exec(ready, module.__dict__)  # noqa: S102 - the user named this file
+            loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         _unload(path)
@@ -317,7 +276,7 @@ def load(path: str | Path) -> ModuleType:
             f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
         ) from error
     _STATE.files[path] = source.version
-    _remember(source)
+    known_files.remember(source.name, source.version)
     # Processes that start from this one find it there, whatever folder they work in.
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
     return module
@@ -335,105 +294,10 @@ def load_named() -> None:
 
 
 def problems(*kinds: str) -> list[Problem]:
-    """Every plug-in that cannot be used: files, then entries of `kinds`; of all without any."""
+    """Every plug-in that cannot be used: files, then entries of `kinds`, of all if none."""
     load_named()
     found = [state for state in _STATE.files.values() if isinstance(state, Problem)]
-    return found + [p for kind in kinds or KINDS for p in _view(kind).problems()]
-
-
-def plugins() -> list[dict[str, str]]:
-    """A row for each plug-in: kind, name, source, and the reason if it cannot be used."""
-    broken = {(p.kind, p.name): p for p in problems()}
-    rows = [
-        {"kind": kind, "name": name, "source": " and ".join(str(e.source) for e in entries)}
-        for kind in KINDS
-        for name, entries in sorted(_view(kind)._plugins().items())
-    ]
-    for row in rows:
-        problem = broken.pop((row["kind"], row["name"]), None)
-        row["problem"] = problem.reason if problem else ""
-    files = [
-        {"kind": "file", "name": p.name, "source": p.source, "problem": p.reason}
-        for p in broken.values()
-    ]
-    return rows + files
-
-
-def versions() -> dict[str, str]:
-    """The plug-ins in use, with the version of each package and the SHA-256 of each file."""
-    load_named()
-    entries = [e for kind in KINDS for es in _view(kind)._plugins().values() for e in es]
-    return {str(e.source): e.source.version for e in entries if e.source.kind != "notebook"}
-
-
-def source_of(kind: str, name: str) -> str | None:
-    """The kind of source that an entry comes from; None if there is no such entry."""
-    view = _view(kind)
-    return view.source(name).kind if name in view else None
-
-
-def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
-    """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
-    records = []
-    for kind, wanted in names.items():
-        view = _view(kind)
-        for name in dict.fromkeys(wanted):
-            if name not in view.builtin and name in view:
-                records.append({"plugin": kind, "entry": name, **asdict(view.source(name))})
-    return records
-
-
-def restore(records: Any, *, where: object) -> None:
-    """Make sure that every plug-in of `records`, as `needed` made them, is there.
-
-    A file is run only if the user named it in this session, or named it before and it has not
-    changed since: opening what somebody sends runs nothing of theirs.
-
-    Raises
-    ------
-    NotAvailable
-        If a plug-in is not there, is not known to the user, or has changed.
-    """
-    for record in records if isinstance(records, list) else ():
-        if not isinstance(record, Mapping):
-            continue
-        fields = ("plugin", "entry", "kind", "name", "version")
-        kind, name, origin_kind, origin, version = (str(record.get(field)) for field in fields)
-        if kind not in KINDS:
-            continue
-        view, noun = _view(kind), kind.removesuffix("s")
-        if name in view:
-            now = view.source(name)
-            if (now.kind, now.name) == (origin_kind, origin) and now.version != version:
-                what = f"{noun} {name!r} has changed since: {now}"
-                print(f"note: {where}: {what}", file=sys.stderr)
-            continue
-        if origin_kind == "file":
-            # Where this user keeps it now, which may be another place or another computer.
-            for known, sha in _remembered().items():
-                if sha == version == _sha256(known):
-                    load(known)
-            if name in view:
-                continue
-            found = _sha256(origin)
-            state = "has changed since" if found else "is not there"
-            state = "has never been used here" if found == version else state
-            what = f"{noun} {name!r} is needed, and its plug-in {origin} {state}"
-            remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
-        elif origin_kind == "package":
-            what = f"{noun} {name!r} of package {origin} {version} is needed"
-            remedy = f"pip install {origin}=={version}"
-        else:
-            what = f"{noun} {name!r} is needed, which was registered in a notebook or program"
-            remedy = "register it again first, or keep it in a file and name that with --plugin"
-        raise NotAvailable(what, where=where, remedy=remedy)
-
-
-def cache_folder() -> Path:
-    """The folder for what can be made again: FORMLAB_CACHE, else formlab's in the user's cache."""
-    chosen = os.environ.get("FORMLAB_CACHE")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(chosen) if chosen else Path(base) / "formlab"
+    return found + [p for kind in kinds or KINDS for p in view(kind).problems()]
 
 
 def when_called(function: Callable[..., Any] | str) -> Callable[..., Any]:
@@ -466,12 +330,10 @@ def _packages() -> dict[str, tuple[Entry, ...]]:
 
 
 def _entry(point: metadata.EntryPoint) -> Entry:
+    """The entry of a package; one that cannot be imported fails each time with the same reason."""
     package = point.dist
     source = Source("package", package.name, package.version) if package else OWN
-    return Entry(point.name, source, _loader(point, source))
 
-
-def _loader(point: metadata.EntryPoint, source: Source) -> Callable[[], Any]:
     @cache
     def outcome() -> tuple[Any, str]:
         try:
@@ -487,7 +349,7 @@ def _loader(point: metadata.EntryPoint, source: Source) -> Callable[[], Any]:
             raise NotAvailable(f"{what} of {source} cannot be loaded: {reason}")
         return value
 
-    return value
+    return Entry(point.name, source, value)
 
 
 @contextmanager
@@ -499,7 +361,7 @@ def _loading(source: Source) -> Iterator[None]:
         _STATE.loading = before
 
 
-def _view(kind: str) -> Registry:
+def view(kind: str) -> Registry:
     """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
     if kind not in _STATE.registries and kind in ("benchmarks", "metrics", "systems", "formats"):
         import_module(f"formlab.{kind}")
@@ -507,8 +369,8 @@ def _view(kind: str) -> Registry:
 
 
 def _forget(kind: str, name: str) -> None:
-    if registry := _STATE.registries.get(kind):
-        registry.loaded.pop(name, None)
+    if kind in _STATE.registries:
+        _STATE.registries[kind].loaded.pop(name, None)
 
 
 def _named() -> list[str]:
@@ -535,32 +397,3 @@ def _caller() -> str:
 def _why(error: BaseException) -> str:
     first = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-def _sha256(path: str) -> str:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ""
-
-
-def _remembered() -> dict[str, str]:
-    """The plug-in files that this user has named so far, with the SHA-256 of each."""
-    try:
-        known = json.loads((cache_folder() / "plugins.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _remember(source: Source) -> None:
-    known = _remembered()
-    if known.get(source.name) == source.version:
-        return
-    file = cache_folder() / "plugins.json"
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    # Without a folder to write to, a later session has to name the file again.
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(known | {source.name: source.version}, indent=1))
-        part.replace(file)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, registry
+from formlab import files, plugin_records
 from formlab.errors import DataBroken, TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -64,22 +64,9 @@ CASES: dict[str, Any] = {
 class Settings:
     """How a score was made, beside what its own columns say: the struct column `settings`.
 
-    Attributes
-    ----------
-    rules
-        How values are compared, such as ``norm=nfc,space,lower``.
-    read
-        How fields are read from a page, where they are.
-    documents
-        Which documents were scored, where not all were.
-    labels
-        Which corrections of labels were applied, where any were.
-    formlab
-        The version that made it.
-    average
-        ``micro`` or ``macro``, of a summary.
-    interval, test
-        How the interval and the p value were made.
+    `rules` say how values are compared, `read` how fields are read from a page; `documents` which
+    documents were scored and `labels` which corrections were applied, where not all or any were.
+    `formlab` is the version; `average`, `interval` and `test` say how a summary was made.
 
     Examples
     --------
@@ -146,7 +133,7 @@ OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
 # Decisions for the review of drafts, then for the audit of labels.
 DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
 
-_KEYS: dict[str, tuple[str, ...]] = {
+KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),
     "records": ("benchmark", "split", "doc_id", "role", "system", "path"),
     "cases": ("benchmark", "split", "doc_id", "system", "task", "level", "path", "pred_path"),
@@ -169,7 +156,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
-_RESERVED = {column for schema in SCHEMAS.values() for column in schema}
+RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 
 
 def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
@@ -186,18 +173,9 @@ def own_columns(name: str, frame: pl.DataFrame) -> list[str]:
 def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """A table of the schema `name` from rows that may leave columns out.
 
-    Parameters
-    ----------
-    name
-        One of `SCHEMAS`.
-    rows
-        Mappings of column to value; a column that is left out is null. A case that does not say
-        its level is a field, or a whole page if it has no path.
-
-    Raises
-    ------
-    TableBroken
-        If a row has a column that the schema does not know, or a value of another type.
+    A column that is left out is null. A case that does not say its level is a field, or a whole
+    page if it has no path. A column that the schema does not know, or a value of another type, is
+    a `TableBroken`.
 
     Examples
     --------
@@ -348,10 +326,7 @@ def check(name: str, frame: pl.DataFrame) -> pl.DataFrame:
     that `system` is null exactly for gold. Documents, records and cases may have further columns
     under names that no table of formlab has.
 
-    Raises
-    ------
-    TableBroken
-        Listing all that is wrong, a line each, with the count of rows it touches.
+    A `TableBroken` lists all that is wrong, a line each, with the count of rows it touches.
 
     Examples
     --------
@@ -380,7 +355,7 @@ def _mismatches(name: str, frame: pl.DataFrame) -> list[str]:
         wrong.append(f"missing columns: {', '.join(missing)}")
     unknown = own_columns(name, frame)
     if name in _OPEN:
-        if taken := [key for key in unknown if key in _RESERVED]:
+        if taken := [key for key in unknown if key in RESERVED]:
             wrong.append(f"own columns with names of other tables' columns: {', '.join(taken)}")
     elif unknown:
         wrong.append(f"unknown columns: {', '.join(unknown)}")
@@ -406,9 +381,11 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
             if odd.len():
                 words = ", ".join(sorted(set(odd.to_list()))[:5])
                 wrong.append(f"column {key} has {odd.len()} unknown values: {words}")
-    key = _KEYS.get(name)
+    key = KEYS.get(name)
     if key and set(key) <= sound:
-        twice = frame.filter(pl.struct(key).is_duplicated()).select(key)
+        # What a model gives twice is kept, and scored.
+        unique = frame.filter(pl.col("role") == "gold") if name == "records" else frame
+        twice = unique.filter(pl.struct(key).is_duplicated()).select(key)
         if twice.height:
             first = ", ".join(f"{k}={v}" for k, v in twice.row(0, named=True).items())
             wrong.append(f"{twice.height} rows share a key, first: {first}")
@@ -459,7 +436,7 @@ class Folder:
             if not isinstance(value := getattr(self, field.name), pl.DataFrame)
             and field.name not in self.PARTS
         }
-        manifest["plugins"] = registry.needed(self.uses())
+        manifest["plugins"] = plugin_records.needed(self.uses())
         manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
         manifest["tables"] = {}
         for name in self.TABLES:
@@ -479,12 +456,8 @@ class Folder:
     def load(cls, folder: str | Path) -> Self:
         """Read what `save` wrote; parts that are folders of tables where they are there.
 
-        Raises
-        ------
-        DataMissing, DataBroken
-            If the folder, its manifest or a table is absent, damaged or of another kind.
-        NotAvailable
-            If a plug-in that it needs is absent; see `registry.restore`.
+        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged or
+        of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
         """
         folder = Path(folder)
         manifest = files.read_json(folder / "manifest.json")
@@ -498,7 +471,7 @@ class Folder:
         if manifest.get("format", 1) != cls.FORMAT:
             raise cls._of_other_format(manifest, folder)
         if cls is Evaluation:
-            registry.restore(manifest.get("plugins"), where=folder)
+            plugin_records.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }

@@ -9,7 +9,7 @@ from typing import Any
 import formlab_arena
 from formlab import resources, systems
 from formlab.analysis.samples import state_of
-from formlab.registry import cache_folder
+from formlab.known_files import cache_folder
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import Corpus, Evaluation
 from formlab_arena.episode import Settings

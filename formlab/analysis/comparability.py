@@ -165,6 +165,8 @@ def _check_gold(evaluations: Sequence[Evaluation]) -> None:
     golds = []
     for one in evaluations:
         cases = _turns(one.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null()))
+        # Gold beside which a model gave two values is one gold.
+        cases = cases.filter(pl.col("turn") == 1)
         accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
         golds.append(cases.select(*KEY, "gold", accepted))
     first = golds[0]

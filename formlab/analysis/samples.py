@@ -13,7 +13,8 @@ from typing import Any
 from formlab import benchmarks, resources, systems
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable
-from formlab.registry import Registry, cache_folder
+from formlab.known_files import cache_folder
+from formlab.registry import Registry
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
 from formlab.tables import Corpus, Evaluation, Predictions

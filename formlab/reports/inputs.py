@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import benchmarks, files, registry, resources
+from formlab import benchmarks, files, plugin_records, resources
 from formlab.errors import FormlabError
 from formlab.scoring import part
 
@@ -156,7 +156,7 @@ def key(
             "sample": None if evaluated else sample(),
             "code": code(),
             "versions": versions(),
-            "plugins": registry.versions(),
+            "plugins": plugin_records.versions(),
             **more,
         }
     )

@@ -25,12 +25,7 @@ def best_pairs(gold: pl.DataFrame, pred: pl.DataFrame) -> list[tuple[int, int]]:
     fields for the fewest edits, marks for the most right ones (then the fewest wrong), cross-modal
     fields for the most that are wholly right.
 
-    Parameters
-    ----------
-    gold
-        modality, subtype, kind and value of its fields.
-    pred
-        value of its fields.
+    `gold` has modality, subtype, kind and value of its fields, `pred` the value.
 
     Examples
     --------

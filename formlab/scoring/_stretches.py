@@ -194,20 +194,10 @@ def place(
     as if the taken stretches were not there: lines of a field that stand apart. At last its words
     are looked for one by one, in their order.
 
-    Parameters
-    ----------
-    values
-        As from `squash`, not empty.
-    page
-        The text.
-    near
-        The distance of value i from a place, given the places of others; see `_shared_out`.
-    words
-        The words of value i, each as from `squash`; left out, values are not looked for by word.
-    gold
-        Where each value stands in the gold text, if there is one.
-    bar
-        The least similarity, where it is higher than `least`.
+    `values` are as from `squash`, not empty, and so are the `words` of value i; without them values
+    are not looked for by word. `near` is the distance of value i from a place, given the places of
+    others; see `_shared_out`. `gold` says where each value stands in the gold text, if there is
+    one; `bar` is the least similarity, where it is higher than `least`.
     """
     free = np.ones(len(page.squashed), dtype=bool)
     found: dict[int, np.ndarray] = {}

@@ -23,24 +23,10 @@ def cases(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """One row per value that is in the gold, in the prediction or in both, and notes.
 
-    Parameters
-    ----------
-    corpus, predictions
-        What to compare; the predictions are for documents of the corpus.
-    threshold
-        The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    reader
-        The rule of reading under boxes, one of `fields.READERS`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES. Whole pages are the rows without a path. Every document of the corpus
-        is there; so are predicted values that no gold asks for (`spurious`). Where the predictions
-        give page text only, the fields are looked for in it (`page_text`), and what it has beyond
-        the gold text is there too, as stretches at ``/inserted/<at>``.
-    dict of str to int
-        Counts of what could not be compared.
+    Whole pages are the rows without a path. Every document of the corpus is there; so are predicted
+    values that no gold asks for (`spurious`). Where the predictions give page text only, the fields
+    are looked for in it (`page_text`), and what it has beyond the gold text is there too, as
+    stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
     claims = predictions.records.filter(pl.col("task") == "text")
     seen = predictions.records.filter(
@@ -82,12 +68,8 @@ def in_page_text(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Fill in what stands for each field in the text of its page, and add what is inserted there.
 
-    Parameters
-    ----------
-    joined
-        Gold records under the names of *cases*, without predictions of fields.
-    gold, claims
-        Records of both sides, those of pages among them.
+    `joined` are gold records under the names of *cases*, without predictions of fields; `gold` and
+    `claims` the records of both sides, those of pages among them.
     """
     whole = pl.col("path").is_null() & pl.col("status").is_in(USABLE)
     pages, golds = claims.filter(whole), gold.filter(whole)
@@ -129,17 +111,8 @@ def unscored(predictions: pl.DataFrame, *, system: str) -> pl.DataFrame:
 def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Gold records beside their matches, then the predicted ones that match nothing.
 
-    Parameters
-    ----------
-    gold, claims
-        Records of both sides.
-    pairs
-        The `doc_id`, `path` and `pred_path` of records that belong together.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns under the names of *cases*; the outcome of a claim without gold is ``spurious``.
+    Columns have the names of *cases*; `pairs` are the `doc_id`, `path` and `pred_path` of records
+    that belong together. The outcome of a claim without gold is ``spurious``.
     """
     left = gold.rename(GOLD).drop("system", "role", "meta", "confidence")
     key, other = ["doc_id", "path"], ["doc_id", "pred_path"]
@@ -208,22 +181,10 @@ def judged(
 ) -> pl.DataFrame:
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
 
-    Parameters
-    ----------
-    joined
-        Columns of CASES as far as known; an `outcome` that is set is kept. `gold_status`, if
-        there, tells gold that cannot be scored.
-    system
-        The run's name.
-    threshold
-        The similarity from which on the rung `fuzzy` holds, in [0, 1].
-    orders
-        Which of day and month each document writes first, as from `text.date_orders`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES.
+    `joined` has the columns of CASES as far as known; an `outcome` that is set is kept, and
+    `gold_status`, if there, tells gold that cannot be scored. From the similarity `threshold` on
+    the rung `fuzzy` holds. `orders` says which of day and month each document writes first, as
+    from `text.date_orders`.
     """
     texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
     absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
@@ -236,12 +197,8 @@ def judged(
     pred = pl.when(usable).then(pl.col("pred")).otherwise(None)
     joined = joined.with_columns(pred.alias("used"))
     unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
-    joined = joined.with_columns(
-        pl.when(unscored.fill_null(False))
-        .then(pl.lit("unscored"))
-        .otherwise("outcome")
-        .alias("outcome")
-    )
+    outcome = pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome")
+    joined = joined.with_columns(outcome.alias("outcome"))
     sides = [joined[name].to_list() for name in ("gold", "used", "kind", "accepted")]
     written = [(orders or {}).get(doc) for doc in joined["doc_id"]]
     rungs = text.ladders(*sides, threshold=threshold, orders=written)
@@ -260,19 +217,9 @@ def judged(
 def rights(cases: pl.DataFrame, rung: str, *, threshold: float) -> pl.Series:
     """Whether each case is right as the other reading rules read it, in the order of `readings`.
 
-    Parameters
-    ----------
-    cases
-        Columns of CASES, and `right`: whether the case is right as `pred` has it.
-    rung
-        The rung of the ladder from which on a reading is right.
-    threshold
-        As for `judged`.
-
-    Returns
-    -------
-    polars.Series
-        `rights`, lists of booleans; null where nothing was read under a box.
+    `cases` has a column `right` too: whether the case is right as `pred` has it. A reading is right
+    from the rung `rung` of the ladder on. Lists of booleans; null where nothing was read under a
+    box.
     """
     read = cases.select("gold", "kind", "accepted", "pred", "right", "readings").with_row_index()
     read = read.explode("readings").filter(pl.col("readings").is_not_null())
@@ -313,13 +260,9 @@ def _outcome() -> pl.Expr:
     empty = pl.col("used").fill_null("").str.strip_chars() == ""
     nothing = pl.col("gold").fill_null("").str.strip_chars() == ""
     return (
-        pl.when(pl.col("outcome").is_not_null())
-        .then("outcome")
-        .when(pl.col("normalised"))
-        .then(pl.lit("match"))
-        .when(empty)
-        .then(pl.lit("missing"))
-        .when(nothing)
-        .then(pl.lit("spurious"))
+        pl.when(pl.col("outcome").is_not_null()).then("outcome")
+        .when("normalised").then(pl.lit("match"))
+        .when(empty).then(pl.lit("missing"))
+        .when(nothing).then(pl.lit("spurious"))
         .otherwise(pl.lit("mismatch"))
-    )
+    )  # fmt: skip

@@ -114,21 +114,12 @@ def cause(gold: str, pred: str, *, right: bool = False) -> str:
 def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str | None]:
     """The cause of each case; null where gold and prediction are the same or nothing is scored.
 
-    Parameters
-    ----------
-    cases
-        Rows of the schema CASES with outcome, status and the ladder filled in; all of a corpus,
-        since its other values are evidence. A Boolean column `has_answer` says whether a document
-        has a usable answer at all; without it, one usable row does.
-    others
-        Predictions of other systems for the same fields: doc_id, path, pred. An answer that one of
-        them gives too, against the gold, supports `label_error`. They should be independent: two
-        settings of one engine err alike.
-
-    Returns
-    -------
-    list of str or None
-        One of `CAUSES` for each row.
+    `cases` are rows of the schema CASES with outcome, status and the ladder filled in; all of a
+    corpus, since its other values are evidence. A Boolean column `has_answer` says whether a
+    document has a usable answer at all; without it, one usable row does. `others` are predictions
+    of other systems for the same fields: doc_id, path, pred. An answer that one of them gives too,
+    against the gold, supports `label_error`. They should be independent: two settings of one
+    engine err alike.
     """
     whole = cases.with_row_index("row")
     unlike = ~pl.col("exact").fill_null(False) & (pl.col("outcome") != "unscored")

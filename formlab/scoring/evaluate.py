@@ -105,7 +105,7 @@ def evaluate(
     own = own_scores(plain, answers, cases, scores, mode)
     evaluation = Evaluation(
         documents=corpus.documents,
-        cases=_with_own(cases, corpus.records, here),
+        cases=_numbered(_with_own(cases, corpus.records, here)),
         scores=pl.concat([scores, *own]),
         benchmark=corpus.benchmark,
         split=corpus.split,
@@ -175,11 +175,28 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
     }
     if twice := set(own["path"][1]) & set(own["pred_path"][1]):
         raise TableBroken(f"own columns of gold and of predictions: {', '.join(sorted(twice))}")
+    if taken := {name for _, names in own.values() for name in names} & tables.RESERVED:
+        names = ", ".join(sorted(taken))
+        raise TableBroken(f"own columns with names of other tables' columns: {names}")
     for key, (records, names) in own.items():
         if names:
             theirs = records.filter(pl.col("path").is_not_null())
             theirs = theirs.select("doc_id", pl.col("path").alias(key), *names)
+            # A model may give a path twice.
+            theirs = theirs.unique(["doc_id", key], keep="first")
             cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
+    return cases
+
+
+def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
+    """The cases, each with a key of its own: what a model gave again ends in ``#2`` and so on."""
+    key = list(tables.KEYS["cases"])
+    # A path may end like that already.
+    while cases.select(key).is_duplicated().any():
+        number = pl.int_range(1, pl.len() + 1).over(key)
+        path = pl.coalesce("pred_path", "path", pl.lit(""))
+        again = pl.when(number > 1).then(pl.format("{}#{}", path, number)).otherwise("pred_path")
+        cases = cases.with_columns(again.alias("pred_path"))
     return cases
 
 

@@ -66,12 +66,8 @@ def read_boxes(
     Of several places of a text, the one closest to the gold box is taken; without a gold box, and
     for a value in a wrong row, a text is placed only where it stands once.
 
-    Parameters
-    ----------
-    rows
-        With `pred`, `misplaced` and the gold box.
-    words
-        Path, text and box of the words that the system read, in reading order.
+    `rows` have `pred`, `misplaced` and the gold box; `words` are path, text and box of the words
+    that the system read, in reading order.
     """
     seen = Seen(words)
     names = [f"pred_{side}" for side in BOX]

@@ -144,15 +144,8 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
 def filled(joined: pl.DataFrame, read: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
     """Cases to be with what was read under their boxes, `where` no prediction names the field.
 
-    Parameters
-    ----------
-    joined
-        Gold beside prediction, as columns of CASES; a field with no prediction has no `pred` and
-        no `pred_status`.
-    read
-        As from `read_fields`.
-    where
-        Which rows may be filled in.
+    In `joined`, gold beside prediction, a field with no prediction has no `pred` and no
+    `pred_status`; `read` is as from `read_fields`.
     """
     columns = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
     read = read.with_columns(pl.lit("ok").alias("pred_status"))

@@ -20,17 +20,8 @@ def out_of_order(boxes: np.ndarray, gold_places: np.ndarray, places: np.ndarray)
     that remain are a largest antichain of the pairs in conflict (Dilworth 1950), found by a
     bipartite matching.
 
-    Parameters
-    ----------
-    boxes
-        Shape (n, 4): left, top, right, bottom.
-    gold_places, places
-        Shape (n,): where each field stands in the gold text and in the text judged.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n,), boolean.
+    `boxes` has the shape (n, 4): left, top, right, bottom; `gold_places` and `places` say where
+    each field stands in the gold text and in the text judged. Shape (n,), boolean.
 
     Examples
     --------

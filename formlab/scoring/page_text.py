@@ -63,21 +63,12 @@ def read_page_text(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Where each field stands in the text that was given for its document.
 
-    Parameters
-    ----------
-    fields
-        Gold records with a path: needs doc_id, path, value and the box.
-    gold_pages, pages
-        Records without a path: the text of each document, as it is and as it was read.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per field with a value, of documents with a text: doc_id, path, pred ("" where it
-        is not found), at (the place of its first character, else null), judged (false if the gold
-        text of the page does not hold it) and displaced (`out_of_order`).
-    dict of str to int
-        Counts of marks and characters that the search left out, and of fields not judged.
+    `fields` are gold records with a path; `gold_pages` and `pages` records without one, the text of
+    each document as it is and as it was read. One row per field with a value, of documents with a
+    text: doc_id, path, pred ("" where it is not found), at (the place of its first character, else
+    null), judged (false if the gold text of the page does not hold it) and displaced
+    (`out_of_order`). The notes count marks and characters that the search left out, and fields
+    not judged.
     """
     golds = dict(gold_pages.select("doc_id", "value").drop_nulls().iter_rows())
     given = dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
@@ -191,15 +182,7 @@ class _Neighbours:
 def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     """The stretches of page text, of `_RUN` words and more, that the gold text does not hold.
 
-    Parameters
-    ----------
-    golds, pages
-        Records without a path, as for `read_page_text`.
-
-    Returns
-    -------
-    polars.DataFrame
-        Records: those of `pages` with the path ``/inserted/<at>``, the value and `at`.
+    Records: those of `pages` with the path ``/inserted/<at>``, the value and `at`.
     """
     texts = dict(golds.select("doc_id", "value").drop_nulls().iter_rows())
     found = []

@@ -57,19 +57,9 @@ def choose(
 ) -> Part:
     """Cut corpus and predictions to the chosen documents, in the corpus' order.
 
-    Parameters
-    ----------
-    documents
-        ``all``, ``answered`` (see `answered`), or the names of documents.
-    limit
-        Only the first so many of them.
-
-    Raises
-    ------
-    UnknownName
-        If a document is not in the corpus, or the word is neither ``all`` nor ``answered``.
-    DataBroken
-        If no document is left.
+    They are ``all``, ``answered`` (see `answered`), or the named ones; with `limit` only the first
+    so many. `UnknownName` if a document is not in the corpus, or the word is neither; `DataBroken`
+    if no document is left.
     """
     if isinstance(documents, str) and documents not in (ALL, ANSWERED):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, registry, resources, tables
+from formlab import files, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
@@ -79,7 +79,7 @@ def run(
         "settings": settings, "versions": {n: metadata.version(n) for n in system.versions},
         "name": name or system.run_name(settings),
     }  # fmt: skip
-    if plugins := registry.needed({"systems": [system.name]}):
+    if plugins := plugin_records.needed({"systems": [system.name]}):
         head["plugins"] = plugins
     chosen, skipped = first(corpus, limit, images=system.images)
     documents = chosen.to_dicts()
@@ -193,7 +193,7 @@ _worker: Callable[[Page], dict[str, Any]]
 
 def _findable(system: System) -> None:
     """Raise `DataBroken` if a process that starts afresh would not find the system."""
-    if registry.source_of("systems", system.name) in (None, "notebook"):
+    if plugin_records.source_of("systems", system.name) in (None, "notebook"):
         raise DataBroken(
             f"worker processes do not find system {system.name!r}",
             remedy="keep it in a file and load that with formlab.plugin, or workers=1",

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 import formlab
-from formlab import benchmarks, formats, metrics, registry, systems
+from formlab import benchmarks, formats, metrics, plugin_records, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.tables import Evaluation
@@ -80,7 +80,7 @@ def test_package_that_cannot_be_imported_is_listed_and_hurts_nobody(installed):
     assert metrics.get("cer").name == "cer"
     with pytest.raises(NotAvailable, match="package brokenpress 1.0 cannot be loaded: ModuleNot"):
         metrics.get("odd")
-    listed = {(row["kind"], row["name"]): row["problem"] for row in registry.plugins()}
+    listed = {(row["kind"], row["name"]): row["problem"] for row in plugin_records.plugins()}
     assert "No module named 'no_such_library'" in listed["systems", "odd"]
 
 
@@ -150,9 +150,9 @@ def test_manifest_that_is_hostile_runs_nothing(tmp_path, records):
     if isinstance(records, list) and records[0] == {"plugin": "charts", "kind": "file"}:
         records[0] |= {"name": str(tmp_path / "evil.py"), "version": ""}
         with pytest.raises(NotAvailable, match="has changed since"):
-            registry.restore(records, where="here")
+            plugin_records.restore(records, where="here")
     else:
-        registry.restore(records, where="here")
+        plugin_records.restore(records, where="here")
 
 
 def test_system_of_a_notebook_cannot_be_run_by_workers(tmp_path, funsd_root):

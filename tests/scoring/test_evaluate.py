@@ -4,10 +4,11 @@ import json
 import polars as pl
 import pytest
 
-from formlab import analysis
+from formlab import analysis, benchmarks, tables
+from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.errors import DataBroken, UnknownName
 from formlab.formats import read_predictions
-from formlab.tables import Evaluation, only
+from formlab.tables import Evaluation, Predictions, only
 
 # The pages of the two forms, and the fields of the first.
 PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
@@ -203,3 +204,49 @@ def test_own_columns_travel_from_documents_gold_and_predictions_to_every_slice(c
     cells = analysis.surface(again, "exact_accuracy", "effort", "scanner", resamples=0)
     assert cells.filter(pl.col("n_cases") > 0)["n_cases"].to_list() == [1, 3]
     assert analysis.find_slices(again, min_docs=1, min_cases=1).height == 0
+
+
+@pytest.mark.parametrize("name", ["funsd", "formcraft", "vrdu", "fincriticaled", "formfactory"])
+@pytest.mark.parametrize("repeated", ["everything", "values", "strange values"])
+def test_what_a_model_gives_twice_is_scored_under_a_key_of_its_own(name, repeated, tmp_path):
+    corpus = benchmarks.load(name)
+    chosen = corpus.documents["doc_id"].to_list()[:2]
+    right = corpus.records.filter(pl.col("doc_id").is_in(chosen)).with_columns(
+        role=pl.lit("prediction"),
+        system=pl.lit("m"),
+        status=pl.lit("ok"),
+        sure=pl.int_range(pl.len()),
+    )
+    again = right if repeated == "everything" else right.filter(pl.col("path").is_not_null())
+    if repeated == "strange values":
+        strange = again.with_columns(pl.col("path") + "x")
+        again = pl.concat([strange, strange])
+    responses = tables.table("responses", [])
+    once = analysis.evaluate(corpus, Predictions(right, responses, "m"), documents=chosen)
+    twice = Predictions(pl.concat([right, again]), responses, "m")
+    result = analysis.evaluate(corpus, twice, documents=chosen)
+    assert not result.cases.select(tables.KEYS["cases"]).is_duplicated().any()
+    assert set(once.cases["path"]) <= set(result.cases["path"])
+    assert Evaluation.load(result.save(tmp_path / "e")).cases.equals(result.cases)
+
+
+def test_of_a_value_given_twice_the_first_counts_and_both_are_shown(tmp_path):
+    corpus = benchmarks.load("vrdu")
+    doc = corpus.documents["doc_id"][0]
+    once = corpus.records.filter(pl.col("doc_id") == doc, pl.col("path").is_not_null())
+    names = Schema.of(corpus).names(UNREPEATED)
+    once = once.filter(pl.col("path").str.slice(1).is_in(names)).with_columns(
+        role=pl.lit("prediction"), system=pl.lit("m"), status=pl.lit("ok")
+    )
+    assert once.height
+    results = [
+        analysis.evaluate(corpus, Predictions(rows, tables.table("responses", []), "m"))
+        for rows in (once, pl.concat([once, once.with_columns(value=pl.lit("other"))]))
+    ]
+    whole = [only(one.scores, level="document").drop("settings") for one in results]
+    assert whole[0].equals(whole[1])
+    extra = results[1].cases.join(
+        results[0].cases, on=["path", "pred_path"], how="anti", nulls_equal=True
+    )
+    assert set(extra["pred_path"]) == {f"{path}#2" for path in once["path"]}
+    assert set(extra["outcome"]) == {"unscored"}

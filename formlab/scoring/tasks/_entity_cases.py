@@ -12,16 +12,8 @@ from formlab.scoring.tasks._leaves import Leaves
 from formlab.tables import BOX, Corpus, Predictions
 
 _GOLD = (
-    "modality",
-    "subtype",
-    "accepted",
-    "page",
-    *BOX,
-    "scope",
-    "reference",
-    "complexity",
-    "modal",
-)
+    "modality", "subtype", "accepted", "page", *BOX, "scope", "reference", "complexity", "modal",
+)  # fmt: skip
 _ROWS = {"gold_row": pl.UInt32, "pred_row": pl.UInt32, "outcome": pl.String}
 
 
@@ -83,13 +75,14 @@ def _aligned(found: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
     alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
     free = alone.filter(pl.col("item").is_in(forgiven.implode()))["row"]
     spurious = alone.filter(~pl.col("item").is_in(forgiven.implode()))["row"]
+    unknown = found.gold_records.filter(pl.col("status") == "unscored")["row"]
     return pl.concat(
         [
             both.with_columns(pl.lit(None, pl.String).alias("outcome")).cast(_ROWS),
             _one_sided(spurious, "spurious"),
             _one_sided(free, "unscored"),
             _one_sided(found.left_out, "unscored"),
-            _unknown(found),
+            _one_sided(unknown, "unscored", "gold_row"),
         ]
     )
 
@@ -113,17 +106,10 @@ def _leftover(gold: pl.DataFrame, pred: pl.DataFrame, schema: Schema) -> pl.Data
     )
 
 
-def _one_sided(rows: pl.Series, outcome: str) -> pl.DataFrame:
-    return pl.DataFrame({"pred_row": rows}).select(
-        pl.lit(None).alias("gold_row"), "pred_row", pl.lit(outcome).alias("outcome")
-    ).cast(_ROWS)  # fmt: skip
-
-
-def _unknown(found: Leaves) -> pl.DataFrame:
-    rows = found.gold_records.filter(pl.col("status") == "unscored")["row"]
-    return pl.DataFrame({"gold_row": rows}).select(
-        "gold_row", pl.lit(None).alias("pred_row"), pl.lit("unscored").alias("outcome")
-    ).cast(_ROWS)  # fmt: skip
+def _one_sided(rows: pl.Series, outcome: str, side: str = "pred_row") -> pl.DataFrame:
+    """Rows of one side without a partner."""
+    none = {name: pl.Series(name, [None] * rows.len()) for name in _ROWS}
+    return pl.DataFrame(none | {side: rows}).with_columns(outcome=pl.lit(outcome)).cast(_ROWS)
 
 
 def _with_outcome(rows: pl.DataFrame, found: Leaves, schema: Schema, mode: str) -> pl.DataFrame:

@@ -62,23 +62,10 @@ def score_rows(
 ) -> pl.DataFrame:
     """Rows of *scores* for the rows of `part` by one metric.
 
-    Parameters
-    ----------
-    part
-        Cases, or what has their ``benchmark split doc_id system task path status``.
-    metric
-        From the registry.
-    tallies
-        Shape (n, k), a row a case. A case without what the metric needs of its gold is
-        undefined, and adds nothing to a sum; the settings say what it needs.
-    settings
-        As from `made_by`.
-    level, mode
-        As in *scores*.
-    task
-        Of all rows; that of each case if left out.
-    slice_by, slice_value
-        The slice that rows are of, where the cases' columns do not tell it.
+    `part` are cases, or what has their ``benchmark split doc_id system task path status``;
+    `tallies` has the shape (n, k), a row a case. A case without what the metric needs of its gold
+    is undefined, and adds nothing to a sum; the settings say what it needs. `task`, `slice_by` and
+    `slice_value` are given where the cases' columns do not tell them.
     """
     tallies = np.asarray(tallies, dtype=float)
     if tallies.ndim != 2 or len(tallies) != part.height:
@@ -125,20 +112,9 @@ def text_rows(
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* by every metric that compares two texts, or reads the ladder.
 
-    Parameters
-    ----------
-    part
-        Cases.
-    task, level, mode
-        What the cases are of; the registry is asked for the metrics that declare the task.
-    threshold
-        The similarity from which on the rung `fuzzy` holds.
-    rules, read
-        Further rules for the settings.
-    norm
-        The steps by which texts are normalised; None where they are compared as they are.
-    gold_only
-        Whether texts that no gold asks for are compared with nothing only by metrics of claims.
+    The registry is asked for the metrics that declare `task`. Texts are normalised by the steps
+    `norm`, or compared as they are if it is None; `rules` and `read` go into the settings. With
+    `gold_only`, texts that no gold asks for are compared with nothing only by metrics of claims.
     """
     sides = part["gold"].fill_null("").to_list(), used(part)
     golds, preds = ([text.normalise(v, norm) if norm else v for v in side] for side in sides)

@@ -21,14 +21,7 @@ from formlab.scoring import fields as reading
 from formlab.scoring import page_text
 from formlab.scoring.align import in_order, in_page_text, judged, side_by_side
 from formlab.scoring.field_alignment import PAIRINGS, match
-from formlab.scoring.tasks._kit import (
-    any_for,
-    made_by,
-    score_rows,
-    text_rows,
-    used,
-    with_status,
-)
+from formlab.scoring.tasks._kit import any_for, made_by, score_rows, text_rows, used, with_status
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import Corpus, Predictions
 

@@ -25,7 +25,6 @@ from formlab.tables import BOX, USABLE, Corpus, Predictions
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
-TEXT = ("rouge1_stem", "rougeL_stem", "edit_distance")
 # What is divided by, said in the settings of each metric.
 PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
@@ -192,49 +191,3 @@ def _scores(
     )
     tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)
-
-
-def ranks(summary: pl.DataFrame) -> pl.DataFrame:
-    """General rank against fact rank, one row per system, as in the paper's Table 4.
-
-    Parameters
-    ----------
-    summary
-        Rows of the schema SUMMARY of several systems, macro means of the page metrics and
-        `fact_accuracy` over all facts among them.
-
-    Returns
-    -------
-    polars.DataFrame
-        `system`, `general` = (R1 + RL + 1 - E) / 3, `facts` = FFA, and the rank by each, 1 best;
-        equal values share the better rank.
-    """
-    wanted = {f"macro_{name}": "page" for name in TEXT} | {"fact_accuracy": "fact"}
-    parts = [
-        tables.only(summary, metric=name, level=level, slice_by=None).select(
-            "system", pl.col("value").alias(name)
-        )
-        for name, level in wanted.items()
-    ]
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = joined.join(part, on="system", how="full", coalesce=True)
-    r1, rl, edits = (pl.col(f"macro_{name}") for name in TEXT)
-    return general_ranks(
-        joined.select("system", ((r1 + rl + 1 - edits) / 3).alias("general"), facts="fact_accuracy")
-    )
-
-
-def general_ranks(table: pl.DataFrame) -> pl.DataFrame:
-    """`table` with the ranks of its columns `general` and `facts`, 1 best.
-
-    Examples
-    --------
-    >>> table = pl.DataFrame({"system": ["a", "b"], "general": [0.4, 0.6], "facts": [0.9, 0.8]})
-    >>> general_ranks(table)["general_rank"].to_list(), general_ranks(table)["fact_rank"].to_list()
-    ([2, 1], [1, 2])
-    """
-    return table.with_columns(
-        pl.col("general").rank("min", descending=True).cast(pl.Int64).alias("general_rank"),
-        pl.col("facts").rank("min", descending=True).cast(pl.Int64).alias("fact_rank"),
-    )

@@ -12,17 +12,12 @@ from collections.abc import Iterator
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.benchmarks.formcraft import RELATIONS, cells, item_meta
+from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import field_alignment
 from formlab.scoring.align import judged, same_paths, side_by_side
 from formlab.scoring.tasks import content
-from formlab.scoring.tasks._kit import (
-    any_for,
-    made_by,
-    score_rows,
-    with_status,
-)
+from formlab.scoring.tasks._kit import any_for, made_by, score_rows, with_status
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import LADDER, Corpus, Predictions
 
@@ -64,33 +59,6 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         scores += _scores(asked, task, mode, threshold)
     cases = pl.concat([tables.table("cases", []), *found])
     return Scored(cases, pl.concat(scores), {what: n for what, n in notes.items() if n})
-
-
-def cell_counts(cases: pl.DataFrame) -> pl.DataFrame:
-    """How many questions and checks each kind of relation has, and how many were right.
-
-    Parameters
-    ----------
-    cases
-        Of an evaluation.
-
-    Returns
-    -------
-    polars.DataFrame
-        task, scope, reference, complexity, modal, items, right: all 54 combinations of each task,
-        those without items included.
-    """
-    every = [{"task": task} | cell for task in TASKS for cell in cells()]
-    names = ["task", *RELATIONS]
-    scored = cases.filter(
-        pl.col("task").is_in(list(TASKS)), pl.col("gold").is_not_null(),
-        pl.col("outcome") != "unscored",
-    )  # fmt: skip
-    counted = scored.group_by(names).agg(
-        items=pl.len().cast(pl.Int64), right=pl.col("typed").sum().cast(pl.Int64)
-    )
-    table = pl.DataFrame(every).join(counted, on=names, how="left", maintain_order="left")
-    return table.with_columns(pl.col("items", "right").fill_null(0))
 
 
 def _extracted(

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
+from formlab.benchmarks.formcraft import RELATIONS
 from formlab.scoring.tasks import relations
 
 from .conftest import ANSWER
@@ -48,12 +49,10 @@ def test_a_check_takes_the_answer_or_else_what_was_extracted(score):
     assert (rows["hits"].sum(), rows["total"].sum()) == (1, 6)
 
 
-def test_every_cell_is_counted_the_empty_ones_too(score):
-    counts = relations.cell_counts(score({"a.json": ANSWER}).cases)
-    assert counts.height == 2 * 3 * 3 * 3 * 2
-    assert counts["items"].sum() == 12
-    assert counts["right"].sum() == 3
-    assert counts.filter(pl.col("items") > 0).height == 4
+def test_questions_and_checks_are_of_their_relations(score):
+    cases = score({"a.json": ANSWER}).cases.filter(pl.col("gold").is_not_null())
+    assert (cases.height, cases["typed"].sum()) == (12, 3)
+    assert cases.select("task", *RELATIONS).unique().height == 4
 
 
 def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):

@@ -1,4 +1,4 @@
-"""From gold and predictions to findings: evaluate, summarise, causes."""
+"""From gold and predictions to findings: evaluate, summarise, compare."""
 
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.clicks import click_and_value, misses
@@ -39,11 +39,10 @@ from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
 from formlab.analysis.top_errors import top_errors
 from formlab.analysis.verdicts import corrected_scores, with_label_corrections
-from formlab.scoring.causes import CAUSES, STAGES, WHAT_TO_TRY
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
-    "BASELINES", "CAUSES", "LEVELS", "STAGES", "WHAT_TO_TRY", "Finding", "answers", "both_modes",
+    "BASELINES", "LEVELS", "Finding", "answers", "both_modes",
     "by_difficulty", "by_entity", "by_screen", "changed_entities", "click_and_value", "common",
     "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
     "evaluation_pairs", "fact_pages", "few_shot", "few_shot_beside", "few_shot_only", "find_slices",

@@ -28,6 +28,7 @@ RATERS = ("rule", "judge", "human")
 COLUMNS = (
     "doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason", "planted",
 )  # fmt: skip
+_FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 # What a page says to sway the model that judges it; financial pages do not speak of verdicts.
 _PLANTED = re.compile(
     r"(?:mark|grade|score|rate|judge|count|treat|label)\s.{0,40}?\b(?:all|every\w*|each)\b.{0,60}?"
@@ -60,11 +61,8 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
     if isinstance(given, list):
         numbers = [item.get("id") if isinstance(item, dict) else None for item in given]
         if None in numbers:
-            raise DataBroken(
-                "an answer without its page",
-                where=f"{path}#/{numbers.index(None)}",
-                remedy='add "id"',
-            )
+            where = f"{path}#/{numbers.index(None)}"
+            raise DataBroken("an answer without its page", where=where, remedy='add "id"')
         twice = [str(n) for n, count in Counter(map(str, numbers)).items() if count > 1]
         if twice:
             raise DataBroken(f"pages answered twice: {', '.join(twice)}", where=path)
@@ -77,14 +75,8 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
 def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None = None) -> Checked:
     """A judge's raw answers checked as the released code does, with its figures.
 
-    Parameters
-    ----------
-    raw
-        The judge's JSON file.
-    root
-        The folder of the gold pages.
-    predictions
-        The folder of ``pred_<i>.txt``; ``pred`` in `root` if left out.
+    `raw` is the judge's JSON file, `root` the folder of the gold pages, `predictions` that of
+    ``pred_<i>.txt``, which is ``pred`` in `root` if left out.
 
     Raises
     ------
@@ -109,28 +101,18 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
             # The released code puts the page's number into the answer before it counts.
             known = answer | {"id": int(page) if page.isdecimal() else page}
             checked[page] = official(known, facts[page], plain_text(texts[page]))
-            _flaws(answer, facts[page], notes)
+            # Counted: what the released code takes as it is.
+            odd: Counter[str] = Counter()
+            settled(answer, facts[page], Places(read("")), odd)
+            notes.update({f"judge: {name}": odd[f"judge: {name}"] for name in _FLAWS})
     if not checked:
         raise DataBroken("no answer is for a gold page with a prediction", where=raw)
     counts = {name: count for name, count in notes.items() if count}
     return Checked(checked, performance(checked.values()), counts)
 
 
-def _flaws(answer: Mapping[str, Any], facts: list[dict[str, Any]], notes: Counter[str]) -> None:
-    """Count what the released code takes as it is: facts listed twice, skipped, or not there."""
-    found: Counter[str] = Counter()
-    settled(answer, facts, Places(read("")), found)
-    for name in ("facts listed twice", "facts skipped", "entries for no fact"):
-        notes[f"judge: {name}"] += found[f"judge: {name}"]
-
-
 def ask_judge(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    call: Call,
-    prompt: Path,
-    workers: int = 1,
+    corpus: Corpus, predictions: Predictions, *, call: Call, prompt: Path, workers: int = 1
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Number, answer and response of each predicted page, in their order; many asked at once.
 
@@ -166,21 +148,14 @@ def audit(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Every fact with the verdict of the rules, of the judge, and of a human where there is one.
 
-    Parameters
-    ----------
-    corpus, predictions
-        What was judged.
-    raw
-        The judge's answers by `doc_id`, as from `answers`.
-    humans
-        Columns `doc_id path correct`, and `reason` if known: the last word on these facts.
+    `raw` has the judge's answers by `doc_id`, as from `answers`; `humans` the columns
+    `doc_id path correct`, and `reason` if known: the last word on these facts.
 
     Returns
     -------
     polars.DataFrame
-        `doc_id path kind gold text rule judge human final override reason planted`; `rule`,
-        `judge`, `human` and `final` are null where nobody said. `planted` is a stretch of the
-        prediction that is written to sway a judge; it is data and is never obeyed.
+        `COLUMNS`; verdicts are null where nobody said. `planted` is a stretch of the prediction
+        that is written to sway a judge; it is data and is never obeyed.
     dict of str to int
         What was odd in the judge's answers.
     """
@@ -210,13 +185,9 @@ def audit(
 
 
 def _audited(
-    doc_id: str,
-    markup: str,
-    facts: list[dict[str, Any]],
-    text: str,
-    raw: Mapping,
+    doc_id: str, markup: str, facts: list[dict[str, Any]], text: str, raw: Mapping,
     notes: Counter[str],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]]:  # fmt: skip
     gold, pred = Places(Flow(written_events(markup), tags=fincriticaled.FACTS)), Places(read(text))
     wanted = [locate(gold, fact["kind"], fact["value"], fact["mark"]) for fact in facts]
     rules = match_facts(gold, wanted, pred)

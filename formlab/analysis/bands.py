@@ -36,31 +36,16 @@ def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> B
     return Band(title, expr, tuple(edges), labels)
 
 
+_LENGTH = pl.col("gold").fill_null("").str.strip_chars().str.len_chars()
+_DEPTH = pl.col("path").str.count_matches("/", literal=True)
+_HEIGHT, _WIDTH = pl.col("y1") - pl.col("y0"), pl.col("x1") - pl.col("x0")
+_SURE = (0.6, 0.8, 0.9, 0.95, 0.99)
 BANDS: dict[str, Band] = {
-    "length": band(
-        "characters in the gold value",
-        pl.col("gold").fill_null("").str.strip_chars().str.len_chars(),
-        (1, 5, 10, 20, 40, 80),
-        whole=True,
-    ),
-    "box_height": band(
-        "height of the gold box, pixels", pl.col("y1") - pl.col("y0"), (12, 16, 20, 30), whole=False
-    ),
-    "box_width": band(
-        "width of the gold box, pixels",
-        pl.col("x1") - pl.col("x0"),
-        (40, 80, 160, 320),
-        whole=False,
-    ),
-    "nesting": band(
-        "how deep the field stands in its form",
-        pl.col("path").str.count_matches("/", literal=True),
-        (2, 3, 4),
-        whole=True,
-    ),
-    "certainty": band(
-        "the system's confidence", pl.col("confidence"), (0.6, 0.8, 0.9, 0.95, 0.99), whole=False
-    ),
+    "length": band("characters in the gold value", _LENGTH, (1, 5, 10, 20, 40, 80), whole=True),
+    "box_height": band("height of the gold box, pixels", _HEIGHT, (12, 16, 20, 30), whole=False),
+    "box_width": band("width of the gold box, pixels", _WIDTH, (40, 80, 160, 320), whole=False),
+    "nesting": band("how deep the field stands in its form", _DEPTH, (2, 3, 4), whole=True),
+    "certainty": band("the system's confidence", pl.col("confidence"), _SURE, whole=False),
 }
 
 

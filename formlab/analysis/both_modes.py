@@ -1,24 +1,37 @@
-"""The same answers scored in both modes, ``official`` and ``fixed``."""
+"""The same answers scored in both modes, ``official`` and ``fixed``: what differs, and why."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis import mode_changes
 from formlab.analysis.few_shot import TASKS, corpus_name, said, schema_of
+from formlab.benchmarks.vrdu import Schema
 from formlab.metrics import METRICS
+from formlab.metrics.entities import match_entities, same_values
 from formlab.scoring.tasks import entities
-from formlab.tables import Evaluation
+from formlab.scoring.tasks._leaves import Leaves, leaves
+from formlab.tables import Corpus, Evaluation, Predictions
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")
-CHANGES: dict[str, Any] = {"corpus": pl.String, "split": pl.String} | mode_changes.COLUMNS
+CHANGE: dict[str, Any] = {
+    "doc_id": pl.String, "name": pl.String, "path": pl.String, "gold": pl.String,
+    "official_pred": pl.String, "fixed_pred": pl.String,
+    "official": pl.Float64, "fixed": pl.Float64, "reason": pl.String, "effect": pl.String,
+}  # fmt: skip
+ORDER, PARTIAL, SHARED = "order of components", "partial credit", "one prediction, several golds"
+EQUAL, ABSENT = "equal predictions counted as one", "entity without gold averaged as 0"
+DATE, AMOUNT, OTHER = "notation of a date", "sign or notation of an amount", "another assignment"
+MORE, LESS, ELSE = "worth more when fixed", "worth less when fixed", "counted in one mode only"
+_BY_FUNCTION = {"DateMatch": DATE, "PriceMatch": AMOUNT}
+CHANGES = {"corpus": pl.String, "split": pl.String} | CHANGE
 COMPARED: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "split": pl.String,
     "metric": pl.String, "official": pl.Float64, "fixed": pl.Float64, "difference": pl.Float64,
@@ -32,13 +45,12 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        The columns of `formlab.analysis.mode_changes.mode_changes`, and `corpus` and `split`.
+        The columns of `mode_changes`, and `corpus` and `split`.
     """
     changes = [pl.DataFrame(schema=CHANGES)]
     for one in _scorable(evaluations):
         named = pl.lit(corpus_name(one)).alias("corpus"), pl.lit(one.split).alias("split")
-        changed = mode_changes.mode_changes(one.corpus, one.predictions)
-        changes.append(changed.select(*named, pl.all()))
+        changes.append(mode_changes(one.corpus, one.predictions).select(*named, pl.all()))
     return pl.concat(changes)
 
 
@@ -71,7 +83,11 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     }
     info = said(evaluation)
     for metric in SCORES:
-        values = {mode: _value(scores, metric) for mode, scores in scored.items()}
+        values = {}
+        for mode, scores in scored.items():
+            rows = tables.only(scores, metric=metric)
+            score = METRICS[metric].score_in(rows["mode"].first())
+            values[mode] = float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
         first = tables.only(evaluation.scores, metric=metric).row(0, named=True)
         yield values | {
             "corpus": corpus_name(evaluation), "task": info.get("task") or TASKS[-1],
@@ -81,7 +97,109 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _value(scores: pl.DataFrame, metric: str) -> float:
-    rows = tables.only(scores, metric=metric)
-    score = METRICS[metric].score_in(rows["mode"].first())
-    return float(score(np.array(rows["stats"].to_list()).sum(axis=0)))
+class _Item(NamedTuple):
+    doc: str
+    name: str
+    path: str
+    components: tuple[str | None, ...]
+    forms: tuple[tuple[str, ...], ...]
+    order: str | None
+
+    @property
+    def text(self) -> str:
+        first = [forms[0] for forms in self.forms]
+        if self.components == (None,):
+            return first[0]
+        named = zip(self.components, first, strict=True)
+        return "; ".join(f"{name}: {value}" for name, value in named)
+
+
+def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
+    """The entities whose score depends on the mode.
+
+    One row per gold entity that earns another share of itself: what either mode set beside it, the
+    share in [0, 1], the reason and the effect; per prediction that one mode does not count (`gold`
+    and `path` are null); and per entity name that no gold has (`doc_id` is null too), which
+    ``official`` averages as 0.
+    """
+    schema = Schema.of(corpus)
+    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    answers = dataclasses.replace(predictions, records=predictions.records.filter(here))
+    found = leaves(corpus, answers, schema)
+    rows = list(_changed(found, schema))
+    named = set(found.gold["name"])
+    rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]
+    full = [dict.fromkeys(CHANGE) | row for row in rows]
+    more = pl.col("fixed") > pl.col("official")
+    effect = pl.when(more).then(pl.lit(MORE)).when(~more).then(pl.lit(LESS)).otherwise(pl.lit(ELSE))
+    return pl.DataFrame(full, schema=CHANGE).with_columns(effect.alias("effect"))
+
+
+def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
+    golds, preds = _items(found.gold, found.gold_records), _items(found.pred, found.pred_records)
+    both = [match_entities(found.gold, found.pred, schema.matches, mode=mode) for mode in MODES]
+    credits = [
+        {gold: (pred, credit) for gold, pred, credit in one.pairs.iter_rows()} for one in both
+    ]
+    taken = Counter(both[0].pairs["pred"])
+    for item, gold in golds.items():
+        (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
+        if was == now:
+            continue
+        if now < was and taken[old] > 1 and old != new:
+            reason = SHARED
+        else:
+            reason = _reason(gold, preds[old if now < was else new], schema)
+        if reason == OTHER and now < 1 and len(gold.components) > 1:
+            reason = PARTIAL
+        yield {
+            "doc_id": gold.doc, "name": gold.name, "path": gold.path, "gold": gold.text,
+            "official_pred": None if old is None else preds[old].text,
+            "fixed_pred": None if new is None else preds[new].text,
+            "official": was, "fixed": now, "reason": reason,
+        }  # fmt: skip
+    used = set(both[1].pairs["pred"])
+    for item in both[0].forgiven.tolist():
+        pred = preds[item]
+        yield {
+            "doc_id": pred.doc, "name": pred.name, "official_pred": pred.text,
+            "fixed_pred": pred.text if item in used else None, "reason": EQUAL,
+        }  # fmt: skip
+
+
+def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
+    paths = records["path"]
+    found = {}
+    shown = leaf.with_columns(
+        pl.concat_list("value", pl.col("accepted").fill_null([])).alias("forms")
+    )
+    grouped = shown.group_by("item", maintain_order=True).agg(
+        pl.col("doc", "name", "row", "order").first(), "component", "forms"
+    )
+    for item, doc, name, row, order, components, forms in grouped.iter_rows():
+        path = paths[row] if components == [None] else "/".join(paths[row].split("/")[:3])
+        texts = tuple(tuple(text or "" for text in own) for own in forms)
+        found[item] = _Item(doc, name, path, tuple(components), texts, order)
+    return found
+
+
+def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
+    """Why two entities that stand beside each other are the same in one mode alone."""
+    theirs = dict(zip(pred.components, pred.forms, strict=True))
+    changed = []
+    for component, forms in zip(gold.components, gold.forms, strict=True):
+        if component not in theirs:
+            return PARTIAL
+        function = schema.matches.get(component or gold.name, "")
+        given = [theirs[component][0]] * len(forms)
+        old, new = (
+            bool(same_values(function, forms, given, mode=mode, order=gold.order).any())
+            for mode in MODES
+        )
+        if not new and not old:
+            return PARTIAL
+        if old != new:
+            changed.append(_BY_FUNCTION.get(function, OTHER))
+    if changed:
+        return changed[0]
+    return ORDER if gold.components != pred.components else OTHER

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from functools import reduce
 
 import polars as pl
 
@@ -13,7 +12,6 @@ from formlab.errors import DataBroken
 from formlab.tables import WHOLE_LEVELS, Evaluation, settings_text
 
 KEY = ("doc_id", "task", "path", "turn")
-_GROUP = ("task", "whole")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,13 +111,13 @@ def _check_documents(evaluations: Sequence[Evaluation]) -> None:
         theirs = set(other.documents["doc_id"])
         if ids != theirs:
             alone = sorted(ids - theirs), sorted(theirs - ids)
-            said = [
+            differ = [
                 f"{len(docs)} documents are only in {one.system}, such as {docs[0]}"
                 for one, docs in zip((first, other), alone, strict=True)
                 if docs
             ]
             remedy = "formlab score with the same files and --documents for each"
-            raise _unlike(", ".join(said), remedy=remedy)
+            raise _unlike(", ".join(differ), remedy=remedy)
 
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
@@ -139,16 +137,10 @@ def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Ev
             o.cases.filter(pl.col("task") == task, pl.col("path").is_null() == page).height
             for o in evaluations
         )
-    wanted = pl.DataFrame(
-        sorted(shared), schema={"task": pl.String, "whole": pl.Boolean}, orient="row"
+    mine = pl.any_horizontal(
+        (pl.col("task") == task) & (pl.col("path").is_null() == page) for task, page in shared
     )
-    kept = []
-    for one in evaluations:
-        cases = one.cases.with_columns(whole).join(
-            wanted, on=_GROUP, how="semi", maintain_order="left"
-        )
-        kept.append(_with_cases(one, cases.drop("whole")))
-    return kept
+    return [_with_cases(one, one.cases.filter(mine)) for one in evaluations]
 
 
 def _with_cases(evaluation: Evaluation, cases: pl.DataFrame) -> Evaluation:
@@ -213,7 +205,7 @@ def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[
     """Scores by metrics that every system has; what made them may differ and is noted."""
     of = ["metric", "level"]
     levels = [set(one.scores.select(of).unique().rows()) for one in evaluations]
-    shared = reduce(set.intersection, levels)
+    shared = set.intersection(*levels)
     if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
     wanted = pl.DataFrame(sorted(shared), schema=dict.fromkeys(of, pl.String), orient="row")
@@ -223,12 +215,8 @@ def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[
         )
         for one in evaluations
     ]
-    said = [_settings(one.scores) for one in kept]
-    if odd := set.union(*said) - set.intersection(*said):
+    made = [one.scores.select("metric", "level", "mode", "settings").unique() for one in kept]
+    lines = [{settings_text(row) for row in rows.iter_rows(named=True)} for rows in made]
+    if odd := set.union(*lines) - set.intersection(*lines):
         notes["settings of scores that are not the same for every system"] = len(odd)
     return kept
-
-
-def _settings(scores: pl.DataFrame) -> set[str]:
-    rows = scores.select("metric", "level", "mode", "settings").unique()
-    return {settings_text(row) for row in rows.iter_rows(named=True)}

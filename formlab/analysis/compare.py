@@ -160,19 +160,8 @@ def agreeing(
 ) -> pl.Series:
     """Whether the verdict of each row is the ``same`` in the tables `elsewhere`, or ``depends``.
 
-    Parameters
-    ----------
-    table, elsewhere
-        Rows with `difference` and `p_holm`, one table for each reading rule.
-    key
-        The columns that a row is known by.
-    level
-        A difference is shown where `p_holm` is at most 1 - `level`.
-
-    Returns
-    -------
-    polars.Series
-        Null where there is nothing `elsewhere`, or nothing was tested.
+    There is a table for each reading rule, its rows known by `key`; a difference is shown where
+    `p_holm` is at most 1 - `level`. Null where there is nothing `elsewhere` or nothing was tested.
 
     Examples
     --------
@@ -182,15 +171,15 @@ def agreeing(
     """
     shown = pl.col("p_holm").fill_nan(1) <= 1 - level
     verdict = pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
-    said = table.select(*key, "p_holm", verdict.alias("verdict"))
+    rows = table.select(*key, "p_holm", verdict.alias("verdict"))
     alike = pl.lit(True)
     for place, other in enumerate(elsewhere):
         there = other.select(*key, verdict.alias(f"verdict_{place}"))
-        said = said.join(there, on=key, how="left", nulls_equal=True, maintain_order="left")
+        rows = rows.join(there, on=key, how="left", nulls_equal=True, maintain_order="left")
         alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{place}"))
     known = pl.col("p_holm").is_not_nan() & bool(elsewhere)
     rules = pl.when(known & alike).then(pl.lit(SAME)).when(known).then(pl.lit(DEPENDS))
-    return said.select(rules.alias("rules")).to_series()
+    return rows.select(rules.alias("rules")).to_series()
 
 
 def _compared(
@@ -206,8 +195,11 @@ def _compared(
         for a, b in system_pairs(rows, reference)
         for pair in _pairs(rows[a], rows[b], a, b, wanted)
     ]
-    if wanted is not None:
-        _check_metrics(wanted, pairs, rows)
+    found = {pair.labels["metric"] for pair in pairs}
+    for name in wanted or ():
+        if name not in found:
+            known = dict.fromkeys(key[0] for one in rows.values() for key in one)
+            raise UnknownName.of("metric scored for all systems", name, known)
     tested = differences(pairs, **options)
     for row in tested:
         row["better"], row["rules"] = _better(row), None
@@ -300,16 +292,6 @@ def _together(several: Sequence[Settings]) -> Settings:
     })  # fmt: skip
 
 
-def _check_metrics(
-    wanted: Sequence[str], pairs: Sequence[Pair], rows: dict[str, dict[Key, Row]]
-) -> None:
-    found = {pair.labels["metric"] for pair in pairs}
-    known = dict.fromkeys(key[0] for one in rows.values() for key in one)
-    for name in wanted:
-        if name not in found:
-            raise UnknownName.of("metric scored for all systems", name, known)
-
-
 def _better(row: dict[str, Any]) -> str | None:
     gain = row["difference"]
     if np.isnan(gain) or gain == 0:
@@ -327,17 +309,14 @@ def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataF
     family = [(row.get("metric"), row["slice_by"] is None) for row in rows]
     both = np.full((2, len(rows)), np.nan)
     for one in dict.fromkeys(family):
-        known = np.array([other == one for other in family]) & ~np.isnan(p)
-        if known.any():
-            for place, method in enumerate(("holm", "fdr_bh")):
-                both[place, known] = adjusted_p(p[known], method)
+        mine = np.array([other == one for other in family])
+        for place, method in enumerate(("holm", "fdr_bh")):
+            both[place, mine] = adjusted_p(p[mine], method)
     done = [
-        row | {"p_holm": strict, "p_bh": mild}
+        row | {"p_holm": strict, "p_bh": mild, "settings": dataclasses.asdict(row["settings"])}
         for row, strict, mild in zip(rows, *both, strict=True)
     ]
-    columns = {name: [row[name] for row in done] for name in schema}
-    columns["settings"] = [dataclasses.asdict(settings) for settings in columns["settings"]]
-    return pl.DataFrame(columns, schema=schema)
+    return pl.DataFrame({name: [row[name] for row in done] for name in schema}, schema=schema)
 
 
 def over_metrics(rows: pl.DataFrame) -> pl.DataFrame:

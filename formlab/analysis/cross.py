@@ -11,6 +11,7 @@ import polars as pl
 from scipy import stats
 
 from formlab import benchmarks, metrics
+from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.summarise import summarise, tallied
 from formlab.tables import FIELD_LEVELS, SUMMARY, Evaluation
@@ -64,13 +65,8 @@ def metric_rank_correlation(
     """
     table = _by_document(evaluation)
     chosen = table.columns if names is None else [name for name in names if name in table.columns]
-    base = {key: getattr(evaluation, key) for key in ("benchmark", "split", "system")}
-    rows = [
-        base | {"metric": one, "other": other, "unit": "document"}
-        | _tau(table, one, other, resamples=resamples, level=level, seed=seed)
-        for one, other in itertools.combinations(chosen, 2)
-    ]  # fmt: skip
-    return pl.DataFrame(rows, schema=AGREEMENT)
+    base = origin(evaluation) | {"unit": "document"}
+    return _taus(table, chosen, base, resamples=resamples, level=level, seed=seed)
 
 
 def system_rank_correlation(
@@ -103,12 +99,8 @@ def system_rank_correlation(
     [1.0]
     """
     table = printed.select(pl.col(name).cast(pl.Float64) * _sign(name) for name in names)
-    rows = [
-        {"benchmark": benchmark, "metric": one, "other": other, "unit": "system"}
-        | _tau(table, one, other, resamples=resamples, level=level, seed=seed)
-        for one, other in itertools.combinations(names, 2)
-    ]
-    return pl.DataFrame(rows, schema=AGREEMENT)
+    base = {"benchmark": benchmark, "unit": "system"}
+    return _taus(table, names, base, resamples=resamples, level=level, seed=seed)
 
 
 def _sign(name: str) -> int:
@@ -134,10 +126,18 @@ def _by_document(evaluation: Evaluation) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def _tau(
-    table: pl.DataFrame, one: str, other: str, *, resamples: int, level: float, seed: int
-) -> dict[str, Any]:
-    both = table.select(one, other).fill_nan(None).drop_nulls()
+def _taus(
+    table: pl.DataFrame, names: Sequence[str], base: dict[str, str], **options: Any
+) -> pl.DataFrame:
+    rows = [
+        base | {"metric": one, "other": other} | _tau(table.select(one, other), **options)
+        for one, other in itertools.combinations(names, 2)
+    ]
+    return pl.DataFrame(rows, schema=AGREEMENT)
+
+
+def _tau(table: pl.DataFrame, *, resamples: int, level: float, seed: int) -> dict[str, Any]:
+    both, (one, other) = table.fill_nan(None).drop_nulls(), table.columns
     x, y = both[one].to_numpy(), both[other].to_numpy()
     missing = {"tau": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan, "n": len(x)}
     if len(x) < 2 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
@@ -145,8 +145,8 @@ def _tau(
     found = stats.kendalltau(x, y)
     taus = drawn_taus(x, y, resamples=resamples, seed=seed)
     low, high = percentiles(taus, level)
-    said = {"tau": float(found.statistic), "p": float(found.pvalue)}
-    return missing | said | {"ci_low": low, "ci_high": high}
+    numbers = {"tau": float(found.statistic), "p": float(found.pvalue)}
+    return missing | numbers | {"ci_low": low, "ci_high": high}
 
 
 def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:

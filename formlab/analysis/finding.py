@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import Evaluation
 
 NAN = float("nan")
@@ -110,14 +109,9 @@ def keys(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.select(KEYS)
 
 
-def advice(cause: str) -> str:
-    """What to try against a cause or a status; nothing for one that is neither."""
-    return WHAT_TO_TRY.get(cause, "")
-
-
-def word(cause: str) -> str:
-    """What a sentence calls a cause or a status."""
-    return cause.replace("_", " ")
+def word(name: str) -> str:
+    """What a sentence calls a cause, a status or a column."""
+    return name.replace("_", " ")
 
 
 def p_text(p: float) -> str:
@@ -131,19 +125,22 @@ def p_text(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
+def seen_text(difference: float, least: float, most: float = 1) -> str:
+    """The end of a sentence that says which difference would have been seen, if it was larger."""
+    if not abs(difference) < least < most or least < 0.005:
+        return ""
+    return f"; a difference of about {least:.2f} would have been seen"
+
+
 def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:
     """What a claim must hold without: nothing, reader cases, and reader cases with label errors.
 
-    Returns
-    -------
-    list of polars.DataFrame
-        The `doc_id` and `path` to leave out, one table for each time a test is made.
+    The `doc_id` and `path` to leave out, one table for each time a test is made.
     """
-    named = evaluation.fields
-    versions = [(), (READER,), (READER, LABEL)]
     found = []
-    for names in versions:
-        odd = named.filter(pl.col("cause").is_in(names)).select("doc_id", "path").unique()
+    for names in ((), (READER,), (READER, LABEL)):
+        odd = evaluation.fields.filter(pl.col("cause").is_in(names))
+        odd = odd.select("doc_id", "path").unique()
         if not found or odd.height > found[-1].height:
             found.append(odd)
     return found

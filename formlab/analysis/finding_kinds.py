@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
 from formlab import metrics
-from formlab.analysis.finding import ALPHA, Finding, keys, origin, p_text
+from formlab.analysis.finding import ALPHA, Finding, keys, origin, p_text, seen_text, word
 from formlab.analysis.finding_pairs import (
     OUTCOME,
     KindPair,
@@ -55,16 +55,13 @@ def kinds(
     several = [evaluation] if isinstance(evaluation, Evaluation) else list(evaluation)
     looked = [(one, _scored(one, metric)) for one in several]
     tested = [
-        (one, name, compare_kinds(one, metric=name, by=by, min_docs=min_docs, unit=unit))
+        (one, name, pair)
         for one, name in looked
+        for pair in compare_kinds(one, metric=name, by=by, min_docs=min_docs, unit=unit)
     ]
-    p = adjusted_p([pair.p for *_, pairs in tested for pair in pairs])
+    p = adjusted_p([pair.p for *_, pair in tested])
     count = int((~np.isnan(p)).sum())
-    rows, start = [], 0
-    for one, name, pairs in tested:
-        adjusted = p[start : start + len(pairs)]
-        start += len(pairs)
-        rows += [(one, name, pair, float(q)) for pair, q in zip(pairs, adjusted, strict=True)]
+    rows = [(*row, float(q)) for row, q in zip(tested, p, strict=True)]
     settings = (
         f"{metric}|by={by}|score test within documents,t|holm,n={count}|documents>={min_docs}"
         + (f"|unit={unit}" if unit else "")
@@ -73,7 +70,11 @@ def kinds(
         return _nothing(several, looked, by, settings, min_docs)
     if len({value for *_, pair, _ in rows for value in pair.values}) == 1:
         return _all_equal(rows, by, count, settings)
-    one, name, pair, adjusted = _speaker(rows, alpha)
+    # Of the pairs that hold, else of all, the one with the largest difference speaks.
+    sure = [row for row in rows if _holds(row[2], row[3], alpha)]
+    one, name, pair, adjusted = max(
+        sure or rows, key=lambda row: (abs(row[2].difference), row[2].first)
+    )
     return _finding(one, name, by, pair, adjusted, count, alpha, settings)
 
 
@@ -98,15 +99,6 @@ def _scored(evaluation: Evaluation, metric: str) -> str:
     return next((name for name in names if name == OUTCOME or name in have), names[0])
 
 
-def _speaker(
-    rows: Iterable[tuple[Evaluation, str, KindPair, float]], alpha: float
-) -> tuple[Evaluation, str, KindPair, float]:
-    """The pair with the largest difference of those that hold, else of all."""
-    rows = list(rows)
-    sure = [row for row in rows if _holds(row[2], row[3], alpha)]
-    return max(sure or rows, key=lambda row: (abs(row[2].difference), row[2].first))
-
-
 def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
     # What the documents that hold both say must be what the table over all of them shows.
     gap = pair.values[1] - pair.values[0]
@@ -120,21 +112,19 @@ def _nothing(
     settings: str,
     min_docs: int,
 ) -> Finding:
-    named = several[0] if several else None
-    base = origin(named) if named else {}
+    base = origin(several[0]) if several else {}
     sizes = [len(kind_tallies(one, name, by)) for one, name in looked]
-    said = plural(by)
     other = [name for one, name in looked if name in set(one.scores["metric"]) - ratios()]
     if other:
         title = _title(other[0])
-        claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {_plain(by)} "
+        claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} "
         claim += "was tested against another"
     elif not any(sizes):
-        claim = f"Nothing was scored by {_plain(by)}, so nothing can be told apart"
+        claim = f"Nothing was scored by {word(by)}, so nothing can be told apart"
     elif max(sizes) == 1:
-        claim = f"There is one {_plain(by)} only, so nothing can be told apart"
+        claim = f"There is one {word(by)} only, so nothing can be told apart"
     else:
-        claim = f"Too few documents hold two {said} to tell them apart; {min_docs} are needed"
+        claim = f"Too few documents hold two {plural(by)} to tell them apart; {min_docs} are needed"
     return Finding(claim, "kinds", holds=False, settings=settings, **base)
 
 
@@ -153,10 +143,10 @@ def _finding(
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
     span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")
     over = f"{pair.n_docs:,} documents that hold both"
-    tested = f"{p_text(adjusted)}{_of(count)}"
+    tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")
     if holds:
         claim = (
-            f"{one.system} does better on {_plain(good)} than on {_plain(bad)}: {title} {high:.3f} "
+            f"{one.system} does better on {word(good)} than on {word(bad)}: {title} {high:.3f} "
             f"against {low:.3f} (difference within documents {size:.3f}, 95 % interval {span}, in "
             f"{over}; {tested})"
         )
@@ -164,8 +154,8 @@ def _finding(
         seen = _would_be_seen(pair, metric, alpha, count)
         claim = (
             f"No difference between {plural(by)} was shown for {one.system}: the largest within "
-            f"documents, {title} {pair.values[0]:.3f} for {_plain(pair.first)} and "
-            f"{pair.values[1]:.3f} for {_plain(pair.second)}, may be chance ({tested}; "
+            f"documents, {title} {pair.values[0]:.3f} for {word(pair.first)} and "
+            f"{pair.values[1]:.3f} for {word(pair.second)}, may be chance ({tested}; "
             f"{size:.2f} in the {over}{seen})"
         )
     behind = _behind(one, by, bad) if holds else None
@@ -177,7 +167,7 @@ def _finding(
         claim, "kinds", holds=holds, effect=size, ci_low=low_end, ci_high=size + edge,
         at_least=at_least, n_docs=pair.n_docs, n_cases=n_cases, p=pair.p, p_adjusted=adjusted,
         n_tested=count, metric=metric, settings=settings, **origin(one), **more,
-        what_to_try=f"Look at the fields of {_plain(by)} {_plain(bad)} beside their pages.",
+        what_to_try=f"Look at the fields of {word(by)} {word(bad)} beside their pages.",
     )  # fmt: skip
 
 
@@ -191,9 +181,7 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
     top = 1.0 if metric == OUTCOME else metrics.get(metric).high
     if least >= (np.inf if top is None else top):
         return "; these documents are too few to show one"
-    if not abs(pair.difference) < least < np.inf or least < 0.005:
-        return ""
-    return f"; a difference of about {least:.2f} would have been seen"
+    return seen_text(pair.difference, least, np.inf)
 
 
 def _behind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame | None:
@@ -202,14 +190,6 @@ def _behind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame | None:
         return cases.clear()
     values = sliced(cases, evaluation.documents, by).cast(pl.String).fill_null("none")
     return cases.filter(values == name)
-
-
-def _of(count: int) -> str:
-    return f", adjusted for {count:,} pairs" if count > 1 else ""
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def plural(by: str) -> str:
@@ -221,4 +201,4 @@ def plural(by: str) -> str:
     ('kinds of field', 'entities', 'tasks')
     """
     names = {"kind": "kinds of field", "entity": "entities", "complexity": "complexities"}
-    return names.get(by, f"{_plain(by)}s")
+    return names.get(by, f"{word(by)}s")

@@ -18,19 +18,19 @@ from formlab.analysis.finding import (
     NAN,
     READER,
     Finding,
-    advice,
     keys,
     origin,
     p_text,
     word,
-)
+)  # fmt: skip
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_pairs import OUTCOME, asked
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
-from formlab.analysis.intervals import drawn_sums, percentiles
+from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.errors import DataBroken
+from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import STATUSES, USABLE, Evaluation, settings_text
 
 # No more than so many findings of one evaluation, so that none hides the others.
@@ -172,7 +172,7 @@ def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -
             one, cases, lost, "documents", options,
             f"{docs:,} of {cases['doc_id'].n_unique():,} documents have no usable answer, and "
             f"with them {part.height:,} of {cases.height:,} values are lost",
-            advice("missing_document") or advice(_first(part["status"])),
+            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_first(part["status"]), ""),
         )  # fmt: skip
     # A value that was not given is not found; its answer could be used.
     broken = ~lost & ~pl.col("status").is_in([*USABLE, "missing"])
@@ -184,7 +184,7 @@ def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -
             one, cases, broken, "status", options,
             f"{part.height:,} of {cases.height:,} values stand in answers that cannot be used "
             f"(status {word(status)}: {count:,})",
-            advice(status),
+            WHAT_TO_TRY.get(status, ""),
         )  # fmt: skip
 
 
@@ -219,10 +219,8 @@ def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) ->
     claim = f"{lead} of error is {word(first)}: {part.height:,} of {errors.height:,} errors, {over}"
     if part.height == errors.height:
         claim = f"{word(first).capitalize()} is the cause of all {errors.height:,} errors, {over}"
-    yield _count(
-        one, cases, held.fill_null(False), "cause", options, claim,
-        advice(first),
-    )  # fmt: skip
+    what = WHAT_TO_TRY.get(first, "")
+    yield _count(one, cases, held.fill_null(False), "cause", options, claim, what)
 
 
 def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
@@ -282,6 +280,6 @@ def _interval(
     share = float(held.mean())
     if len(names) < 2 or not options["resamples"]:
         return share, NAN, NAN
-    parts = np.stack([np.bincount(place, weights=held), np.bincount(place).astype(float)], axis=1)
+    parts = by_document(place, [held, np.ones(len(place))], len(names))
     summed = drawn_sums(parts, resamples=options["resamples"], seed=options["seed"])
     return share, *percentiles(summed[:, 0] / summed[:, 1], options["level"])

@@ -11,6 +11,7 @@ from scipy import stats
 
 from formlab import metrics
 from formlab.analysis.finding import NAN, left_out
+from formlab.analysis.intervals import by_document
 from formlab.analysis.summarise import sliced, tallied
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
@@ -61,16 +62,8 @@ def within_test(
     ts/(t + s); the test takes the sum of u over the root of the sum of squares as Student's t, so
     that a few documents that fail alike are no proof.
 
-    Parameters
-    ----------
-    first, second
-        Shape (documents, 2): hits and total; documents without one of both add nothing.
-
-    Returns
-    -------
-    tuple
-        Second less first, in the metric's unit; NaN for fewer than two documents with both. Last
-        the sum of ts/(t + s) and that of its squares.
+    Sides have the shape (documents, 2): hits and total. The difference is second less first, NaN
+    for fewer than two documents with both; the weights are the sums of ts/(t + s) and its square.
 
     References
     ----------
@@ -106,12 +99,8 @@ def ratios() -> set[str]:
 def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
     """Hits and total of each document, shape (documents, 2), for every value of `by`.
 
-    Parameters
-    ----------
-    metric
-        ``outcome``, the share of gold values right, or a metric that is a ratio of counts.
-    by
-        A column that slices fields, or one that a scorer slices by (``entity``, ``scope``).
+    `metric` is ``outcome``, the share of gold values right, or a ratio of counts; `by` a column
+    that slices fields, or one that a scorer slices by (``entity``, ``scope``).
     """
     codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
     if metric == OUTCOME:
@@ -139,10 +128,8 @@ def _of_outcomes(evaluation: Evaluation, by: str, codes: dict[str, int]) -> Kind
     found = {}
     for (name,), part in sorted(named.group_by("_kind")):
         place = part["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-        right = (part["outcome"] == "match").to_numpy().astype(float)
-        total = np.bincount(place, minlength=len(codes)).astype(float)
-        hits = np.bincount(place, weights=right, minlength=len(codes))
-        found[str(name)] = np.stack([hits, total], axis=1)
+        right = part["outcome"] == "match"
+        found[str(name)] = by_document(place, [right, np.ones(part.height)], len(codes))
     return found
 
 
@@ -159,16 +146,8 @@ def compare_kinds(
 
     Each is tested as well without fields whose verdict depends on the reading rule, and without
     those whose label may be wrong; p is the greatest of these, and 1 where their signs differ.
-
-    Parameters
-    ----------
-    metric, by
-        As for `kind_tallies`.
-    min_docs
-        How many documents must hold both.
-    unit
-        A column of *documents* whose values are independent, such as ``template``; each document
-        is if left out.
+    `unit` is a column of *documents* whose values are independent, such as ``template``; each
+    document is if left out.
     """
     versions = [
         _units(kind_tallies(_without(evaluation, odd), metric, by), evaluation, unit)
@@ -212,7 +191,4 @@ def _units(kinds: Kinds, evaluation: Evaluation, unit: str) -> Kinds:
     names = evaluation.documents.select(given.alias("unit"))["unit"].to_numpy()
     codes = np.unique(names, return_inverse=True)[1]
     size = int(codes.max()) + 1 if len(codes) else 0
-    return {
-        name: np.stack([np.bincount(codes, weights=part, minlength=size) for part in parts.T], 1)
-        for name, parts in kinds.items()
-    }
+    return {name: by_document(codes, parts.T, size) for name, parts in kinds.items()}

@@ -11,8 +11,8 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text
-from formlab.analysis.flips import flips
+from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text, seen_text
+from formlab.analysis.flips import flips, rights_by_document
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.metrics import ratio
 from formlab.tables import FIELD_LEVELS, Evaluation, settings_text
@@ -90,12 +90,8 @@ def _repeated(
 def _test(part: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> dict[str, Any]:
     if not part.height:
         return {"p": 1.0, "difference": 0.0}
-    place = part["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-    size = len(codes)
-    total = np.bincount(place, minlength=size)
-    right = [np.bincount(place, weights=part[f"right_{side}"], minlength=size) for side in "ab"]
-    sides = [np.stack([hits, total], axis=1) for hits in right]
-    return differences([Pair(*sides, ratio)], **draws | {"resamples": 0})[0]
+    pair = Pair(*rights_by_document(part, codes), ratio)
+    return differences([pair], **draws | {"resamples": 0})[0]
 
 
 def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
@@ -158,8 +154,7 @@ def _of_pages(row: dict[str, Any], holds: bool, p: float, count: int) -> str:
     first, second = f"{row['value_a']:.3f}", f"{row['value_b']:.3f}"
     if row["difference"] == 0:
         return f"{a} and {b} have the same {title} over {whole}, {first}"
-    name = row["metric"]
-    own = metrics.get(metrics.plain(name))
+    own = metrics.get(metrics.plain(row["metric"]))
     better, worse = (b, a) if (row["difference"] > 0) == (own.direction == "up") else (a, b)
     values = (first, second) if better == a else (second, first)
     if holds:
@@ -180,7 +175,4 @@ def _tested(p: float, count: int) -> str:
 
 
 def _seen(row: dict[str, Any]) -> str:
-    least = row["least_difference"]
-    if not abs(row["difference"]) < least < 1 or least < 0.005:
-        return ""
-    return f"; a difference of about {least:.2f} would have been seen"
+    return seen_text(row["difference"], row["least_difference"])

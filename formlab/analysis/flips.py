@@ -20,6 +20,7 @@ from formlab.analysis.compare import (
     evaluation_pairs,
     tests_made,
 )
+from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.summarise import SLICE, order, sliced
 from formlab.errors import UnknownName
@@ -286,28 +287,25 @@ def _slices(
     return found
 
 
-def _matrix_pair(of: Slice, part: pl.DataFrame, places: dict[str, int]) -> Pair:
+def rights_by_document(part: pl.DataFrame, places: dict[str, int]) -> list[np.ndarray]:
+    """Of each side the fields right and all fields of every document."""
     place = part["doc_id"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
-    total = np.bincount(place, minlength=len(places))
-    parts = [
-        np.stack([np.bincount(place, weights=part[f"right_{s}"], minlength=len(places)), total], 1)
-        for s in "ab"
-    ]
+    total = np.ones(part.height)
+    return [by_document(place, [part[f"right_{s}"], total], len(places)) for s in "ab"]
+
+
+def _matrix_pair(of: Slice, part: pl.DataFrame, places: dict[str, int]) -> Pair:
     counts = part["flip"].value_counts()
-    seen = dict(zip(counts["flip"].to_list(), counts["count"].to_list(), strict=True))
+    seen = dict(counts.iter_rows())
     tally = {flip.replace(" ", "_"): seen.get(flip, 0) for flip in FLIPS}
-    labels = {
-        "level": "field",
-        "slice_by": of[0],
-        "slice_value": of[1],
-        **tally,
-        "n_cases": part.height,
-        "n_docs": part["doc_id"].n_unique(),
-    }
-    labels |= {"task": part["task"].first() if part["task"].n_unique() == 1 else None}
-    labels |= {"p_mcnemar": mcnemar(tally["only_a"], tally["only_b"])}
-    labels |= {f"system_{s}": part[f"system_{s}"].first() for s in "ab"}
-    return Pair(*parts, ratio, labels)
+    labels = tally | {
+        "task": part["task"].first() if part["task"].n_unique() == 1 else None,
+        "level": "field", "slice_by": of[0], "slice_value": of[1],
+        "n_cases": part.height, "n_docs": part["doc_id"].n_unique(),
+        "p_mcnemar": mcnemar(tally["only_a"], tally["only_b"]),
+        **{f"system_{s}": part[f"system_{s}"].first() for s in "ab"},
+    }  # fmt: skip
+    return Pair(*rights_by_document(part, places), ratio, labels)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:

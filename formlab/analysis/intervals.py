@@ -1,13 +1,18 @@
-"""Draws of documents with replacement, and the percentile intervals that follow from them."""
+"""Sums by document, draws of documents with replacement, and their percentile intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 # The most numbers that one block of resampling weights may hold (float32).
 BLOCK = 5_000_000
+
+
+def by_document(place: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """Columns of numbers summed by the `place` of their document: shape (count, columns)."""
+    return np.stack([np.bincount(place, weights=c, minlength=count) for c in columns], axis=1)
 
 
 def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
@@ -34,6 +39,13 @@ def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
 def drawn_sums(parts: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
     """The parts of shape (documents, k) summed over each draw: shape (resamples, k)."""
     return np.concatenate([w @ parts for w in draws(len(parts), resamples=resamples, seed=seed)])
+
+
+def drawn_parts(parts: Sequence[np.ndarray], *, resamples: int, seed: int) -> list[np.ndarray]:
+    """Each of the parts summed over the same draws, as by `drawn_sums`."""
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    stacked = np.concatenate(parts, axis=1).astype(float, copy=False)
+    return np.split(drawn_sums(stacked, resamples=resamples, seed=seed), ends, axis=1)
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:

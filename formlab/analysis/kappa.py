@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,21 +52,18 @@ def rater_agreement(
     rows = []
     for names in groups:
         both = table.select(unit, *names).drop_nulls()
-        codes = {value: at for at, value in enumerate(_values(both, names))}
+        values = sorted({value for name in names for value in both[name]}, key=str)
+        codes = {value: at for at, value in enumerate(values)}
         said = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
         said = said.reshape(-1, len(names))
-        kappa = _kappa(said, len(codes))
         units = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
         drawn = _drawn(said, units, len(codes), resamples=resamples, seed=seed)
         same = int((said == said[:, :1]).all(axis=1).sum())
-        rows.append((" × ".join(names), kappa, *percentiles(drawn, level), both.height, same))
+        kappa, ends = _kappa(said, len(codes)), percentiles(drawn, level)
+        rows.append((" × ".join(names), kappa, *ends, both.height, same))
     schema = {"raters": pl.String} | dict.fromkeys(("kappa", "ci_low", "ci_high"), pl.Float64)
     schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _values(table: pl.DataFrame, names: Sequence[str]) -> list[Any]:
-    return sorted({value for name in names for value in table[name]}, key=str)
 
 
 def _kappa(said: np.ndarray, size: int) -> float:

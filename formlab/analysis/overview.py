@@ -19,6 +19,8 @@ RUNS: dict[str, Any] = {
     "seconds": pl.Float64, "tokens": pl.Int64, "cost": pl.Float64,
     "settings": pl.String,
 }  # fmt: skip
+_STATUSES = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)
+_STATUSES |= dict.fromkeys(("cases", "documents"), pl.Int64)
 
 
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -62,12 +64,8 @@ def _spent(evaluation: Evaluation) -> dict[str, Any]:
         return {}
     responses = evaluation.predictions.responses
     tokens = responses.select(pl.sum_horizontal("tokens_in", "tokens_out", ignore_nulls=False))
-    told = {
-        "seconds": responses["seconds"],
-        "tokens": tokens.to_series(),
-        "cost": responses["cost"],
-    }
-    sums = {name: values.sum() for name, values in told.items() if values.count()}
+    spent = responses.select("seconds", tokens.to_series().alias("tokens"), "cost")
+    sums = {values.name: values.sum() for values in spent if values.count()}
     return {"calls": responses.height} | sums
 
 
@@ -91,13 +89,12 @@ def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
         key = one.benchmark, one.split, one.system
         seen[key] += 1
         name = one.system if seen[key] == 1 else f"{one.system} ({seen[key]})"
-        given = {"benchmark": one.benchmark, "split": one.split, "system": name}
-        named = [pl.lit(value).alias(column) for column, value in given.items()]
         ranked = counts.sort(pl.col("status").replace_strict(order, default=len(order)))
-        found.append(ranked.select(*named, "status", "cases", "documents"))
-    schema = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)
-    schema |= dict.fromkeys(("cases", "documents"), pl.Int64)
-    return pl.concat([pl.DataFrame(schema=schema), *found])
+        named = ranked.with_columns(
+            benchmark=pl.lit(one.benchmark), split=pl.lit(one.split), system=pl.lit(name)
+        )
+        found.append(named.select(list(_STATUSES)))
+    return pl.concat([pl.DataFrame(schema=_STATUSES), *found])
 
 
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:

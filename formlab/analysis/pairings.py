@@ -12,7 +12,7 @@ from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
 from formlab.scoring.evaluate import THRESHOLD
 from formlab.scoring.tasks import content
-from formlab.tables import BOX, Corpus, Evaluation, Predictions
+from formlab.tables import BOX, Evaluation, Predictions
 
 PAIRINGS = ("default", "label", "box", "value", "oracle")
 # The measure of each modality; see `formlab.scoring.tasks.content`.
@@ -66,16 +66,16 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     >>> frame.filter(pl.col("pairing").is_in(["label", "value"]))["value"].to_list()
     [1.0, 0.0]
     """
-    corpus, given = evaluation.corpus, evaluation.predictions
+    given = evaluation.predictions
     if given is not None:
         # What is read under a field's box needs no name.
         given = dataclasses.replace(given, records=given.records.filter(~_SEEN))
-    if corpus is None or given is None or not _named(evaluation, given):
+    if evaluation.corpus is None or given is None or not _named(evaluation, given):
         return pl.DataFrame(schema=SCHEMA)
     rows = [
         row | {"pairing": name}
         for name in PAIRINGS
-        for row in _scored(evaluation, corpus, given, name, resamples, seed)
+        for row in _scored(evaluation, given, name, resamples=resamples, seed=seed)
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA)
     present = [name for name in MEASURES if name in set(frame["metric"])]
@@ -89,29 +89,21 @@ def _named(evaluation: Evaluation, given: Predictions) -> bool:
 
 
 def _scored(
-    evaluation: Evaluation,
-    corpus: Corpus,
-    given: Predictions,
-    pairing: str,
-    resamples: int,
-    seed: int,
+    evaluation: Evaluation, given: Predictions, pairing: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
-    threshold = evaluation.settings.get("threshold", THRESHOLD)
+    corpus, threshold = evaluation.corpus, evaluation.settings.get("threshold", THRESHOLD)
     scored = content.score(
         corpus, given, mode=evaluation.mode, threshold=threshold, pairing=pairing
     )
     again = dataclasses.replace(evaluation, cases=scored.cases, scores=scored.scores)
-    summary = summarise(again, by=(), resamples=resamples, seed=seed)
+    summary = tables.only(summarise(again, by=(), **draws), level="field", slice_by=None)
+    summary = summary.filter(pl.col("metric").is_in(list(MEASURES)))
     paired = scored.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
+    blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(given.records))
+    unknown = dict.fromkeys(("value", "ci_low", "ci_high"), float("nan")) if blind else {}
     columns = ["metric", "value", "ci_low", "ci_high", "n_docs", "n_cases"]
-    for row in (
-        tables.only(summary, level="field", slice_by=None).select(columns).iter_rows(named=True)
-    ):
-        if row["metric"] not in MEASURES:
-            continue
+    for row in summary.select(columns).iter_rows(named=True):
         own = paired["modality"].is_in(MEASURES[row["metric"]])
-        blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(given.records))
-        unknown = dict.fromkeys(("value", "ci_low", "ci_high"), float("nan")) if blind else {}
         yield row | {"n_paired": int(own.sum())} | unknown
 
 
@@ -127,15 +119,10 @@ def _compared(rows: pl.DataFrame, metric: str) -> pl.DataFrame:
     # F1 is no sum over pairs, so that of marks another pairing may have less error.
     least = rows.reverse().filter(value.is_not_nan()).sort(error, maintain_order=True).head(1)
     if metric == "mark_f1" and least.height:
-        rows = pl.concat(
-            [
-                rows.filter(pl.col("pairing") != "oracle"),
-                least.with_columns(pairing=pl.lit("oracle")),
-            ]
-        )
+        others = rows.filter(pl.col("pairing") != "oracle")
+        rows = pl.concat([others, least.with_columns(pairing=pl.lit("oracle"))])
     best = rows.filter(pairing="oracle").select(error).item()
     share = pl.when(error > 0).then((error - best) / error).otherwise(float("nan"))
     known = value.fill_nan(None)
-    return rows.with_columns(only_naming=share, lowest=known.min(), highest=known.max()).select(
-        list(SCHEMA)
-    )
+    rows = rows.with_columns(only_naming=share, lowest=known.min(), highest=known.max())
+    return rows.select(list(SCHEMA))

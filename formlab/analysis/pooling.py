@@ -12,7 +12,6 @@ import polars as pl
 from formlab import tables
 from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
 from formlab.analysis.summarise import summarise
-from formlab.benchmarks.vrdu import Schema
 from formlab.metrics import METRICS
 from formlab.scoring.causes import CAUSES
 from formlab.tables import Evaluation
@@ -40,7 +39,7 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     named = f"{' and '.join(corpora)}, {len(evaluations)} splits"
     split = pl.lit(named).alias("split")
     scores = pl.concat([one.scores for one in evaluations])
-    if len({len(row) for row in _lengths(scores)}) > 1:
+    if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
     notes: Counter[str] = Counter()
     for one in evaluations:
@@ -59,11 +58,6 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
         corpus=None,
         predictions=None,
     )
-
-
-def _lengths(scores: pl.DataFrame) -> list[list[float]]:
-    macro = scores.filter(pl.col("metric") == "macro_f1")
-    return macro.unique(pl.col("stats").list.len())["stats"].to_list()
 
 
 def by_entity(
@@ -89,7 +83,10 @@ def by_entity(
         schema = schema_of(members[0])
         if schema is None:
             continue
-        types = {entity: _type(entity, schema) for entity in schema.entities}
+        types = {
+            entity: NESTED if entity in schema.groups else schema.type_of(entity)
+            for entity in schema.entities
+        }
         whole = merge_splits([_with_types(one, types) for one in members])
         gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice_by", "slice_value")
         gold = gold.agg(pl.col("stats").list.get(1).sum().cast(pl.Int64).alias("n_gold"))
@@ -102,10 +99,6 @@ def by_entity(
         summary = summary.with_columns(pl.lit(name).alias("corpus"), kind.alias("type"))
         found.append(summary.select(found[0].columns))
     return pl.concat(found)
-
-
-def _type(entity: str, schema: Schema) -> str:
-    return NESTED if entity in schema.groups else schema.type_of(entity)
 
 
 def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
@@ -153,11 +146,8 @@ def errors_by_cause(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataF
         pl.col("cause").is_not_null(),
         pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
     ).unique(["doc_id", "path", "pred_path", "pred"], keep="first", maintain_order=True)
-    place = pl.col("cause").replace_strict(
-        {name: i for i, name in enumerate(_ORDER)},
-        default=len(CAUSES),
-        return_dtype=pl.Int64,
-    )
+    places = {name: place for place, name in enumerate(_ORDER)}
+    place = pl.col("cause").replace_strict(places, default=len(CAUSES), return_dtype=pl.Int64)
     wrong = wrong.sort(
         place, pl.col("similarity").fill_nan(None), "doc_id", "path",
         descending=[False, True, False, False], nulls_last=True,

@@ -51,9 +51,7 @@ def open_evaluation(
     NotAvailable
         If the system needs an extra that is not installed, or a Chromium.
     """
-    if str(folder):
-        return _loaded(folder)
-    return _of_sample(benchmark, system, None)
+    return _loaded(folder) if str(folder) else _of_sample(benchmark, system, None)
 
 
 def open_evaluations(
@@ -142,9 +140,6 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     return evaluations
 
 
-_ABSENT = "nothing is installed that fills in forms (the add-on formlab_arena)"
-
-
 def _loaded(folder: str | Path) -> Evaluation:
     """A saved evaluation; if it is of a part of its corpus, stderr says so."""
     evaluation = Evaluation.load(folder)
@@ -160,8 +155,10 @@ def _of_sample(
     corpus = benchmarks.load(benchmark, split=split)
     if benchmark in SAMPLES:
         return SAMPLES[benchmark](corpus, system, change or {})
-    if _is_filled(benchmark):
-        raise NotAvailable(f"the sample of {benchmark} cannot be opened: {_ABSENT}")
+    # Forms to be filled in, which no reader of pages does.
+    if "click" in benchmarks.get(benchmark).tasks:
+        absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
+        raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
@@ -182,11 +179,6 @@ def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predicti
         return None
     found = Predictions.load(folder)
     return found if found.settings == found.settings | settings else None
-
-
-def _is_filled(benchmark: str) -> bool:
-    """Whether forms are there to be filled in, which no reader of pages does."""
-    return "click" in benchmarks.get(benchmark).tasks
 
 
 def state_of(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab.analysis.intervals import BLOCK
+from formlab.analysis.intervals import BLOCK, by_document
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
 from formlab.metrics import ratio
@@ -30,9 +30,7 @@ class Scored:
     def by_document(self, members: np.ndarray) -> np.ndarray:
         """Hits, total and number of the fields `members`, summed by document: (documents, 3)."""
         columns = [*self.parts[members].T, np.ones(len(members))]
-        place = self.place[members]
-        summed = [np.bincount(place, weights=part, minlength=self.count) for part in columns]
-        return np.stack(summed, axis=1)
+        return by_document(self.place[members], columns, self.count)
 
 
 @dataclass
@@ -122,17 +120,8 @@ def _with_p(
 def score_test(inside: np.ndarray, outside: np.ndarray, worse: int) -> np.ndarray:
     """One-sided p of slices against the rest, by documents: see `find_slices`.
 
-    Parameters
-    ----------
-    inside, outside
-        Shape (slices, documents, 3): hits, total and number of the fields.
-    worse
-        1 where more is worse, -1 where less is.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (slices,); NaN where a side has a total of 0.
+    Sides have the shape (slices, documents, 3): hits, total and number of the fields; `worse` is 1
+    where more is worse, else -1. NaN where a side has a total of 0.
 
     Examples
     --------

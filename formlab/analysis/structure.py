@@ -25,8 +25,11 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
         evaluation compares no trees.
     """
     scores = evaluation.scores.filter(pl.col("level") == "document")
-    documents = _values(scores, "tree_edit_distance", "distance", *_OF, "system", "settings")
-    documents = documents.join(_values(scores, "tree_similarity", "similarity"), on="doc_id")
+    documents, similar = (
+        scores.filter(pl.col("metric") == name).rename({"value": short})
+        for name, short in (("tree_edit_distance", "distance"), ("tree_similarity", "similarity"))
+    )
+    documents = documents.join(similar.select("doc_id", "similarity"), on="doc_id")
     cases = evaluation.cases.filter(pl.col("task") == "layout")
     gold = cases.filter(pl.col("path").is_not_null())
     # Nodes come in reading order: one that has others below stands right before the first of them.
@@ -39,11 +42,6 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     table = table.with_columns(pl.col(*SIZES, "given").fill_null(0).cast(pl.Int64))
     columns = ["doc_id", "system", *SIZES, "given", "distance", "similarity", *_OF, "settings"]
     return table.select(columns).sort(-pl.col("distance"), "doc_id")
-
-
-def _values(scores: pl.DataFrame, metric: str, name: str, *more: str) -> pl.DataFrame:
-    rows = scores.filter(pl.col("metric") == metric)
-    return rows.select("doc_id", *more, pl.col("value").alias(name))
 
 
 def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.DataFrame:

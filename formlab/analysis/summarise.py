@@ -11,7 +11,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.bands import BANDS, banded, position
-from formlab.analysis.intervals import drawn_sums, percentiles
+from formlab.analysis.intervals import by_document, drawn_parts, percentiles
 from formlab.errors import UnknownName
 from formlab.metrics import Metric, ratio
 from formlab.tables import FIELD_LEVELS, USABLE, Evaluation, Settings
@@ -81,27 +81,22 @@ def summarise(
     if not rows:
         return tables.table("summary", [])
     values = [float(row.score(row.parts.sum(axis=0))) for row in rows]
-    lows, highs = _intervals(rows, len(codes), resamples=resamples, level=level, seed=seed)
+    ends = [(float("nan"), float("nan"))] * len(rows)
+    if len(codes) > 1 and resamples:
+        drawn = drawn_parts([row.parts for row in rows], resamples=resamples, seed=seed)
+        ends = [percentiles(row.score(d), level) for row, d in zip(rows, drawn, strict=True)]
     interval = f"bootstrap,documents,n={resamples},level={level:g},seed={seed}"
     summary = [
         row.labels
         | {"value": value, "ci_low": low, "ci_high": high}
         | {"settings": dataclasses.replace(row.labels["settings"], interval=interval)}
-        for row, value, low, high in zip(rows, values, lows, highs, strict=True)
+        for row, value, (low, high) in zip(rows, values, ends, strict=True)
     ]
     return tables.check("summary", tables.table("summary", summary))
 
 
 def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) -> Iterator[Row]:
-    """The scores of each metric and slice, summed by document.
-
-    Parameters
-    ----------
-    evaluation, by
-        As for `summarise`.
-    codes
-        The place of each document in the parts.
-    """
+    """The scores of each metric and slice, summed by document; `codes` are their places."""
     key = ["doc_id", "path"]
     scores = evaluation.scores.join(_flags(evaluation), on=key, how="left", maintain_order="left")
     loose = scores.filter(of_cases())
@@ -179,7 +174,7 @@ def _metric_rows(
     evaluation: Evaluation, metric: Metric, group: pl.DataFrame, codes: dict[str, int]
 ) -> Iterator[Row]:
     place = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-    parts = _per_document(place, _parts(group), len(codes))
+    parts = by_document(place, _parts(group).T, len(codes))
     values = group["value"].to_numpy()
     first = group.row(0, named=True)
     settings, score = Settings(**first["settings"]), metric.score_in(first["mode"])
@@ -216,30 +211,6 @@ def _parts(group: pl.DataFrame) -> np.ndarray:
     return np.array(group["stats"].to_list(), dtype=float)
 
 
-def _per_document(place: np.ndarray, parts: np.ndarray, count: int) -> np.ndarray:
-    summed = [np.bincount(place, weights=column, minlength=count) for column in parts.T]
-    return np.stack(summed, axis=1)
-
-
 def _mean_parts(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray:
     defined = ~np.isnan(values)
-    parts = np.stack([np.where(defined, values, 0.0), defined], axis=1).astype(float)
-    return _per_document(place, parts, count)
-
-
-def _intervals(
-    rows: list[Row], count: int, *, resamples: int, level: float, seed: int
-) -> tuple[list[float], list[float]]:
-    """Percentile intervals of every row under the same draws of documents."""
-    if count < 2 or not resamples:
-        return [float("nan")] * len(rows), [float("nan")] * len(rows)
-    stacked = np.concatenate([row.parts for row in rows], axis=1)
-    summed = drawn_sums(stacked, resamples=resamples, seed=seed)
-    lows, highs, start = [], [], 0
-    for row in rows:
-        end = start + row.parts.shape[1]
-        low, high = percentiles(row.score(summed[:, start:end]), level)
-        lows.append(low)
-        highs.append(high)
-        start = end
-    return lows, highs
+    return by_document(place, [np.where(defined, values, 0.0), defined.astype(float)], count)

@@ -218,7 +218,7 @@ def _levels(values: pl.Series, edges: Sequence[float] | None, most: int | None) 
         if edges is None and most is not None and known.n_unique() > most:
             edges = _quantiles(known)
         if edges:
-            words = cut(frame, band("", pl.col("at"), edges, whole=_whole(values)))
+            words = cut(frame, band("", pl.col("at"), edges, whole=values.dtype.is_integer()))
         else:
             order = [f"{value:g}" for value in known.unique().sort()]
             plain = [None if v is None or v != v else f"{v:g}" for v in values.to_list()]
@@ -237,7 +237,3 @@ def _quantiles(known: pl.Series) -> list[float]:
     places = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
     found = np.quantile(known.to_numpy(), places, method="higher")
     return [edge for edge in np.unique(found).tolist() if edge > known.min()]
-
-
-def _whole(values: pl.Series) -> bool:
-    return values.dtype.is_integer()

@@ -33,21 +33,10 @@ _ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
 def resolved_decisions(
     decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT
 ) -> pl.DataFrame:
-    """What is held of each thing: one decision where all its reviewers agree.
+    """The columns of `decisions.KEY` and `label decision value parts n_reviewers`.
 
-    Parameters
-    ----------
-    decisions
-        As from `formlab.decisions.read`.
-    words
-        The decisions that count, `decisions.COURT` or `decisions.REVIEW`.
-
-    Returns
-    -------
-    polars.DataFrame
-        `benchmark split doc_id task path label decision value parts n_reviewers`; `decision` is
-        ``disputed`` where reviewers differ in the decision, in what is right or in the label
-        judged.
+    Only `words` count, `decisions.COURT` or `decisions.REVIEW`. `decision` is ``disputed`` where
+    reviewers differ in it, in what is right or in the label judged.
     """
     court = decisions.filter(pl.col("decision").is_in(list(words)))
     same = pl.struct("decision", "value", "parts", "label").n_unique() == 1
@@ -70,16 +59,8 @@ def corrected(
     of the page as well; nor is an option to be clicked, for where the right one stands is not
     known. Of an entity all values in that document are left out together: which
     prediction was for which of them is not known. A verdict on a label that reads otherwise by
-    now, or on which reviewers differ, changes nothing.
-
-    Parameters
-    ----------
-    corpus
-        The gold.
-    decisions
-        As from `formlab.decisions.read`; those of other benchmarks and splits are ignored.
-    ambiguous
-        Whether labels found ambiguous are left out too.
+    now, on which reviewers differ or of another benchmark or split changes nothing. Labels found
+    `ambiguous` are left out where asked.
     """
     here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
     ruled = resolved_decisions(decisions).filter(pl.col("benchmark") == corpus.benchmark, here)
@@ -107,11 +88,9 @@ def corrected(
         pl.Series("meta", metas, dtype=pl.String),
         pl.when(mended).then("right").otherwise("value").alias("value"),
         pl.when(mended).then(None).otherwise("accepted").alias("accepted"),
-        pl.when(together | out.fill_null(False))
-        .then(pl.lit("unscored"))
-        .otherwise("status")
+        pl.when(together | out.fill_null(False)).then(pl.lit("unscored")).otherwise("status")
         .alias("status"),
-    )
+    )  # fmt: skip
     counts = Counter(known.filter(fresh)["decision"].to_list())
     done = {
         "labels corrected": known.filter(mended).height,
@@ -140,8 +119,10 @@ def with_label_corrections(
     ----------
     evaluation
         As from `evaluate`, or saved by it.
-    decisions, ambiguous
-        As for `corrected`.
+    decisions
+        As from `formlab.decisions.read`; those of other benchmarks and splits are ignored.
+    ambiguous
+        Whether labels found ambiguous are left out too.
 
     Returns
     -------
@@ -195,7 +176,7 @@ def corrected_scores(
     evaluations
         The splits of one system on one benchmark are pooled.
     decisions
-        As for `corrected`.
+        As for `with_label_corrections`.
     resamples, seed
         Of the intervals.
 
@@ -220,9 +201,9 @@ def corrected_scores(
     for splits in groups.values():
         corrected = [with_label_corrections(one, decisions) for one in splits]
         unambiguous = [with_label_corrections(one, decisions, ambiguous=True) for one in splits]
-        for one in corrected:
-            done = {k.removeprefix(NOTE): n for k, n in one.notes.items() if k.startswith(NOTE)}
-            counts.update(done)
+        for note, count in (item for one in corrected for item in one.notes.items()):
+            if note.startswith(NOTE):
+                counts[note.removeprefix(NOTE)] += count
         whole = merge_splits(splits)
         values = [
             _unsliced(merge_splits(some), resamples=resamples, seed=seed)

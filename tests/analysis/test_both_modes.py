@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, tables
-from formlab.analysis.mode_changes import mode_changes
+from formlab.analysis.both_modes import mode_changes
 from formlab.formats import read_predictions
 
 from ..made_splits import DAY, JAM, WHO, evaluations

@@ -1,14 +1,7 @@
 import numpy as np
 import pytest
 
-from formlab.analysis.finding import (
-    FINDINGS,
-    Finding,
-    advice,
-    finding_table,
-    left_out,
-    p_text,
-)
+from formlab.analysis.finding import FINDINGS, Finding, finding_table, left_out, p_text
 from formlab.analysis.paired_tests import adjusted_p
 from tests.analysis.made_pairs import made
 
@@ -46,7 +39,3 @@ def test_what_a_claim_must_hold_without_is_named_once_each():
         ("1", "/c", 0, {"cause": "digit"}),
     ])  # fmt: skip
     assert [sorted(one["path"]) for one in left_out(odd)] == [[], ["/a"], ["/a", "/b"]]
-
-
-def test_advice_is_what_the_classifier_of_causes_has_to_say():
-    assert advice("no such cause") == ""

@@ -16,22 +16,16 @@ def evaluation(rows, templates=None):
     """Field scores from rows of doc_id, path, kind, edits, length."""
     docs = list(dict.fromkeys(row[0] for row in rows))
     documents = [
-        BASE_DOC | {"doc_id": d, "template": (templates or {}).get(d)}
-        for BASE_DOC in [{"benchmark": "b", "split": "s"}]
+        {"benchmark": "b", "split": "s", "doc_id": d, "template": (templates or {}).get(d)}
         for d in docs
     ]
     cases = [
-        BASE
-        | {
-            "doc_id": d,
-            "path": p,
-            "kind": k,
-            "task": "text",
-            "outcome": "mismatch",
+        BASE | {
+            "doc_id": d, "path": p, "kind": k, "task": "text", "outcome": "mismatch",
             "gold": "x" * n,
         }
         for d, p, k, _, n in rows
-    ]
+    ]  # fmt: skip
     scores = [
         BASE | {
             "doc_id": d, "path": p, "level": "field", "metric": "cer", "hits": float(e),

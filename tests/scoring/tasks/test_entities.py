@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.analysis.mode_changes import mode_changes
+from formlab.analysis.both_modes import mode_changes
 from formlab.benchmarks import vrdu
 from formlab.formats import vrdu as predicted
 from formlab.metrics import entities as family

@@ -16,31 +16,20 @@ from formlab import resources
 from formlab.errors import NotAvailable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page, Route
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Route
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # --no-sandbox: containers without user namespaces cannot start Chromium otherwise. The pages
 # formlab opens are its own, and everything a model wrote is inert in them.
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 _REMEDY = "python -m formlab.browser, or set FORMLAB_CHROMIUM to a Chromium"
 
 
 def find() -> Path:
     """The Chromium to use: FORMLAB_CHROMIUM, one on the PATH, or the one Playwright installed.
-
-    Raises
-    ------
-    NotAvailable
-        If there is none, or FORMLAB_CHROMIUM names no executable file.
 
     Examples
     --------
@@ -79,13 +68,7 @@ def _playwright_chromium() -> Path | None:
 
 
 def ensure() -> Path:
-    """`find`; if there is none, install one with Playwright, else with apt-get as root on Debian.
-
-    Raises
-    ------
-    NotAvailable
-        If nothing could be installed; the message ends with the last line of each attempt.
-    """
+    """`find`; else install one with Playwright, or with apt-get as root on Debian."""
     try:
         return find()
     except NotAvailable:
@@ -158,11 +141,6 @@ def page(
         Prefixes of the addresses that may be requested.
     init_script
         JavaScript run before any script of the page, a hook for tests.
-
-    Raises
-    ------
-    NotAvailable
-        If Playwright or a Chromium is absent.
     """
     resources.need("browser")
     from playwright.sync_api import sync_playwright
@@ -198,19 +176,17 @@ def _watched(context: BrowserContext, allow: tuple[str, ...]) -> Visit:
     context.route("**/*", gate)
     # What opens in another tab has left the page as well.
     context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
-    visit.page.on(
-        "console",
-        lambda message: (
+
+    def log(message: ConsoleMessage) -> None:
+        if message.type == "error":
             visit.console.append(f"{message.type}: {message.text}")
-            if message.type == "error"
-            else None
-        ),
-    )
+
+    visit.page.on("console", log)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))
 
-    def dismiss(dialog: object) -> None:
-        visit.dialogs.append(dialog.message)  # type: ignore[attr-defined]
-        dialog.dismiss()  # type: ignore[attr-defined]
+    def dismiss(dialog: Dialog) -> None:
+        visit.dialogs.append(dialog.message)
+        dialog.dismiss()
 
     visit.page.on("dialog", dismiss)
     return visit

@@ -163,11 +163,6 @@ class Explorer:
         Of evaluations, as written by ``formlab score … --out``; none explores the samples.
     limit
         How many of the worst fields the gallery holds.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If a folder holds no evaluation, or none of them has scored fields in slices.
     """
 
     def __init__(self, folders: Sequence[str] = (), *, limit: int = 20) -> None:
@@ -204,13 +199,7 @@ class Explorer:
         )
 
     def choose(self, **chosen: str) -> Explorer:
-        """Set `evaluation`, `metric`, `by` or `value`, as the widgets do.
-
-        Raises
-        ------
-        UnknownName
-            If there is no such choice.
-        """
+        """Set `evaluation`, `metric`, `by` or `value`, as the widgets do."""
         named = dict(zip(("evaluation", "metric", "by", "value"), self._controls, strict=True))
         for name, value in chosen.items():
             if name not in named:

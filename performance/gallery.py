@@ -137,7 +137,7 @@ def measure(evaluations: list[Evaluation], count: int, folder: Path) -> dict[str
     start = time.perf_counter()
     made = gallery.errors(cases, root=evaluations[0].root, documents=documents)
     file = folder / f"{count}.html"
-    file.write_text(inline.document(made.payload, gallery.assets()), "utf-8")
+    file.write_text(inline.document(made.payload), "utf-8")
     row = {
         "what": f"gallery of {count:,} cases", "pages": cases["doc_id"].n_unique(),
         "repeated": times, "build_seconds": round(time.perf_counter() - start, 1),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import NOTHING, Plot, datum, field, limits, note
+from formlab.charts._parts import Plot, field, limits
 from formlab.charts.show import Caption
 
 
@@ -21,18 +21,10 @@ def bars(
     low: str = "ci_low",
     high: str = "ci_high",
     colour: str | None = None,
-    colours: Mapping[str, str] | None = None,
     n: str | None = None,
     order: Sequence[str] = (),
     facet: str | None = None,
-    metric: str | None = None,
-    percent: bool = False,
-    domain: Sequence[float] | None = None,
-    tips: Sequence[str] = (),
-    titles: Mapping[str, str] | None = None,
-    say: str = "",
-    empty: str = NOTHING,
-    width: int | None = None,
+    **options: Any,
 ) -> alt.TopLevelMixin | Caption:
     """A bar for each row of a frame, with its interval where it has one; parameters as of `dots`.
 
@@ -44,32 +36,26 @@ def bars(
     >>> bars(counts, say="Fields").description
     'Fields: a 3; b 1'
     """
-    plot = Plot.of(
-        frame, [x], [y, colour, facet, *tips], titles=titles, percent=percent, metric=metric
-    )
-    if plot is None:
-        return note(empty)
-    channel = _length(plot, x, list(domain or limits(plot.frame, [x, low, high], metric)))
+    plot = Plot.of(frame, [x], [y, colour, facet], **options)
+    if isinstance(plot, Caption):
+        return plot
     rows = _rows(plot, y, order)
     base = plot.base.encode(rows)
-    hue = {"color": plot.colour(alt.Color, colour, colours)} if colour else {}
+    hue = {"color": plot.colour(alt.Color, colour)} if colour else {}
     keys = [name for name in (y, facet) if name]
+    offset = {}
     if colour and bool((plot.frame.group_by(keys).agg(pl.len())["len"] > 1).any()):
-        hue["yOffset"] = alt.YOffset(field=field(colour), type="nominal", sort=plot.values(colour))
-    tip = plot.tooltip(y, colour, x, low, high, *tips)
-    layers = [base.mark_bar().encode(channel, tooltip=tip, **hue)]
-    offset = {key: value for key, value in hue.items() if key == "yOffset"}
-    if plot.has(low) and plot.has(high):
-        span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
-        start = alt.X(field=field(low), type="quantitative", title=plot.title(x))
-        span = span.mark_rule(strokeWidth=2, color=theme.SOFT)
-        layers.append(span.encode(start, alt.X2(field=field(high)), **offset))
+        sides = plot.values(colour)
+        offset["yOffset"] = alt.YOffset(field=field(colour), type="nominal", sort=sides)
+    length = _length(plot, x, plot.ends([x, low, high]))
+    tip = plot.tooltip(y, colour, x, low, high, *plot.tips)
+    layers = [base.mark_bar().encode(length, tooltip=tip, **hue, **offset)]
+    if (spans := plot.intervals(base, low, high, x)) is not None:
+        layers.append(spans.mark_rule(strokeWidth=2, color=theme.SOFT).encode(**offset))
     if n and plot.has(n):
-        layers.append(plot.counts(plot.base, rows, n, y, facet, *([colour] if offset else []),
-                                  **offset))  # fmt: skip
-    chart = alt.layer(*layers).properties(width=width or theme.WIDTH - 180, height=alt.Step(24))
-    said = say or f"{plot.title(x)} by {plot.title(y)}"
-    return plot.facet(chart, facet, plot.alt_text(said, [facet, y, colour], x))
+        groups = [y, facet, colour if offset else None]
+        layers.append(plot.counts(plot.base, rows, n, *groups, **offset))
+    return _drawn(plot, layers, [facet, y, colour], x, y, facet)
 
 
 def stacked(
@@ -78,18 +64,12 @@ def stacked(
     x: str = "share",
     *,
     colour: str,
-    colours: Mapping[str, str] | None = None,
     pieces: str | None = None,
     n: str | None = None,
     order: Sequence[str] = (),
     facet: str | None = None,
     percent: bool = True,
-    domain: Sequence[float] | None = None,
-    tips: Sequence[str] = (),
-    titles: Mapping[str, str] | None = None,
-    say: str = "",
-    empty: str = NOTHING,
-    width: int | None = None,
+    **options: Any,
 ) -> alt.TopLevelMixin | Caption:
     """One bar a row, made of its parts: shares of a whole, or counts; parameters as of `dots`.
 
@@ -99,8 +79,8 @@ def stacked(
         One row a part.
     y, x
         The columns of the bar's name and of the part's size.
-    colour, colours
-        The column that names the part; the colours in the order in which parts stand.
+    colour
+        The column that names the part; parts stand in the order of `colours`.
     pieces
         A column that cuts parts into pieces of the same colour.
     percent
@@ -112,15 +92,12 @@ def stacked(
     >>> stacked(parts, colour="what", say="Answers").description
     'Answers: a, ok 0.750; a, no 0.250'
     """
-    plot = Plot.of(
-        frame, [x], [y, colour, pieces, facet, *tips], titles=titles, percent=percent, metric=None
-    )
-    if plot is None:
-        return note(empty)
-    keys = [name for name in (y, facet) if name]
-    sums = plot.frame.group_by(keys).agg(pl.col(x).sum())
-    ends = list(domain or ([0, 1] if percent else limits(sums, [x], None)))
-    hue = plot.colour(alt.Color, colour, colours)
+    plot = Plot.of(frame, [x], [y, colour, pieces, facet], percent=percent, **options)
+    if isinstance(plot, Caption):
+        return plot
+    sums = plot.frame.group_by([name for name in (y, facet) if name]).agg(pl.col(x).sum())
+    ends = list(plot.domain or ([0, 1] if percent else limits(sums, [x], None)))
+    hue = plot.colour(alt.Color, colour)
     places = {name: place for place, name in enumerate(hue.to_dict()["scale"]["domain"])}
     turn = pl.col(colour).replace_strict(places, default=len(places), return_dtype=pl.Int64)
     plot.frame = plot.frame.with_columns(turn.alias("turn"))
@@ -128,12 +105,20 @@ def stacked(
     more = {"detail": alt.Detail(field=field(pieces), type="nominal")} if pieces else {}
     bar = plot.base.mark_bar(stroke="white", strokeWidth=0.7 if pieces else 0).encode(
         _length(plot, x, ends, stack="zero"), rows, hue, alt.Order("turn:Q"),
-        tooltip=plot.tooltip(y, colour, pieces, x, *tips), **more,
+        tooltip=plot.tooltip(y, colour, pieces, x, *plot.tips), **more,
     )  # fmt: skip
     layers = [bar, plot.counts(plot.base, rows, n, y, facet)] if n and plot.has(n) else [bar]
-    chart = alt.layer(*layers).properties(width=width or theme.WIDTH - 180, height=alt.Step(24))
-    said = say or f"{plot.title(x)} by {plot.title(y)}"
-    return plot.facet(chart, facet, plot.alt_text(said, [facet, y, colour, pieces], x))
+    return _drawn(plot, layers, [facet, y, colour, pieces], x, y, facet)
+
+
+def _drawn(
+    plot: Plot, layers: list[Any], named: list[str | None], x: str, y: str, facet: str | None
+) -> alt.TopLevelMixin:
+    """The layers as one chart, or one for each value of `facet`."""
+    chart = alt.layer(*layers).properties(
+        width=plot.width or theme.WIDTH - 180, height=alt.Step(24)
+    )
+    return plot.facet(chart, facet, plot.alt_text(named, x, y))
 
 
 def _length(plot: Plot, x: str, ends: list[float], **more: Any) -> alt.X:
@@ -142,7 +127,7 @@ def _length(plot: Plot, x: str, ends: list[float], **more: Any) -> alt.X:
     if plot.frame[x].dtype.is_integer():
         form = {"tickMinStep": 1}
     axis = alt.Axis(tickCount=6, labelFlush=False, **form)
-    channel = alt.X(field=field(x), type="quantitative", title=plot.title(x), axis=axis, **more)
+    channel = plot.numbers(alt.X, x, axis=axis, **more)
     return channel.scale(domain=[min(0, ends[0]), ends[1]], nice=False)
 
 
@@ -150,7 +135,4 @@ def _rows(plot: Plot, y: str, order: Sequence[str]) -> alt.Y:
     """The names of the bars, in order; numbers stand in theirs and have a title."""
     if plot.frame[y].dtype.is_numeric():
         return alt.Y(field=field(y), type="ordinal", title=plot.title(y))
-    return alt.Y(
-        field=field(y), type="nominal", title=None, sort=list(order) or plot.values(y),
-        axis=alt.Axis(labelLimit=theme.PHONE),
-    )  # fmt: skip
+    return plot.rows(y, order)

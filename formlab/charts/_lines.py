@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import NOTHING, OWN, Plot, datum, field, limits, note
+from formlab.charts._parts import OWN, Plot, datum, field
 from formlab.charts.show import Caption
 
 
@@ -21,7 +22,6 @@ def lines(
     low: str = "ci_low",
     high: str = "ci_high",
     colour: str | None = None,
-    colours: Mapping[str, str] | None = None,
     smooth: str | None = None,
     band: bool = False,
     kind: str | None = None,
@@ -32,15 +32,7 @@ def lines(
     log: bool = False,
     row: str | None = None,
     column: str | None = None,
-    metric: str | None = None,
-    percent: bool = False,
-    domain: Sequence[float] | None = None,
-    tips: Sequence[str] = (),
-    titles: Mapping[str, str] | None = None,
-    say: str = "",
-    empty: str = NOTHING,
-    width: int | None = None,
-    height: int | None = None,
+    **options: Any,
 ) -> alt.TopLevelMixin | Caption:
     """Points along a column, joined by a line for each colour; parameters as of `dots`.
 
@@ -67,39 +59,35 @@ def lines(
     >>> lines(rungs, "rung", say="Ladder").description
     'Ladder: exact 0.250; typed 0.500'
     """
-    plot = Plot.of(
-        frame, [y], [x, colour, smooth, kind, size, row, column, *tips], titles=titles,
-        percent=percent, metric=metric,
-    )  # fmt: skip
-    if plot is None:
-        return note(empty)
-    ends = list(domain or limits(plot.frame, [y, low, high], metric))
-    title = plot.title(y)
-    text = plot.alt_text(say or f"{title} by {plot.title(x)}", [row, column, colour, kind, x], y)
+    plot = Plot.of(frame, [y], [x, colour, smooth, kind, size, row, column], **options)
+    if isinstance(plot, Caption):
+        return plot
+    ends = plot.ends([y, low, high])
+    text = plot.alt_text([row, column, colour, kind, x], y, x)
     along = _along(plot, x, order, log=log)
     plot.crossed(row, column)
-    form = {"format": "%"} if percent else {}
-    up = alt.Y(field=field(y), type="quantitative", title=title, axis=alt.Axis(tickCount=5, **form))
+    form = {"format": "%"} if plot.percent else {}
+    up = plot.numbers(alt.Y, y, axis=alt.Axis(tickCount=5, **form)).scale(domain=ends, nice=False)
     base = plot.base.encode(along)
-    hue = {"color": plot.colour(alt.Color, colour, colours)} if colour else {}
-    shape = {"shape": plot.colour(alt.Shape, colour, colours)} if colour else {}
+    hue = {"color": plot.colour(alt.Color, colour)} if colour else {}
+    shape = {"shape": plot.colour(alt.Shape, colour)} if colour else {}
     offset: dict[str, Any] = {}
     if smooth and colour and not plot.frame[x].dtype.is_numeric():
         # Intervals of several lines stand beside each other.
         offset = {"xOffset": alt.XOffset(field=field(colour), type="nominal")}
-    tip = plot.tooltip(colour, kind, x, y, low, high, smooth, size, row, column, *tips)
+    tip = plot.tooltip(colour, kind, x, y, low, high, smooth, size, row, column, *plot.tips)
     layers = []
-    if plot.has(low) and plot.has(high):
-        span = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
-        span = span.mark_area(opacity=0.18) if band else span.mark_rule(strokeWidth=2, opacity=0.6)
-        start = alt.Y(field=field(low), type="quantitative", title=title)
-        layers.append(span.encode(start, alt.Y2(field=field(high)), **hue, **offset))
-    at = alt.Y(field=field(smooth or y), type="quantitative", title=title)
+    if (spans := plot.intervals(base, low, high, y, up=True)) is not None:
+        if band:
+            spans = spans.mark_area(opacity=0.18)
+        else:
+            spans = spans.mark_rule(strokeWidth=2, opacity=0.6)
+        layers.append(spans.encode(**hue, **offset))
+    at = plot.numbers(alt.Y, smooth or y, y)
     if size:
         shape["size"] = alt.Size(field=field(size), type="quantitative", legend=None)
         shape["size"] = shape["size"].scale(range=[25, 140], domainMin=0)
     plain = {} if hue else {"color": theme.GOLD}
-    up = up.scale(domain=ends, nice=False)
     for own in (True, False) if kind else (True,):
         part = base
         if kind:
@@ -114,19 +102,13 @@ def lines(
         layers.append(above.encode(y=alt.value(-14), text=alt.Text("n:Q", format=",")))
     chart = alt.layer(*layers)
     if row is None and column is None:
-        return chart.properties(
-            width=width or theme.WIDTH - 160, height=height or 240, description=text
-        )
+        wide = plot.width or theme.WIDTH - 160
+        return chart.properties(width=wide, height=240, description=text)
     across = max(1, len(plot.values(column)))
-    chart = chart.properties(width=width or (theme.WIDTH + 60) // across - 16, height=height or 130)
+    wide = plot.width or (theme.WIDTH + 60) // across - 16
     head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
-    panels: dict[str, Any] = {}
-    for side, name, channel in (("row", row, alt.Row), ("column", column, alt.Column)):
-        if name:
-            panels[side] = channel(
-                field=field(name), type="nominal", sort=plot.values(name), title=None, header=head
-            )
-    return chart.facet(spacing=16, **panels).properties(description=text)
+    chart = chart.properties(width=wide, height=130)
+    return plot.grid(chart, text, row, column, spacing=16, header=head)
 
 
 def _along(plot: Plot, x: str, order: Sequence[str], *, log: bool) -> alt.X:
@@ -138,7 +120,7 @@ def _along(plot: Plot, x: str, order: Sequence[str], *, log: bool) -> alt.X:
         )
     places = plot.frame[x].drop_nulls().unique().sort().to_list()
     axis = alt.Axis(values=places, labelFlush=False, labelOverlap=not log, labelFontSize=11)
-    channel = alt.X(field=field(x), type="quantitative", title=title, axis=axis)
+    channel = plot.numbers(alt.X, x, axis=axis)
     if log:
         return channel.scale(type="log", domain=[0.8 * places[0], 1.25 * places[-1]])
     return channel.scale(zero=False, padding=12)
@@ -151,11 +133,7 @@ def slope(
     name: str = "system",
     *,
     colour: str | None = None,
-    colours: Mapping[str, str] | None = None,
-    tips: Sequence[str] = (),
-    titles: Mapping[str, str] | None = None,
-    say: str = "",
-    empty: str = NOTHING,
+    **options: Any,
 ) -> alt.TopLevelMixin | Caption:
     """A line from each row's rank by one column to its rank by another, the first rank on top.
 
@@ -174,13 +152,11 @@ def slope(
     >>> slope(ranks, "text", "facts", say="Ranks").description
     'Ranks: a 1, 2; b 2, 1'
     """
-    plot = Plot.of(
-        frame, [left, right], [name, colour, *tips], titles=titles, percent=False, metric=None
-    )
-    if plot is None:
-        return note(empty)
+    plot = Plot.of(frame, [left, right], [name, colour], **options)
+    if isinstance(plot, Caption):
+        return plot
     sides = {left: plot.title(left), right: plot.title(right)}
-    keep = list(dict.fromkeys([name, *filter(None, [colour]), *tips]))
+    keep = list(dict.fromkeys([name, *filter(None, [colour]), *plot.tips]))
     long = plot.frame.unpivot([left, right], index=keep, variable_name="by", value_name="rank")
     first = pl.col(name).cum_count().over("by", "rank") == 1
     # Names of one rank would cover each other.
@@ -190,16 +166,16 @@ def slope(
         pl.format("{}   {}", rank, names)
     )  # fmt: skip
     long = long.with_columns(both.alias("names"), pl.col("by").replace(sides))
-    drawn = Plot(long, plot.titles)
+    drawn = dataclasses.replace(plot, frame=long)
     across = alt.Axis(orient="top", domain=False, ticks=False, labelFontSize=13, title=None)
     last = float(plot.frame.select(pl.max_horizontal(left, right).max()).item())
     scale = alt.Scale(reverse=True, nice=False, zero=False, domain=[0.6, last + 0.4])
     base = drawn.base.encode(
         alt.X("by:N", axis=across, sort=list(sides.values())).scale(padding=0.9),
         alt.Y("rank:Q", axis=None, scale=scale),
-        **({"color": drawn.colour(alt.Color, colour, colours)} if colour else {}),
+        **({"color": drawn.colour(alt.Color, colour)} if colour else {}),
     )
-    tip = drawn.tooltip(name, "by", "rank", colour, *tips)
+    tip = drawn.tooltip(name, "by", "rank", colour, *plot.tips)
     layers = [
         base.mark_line().encode(detail=alt.Detail(field=field(name), type="nominal")),
         base.mark_point(opacity=1).encode(tooltip=tip),
@@ -214,5 +190,5 @@ def slope(
     text = "; ".join(f"{who} {a:g}, {b:g}" for who, a, b in rows)
     return alt.layer(*layers).properties(
         width=480, height=26 * max(int(last), 2) + 20,
-        description=f"{say or f'{sides[left]} and {sides[right]}'}: {text}",
+        description=f"{plot.say or f'{sides[left]} and {sides[right]}'}: {text}",
     )  # fmt: skip

@@ -46,13 +46,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def known(frame: pl.DataFrame) -> pl.DataFrame:
-    """`frame` with NaN as null, which JSON has and charts leave out.
-
-    Examples
-    --------
-    >>> known(pl.DataFrame({"value": [0.5, float("nan")]}))["value"].to_list()
-    [0.5, None]
-    """
+    """`frame` with NaN as null, which JSON has and charts leave out."""
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 

@@ -59,15 +59,7 @@ def is_share(metric: str) -> bool:
 def limits(
     frame: pl.DataFrame, columns: Sequence[str], metric: str | None, *, zero: bool = True
 ) -> list[float]:
-    """The ends of an axis: zero and the metric's own, unless all values are far below that.
-
-    Examples
-    --------
-    >>> limits(pl.DataFrame({"value": [0.1, 0.9]}), ["value"], "exact_accuracy")
-    [0.0, 1.0]
-    >>> limits(pl.DataFrame({"value": [-2.0, 4.0]}), ["value"], None)
-    [-2.3, 4.3]
-    """
+    """The ends of an axis: zero and the metric's own, unless all values are far below that."""
     seen = [
         value
         for name in columns
@@ -122,39 +114,42 @@ def short(name: str, kind: pl.DataType) -> pl.Expr:
 
 @dataclasses.dataclass
 class Plot:
-    """One frame on its way to a chart: channels by column names, all titles and tooltips alike."""
+    """One frame on its way to a chart, with the options that all charts share (see `dots`)."""
 
     frame: pl.DataFrame
-    titles: Mapping[str, str]
-    percent: bool = False
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
     metric: str | None = None
+    percent: bool = False
+    domain: Sequence[float] | None = None
+    colours: Mapping[str, str] | None = None
+    tips: Sequence[str] = ()
+    say: str = ""
+    empty: str = NOTHING
+    width: int | None = None
 
     @classmethod
     def of(
-        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], *,
-        titles: Mapping[str, str] | None, percent: bool, metric: str | None,
-    ) -> Plot | None:  # fmt: skip
-        """The rows whose `needed` numbers are known; None where there are none."""
+        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], **options: Any
+    ) -> Plot | Caption:
+        """The rows whose `needed` numbers are known; a note where there are none."""
+        plot = cls(frame, **options)
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
             cases = [counted(row) for row in frame.iter_rows(named=True)]
             frame = frame.with_columns(
                 pl.Series("n_cases", cases, dtype=pl.Int64), pl.lit(0).alias("n_undefined")
             )
-        for name in (*needed, *filter(None, used)):
+        for name in (*needed, *filter(None, used), *plot.tips):
             if name not in frame.columns:
                 raise UnknownName.of("column", name, frame.columns)
-        shown = known(frame).filter(
-            pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
-        )
-        numeric = [name for name in needed if shown[name].dtype.is_float()]
-        if numeric:
+        shown = known(frame).drop_nulls(needed)
+        if numeric := [name for name in needed if shown[name].dtype.is_float()]:
             shown = shown.filter(pl.all_horizontal(pl.col(name).is_finite() for name in numeric))
         if not shown.height:
-            return None
-        shown = shown.select(
+            return note(plot.empty)
+        plot.frame = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
-        return cls(shown, titles or {}, percent, metric)
+        return plot
 
     @property
     def format(self) -> str:
@@ -197,23 +192,47 @@ class Plot:
         form = {"format": form} if kind == "quantitative" else {}
         return alt.Tooltip(field=field(name), type=kind, title=self.title(name), **form)
 
-    def colour(
-        self, channel: Any, column: str, colours: Mapping[str, str] | None, *, legend: Any = True
-    ) -> Any:
+    def ends(self, columns: Sequence[str], *, zero: bool = True) -> list[float]:
+        """The ends of the axis of these columns."""
+        return list(self.domain or limits(self.frame, columns, self.metric, zero=zero))
+
+    def numbers(self, channel: Any, column: str, title: str = "", **more: Any) -> Any:
+        """A channel of numbers under the title of this column, or of another."""
+        heading = self.title(title or column)
+        return channel(field=field(column), type="quantitative", title=heading, **more)
+
+    def rows(self, y: str, order: Sequence[str], *, named: bool = True) -> alt.Y:
+        """The channel of rows of names, in order."""
+        return alt.Y(
+            field=field(y), type="nominal", title=None, sort=list(order) or self.values(y),
+            axis=alt.Axis(labelLimit=theme.PHONE) if named else None,
+        )  # fmt: skip
+
+    def colour(self, channel: Any, column: str, *, legend: Any = True) -> Any:
         """A colour or shape channel over a column, with the theme's scale and its legend on top."""
         names = self.values(column)
-        palette = dict(colours) if colours else colours_of(column, names)
+        palette = dict(self.colours) if self.colours else colours_of(column, names)
         palette = {name: palette[name] for name in palette if name in names}
         if channel is alt.Shape:
             palette = theme.system_shapes(palette)
         key = alt.Legend(
-            title=self.titles.get(column), orient="top", columns=2, labelLimit=theme.PHONE,
-            symbolOpacity=1,
+            title=self.titles.get(column), orient="top", columns=2,
+            labelLimit=theme.PHONE, symbolOpacity=1,
         )  # fmt: skip
         return channel(
             field=field(column), type="nominal", sort=list(palette),
             scale=theme.scale(palette), legend=key if legend and len(palette) > 1 else None,
         )  # fmt: skip
+
+    def intervals(
+        self, base: alt.Chart, low: str, high: str, value: str, *, up: bool = False
+    ) -> alt.Chart | None:
+        """The intervals that are known, for a mark from end to end; None where there are none."""
+        if not (self.has(low) and self.has(high)):
+            return None
+        start, end = (alt.Y, alt.Y2) if up else (alt.X, alt.X2)
+        spans = base.transform_filter(f"isValid({datum(low)}) && isValid({datum(high)})")
+        return spans.encode(self.numbers(start, low, value), end(field=field(high)))
 
     def counts(self, base: alt.Chart, y: Any, column: str, *groups: str | None, **more: Any) -> Any:
         """The text n = … behind the right end of each row."""
@@ -224,14 +243,15 @@ class Plot:
         text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.NEUTRAL)
         return text.encode(x=alt.value("width"), y=y, text="n_text:N", **more)
 
-    def alt_text(self, say: str, columns: Sequence[str | None], value: str) -> str:
+    def alt_text(self, columns: Sequence[str | None], value: str, by: str = "") -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
+        say = self.say or " by ".join(self.title(name) for name in (value, by) if name)
         names = [name for name in dict.fromkeys(columns) if name and name != value]
         digits = 0 if self.frame[value].dtype.is_integer() else 3
         rows = []
         for row in self.frame.head(_ROWS).iter_rows(named=True):
-            said = ", ".join(clean(row[name], limit=80) for name in names if row[name] is not None)
-            rows.append(f"{said} {number(row[value], digits)}")
+            each = ", ".join(clean(row[name], limit=80) for name in names if row[name] is not None)
+            rows.append(f"{each} {number(row[value], digits)}")
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
 
@@ -246,6 +266,22 @@ class Plot:
         every = sides[0].join(sides[1], how="cross", maintain_order="left_right")
         absent = every.join(self.frame, on=[row, column], how="anti", maintain_order="left")
         self.frame = pl.concat([self.frame, absent], how="diagonal")
+
+    def grid(
+        self, chart: Any, text: str, row: str | None, column: str | None, *, spacing: int,
+        title: str | None = None, **more: Any,
+    ) -> Any:  # fmt: skip
+        """The chart once for each pair of values of `row` and `column`."""
+        sides = (("row", row, alt.Row, None), ("column", column, alt.Column, title))
+        panels = {
+            side: channel(
+                field=field(name), type="nominal", title=head, sort=self.values(name), **more
+            )
+            for side, name, channel, head in sides
+            if name
+        }
+        chart = chart.facet(spacing=spacing, **panels) if panels else chart
+        return chart.properties(description=text)
 
     def facet(
         self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20

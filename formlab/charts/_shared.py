@@ -108,14 +108,7 @@ def worst_caption(
 ) -> Caption:
     """How many of the wrong `what` among `cases` a gallery shows, by cause.
 
-    Parameters
-    ----------
-    cases, shown
-        What `analysis.top_errors` chose from, and what it chose.
-    say
-        What else is to be seen there.
-    what
-        What the cases are.
+    `shown` is what `analysis.top_errors` chose from them; `say` what else is to be seen there.
     """
     wrong = wrong_fields(cases)
     if not wrong.height:
@@ -140,14 +133,8 @@ def scores_table(
 ) -> Table | Caption:
     """Every score over the whole of a level, or of each slice: pooled, mean, interval, counts.
 
-    Parameters
-    ----------
-    summary
-        As from `formlab.summarise`.
-    level
-        Over the whole of it; if left out, the rows are taken as they are.
-    by
-        The column that names the rows beside the metric, such as ``slice_value``.
+    Without `level` the rows of the summary are taken as they are. `by` is the column that names
+    the rows beside the metric, such as ``slice_value``.
     """
     if level is not None:
         summary = summary.filter(pl.col("slice_by").is_null(), pl.col("level") == level)
@@ -233,12 +220,7 @@ def slice_caption(
 def slice_figures(found: pl.DataFrame, *, limit: int = 15) -> list[object]:
     """Chart and table of weak slices with their captions, or one note where there is none.
 
-    Parameters
-    ----------
-    found
-        As from `analysis.find_slices`.
-    limit
-        How many the chart shows at the most.
+    `found` is from `analysis.find_slices`; the chart shows `limit` of them at the most.
     """
     if not found.height:
         return [note(
@@ -273,13 +255,8 @@ def slice_figures(found: pl.DataFrame, *, limit: int = 15) -> list[object]:
 def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
     """The findings with effect, interval, n and p, each with the report that shows more of it.
 
-    Parameters
-    ----------
-    findings
-        As from `analysis.findings`.
-    reports
-        The notebook that looks closer at each benchmark. A finding links to its report where one
-        was built in the same folder.
+    `reports` names the notebook that looks closer at each benchmark. A finding links to its report
+    where one was built in the same folder.
     """
     beside_it = list(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
     rows = finding_table(findings)
@@ -322,13 +299,7 @@ def levels_table() -> Table | Caption:
 
 
 def headline_table(heads: pl.DataFrame) -> Table | Caption:
-    """The scores of each level and evaluation in figures, with what each is taken over.
-
-    Parameters
-    ----------
-    heads
-        As from `analysis.headlines`.
-    """
+    """The scores of `analysis.headlines` in figures, with what each is taken over."""
     return table(
         heads, "level", "benchmark", "split", "system", "metric", "over", "tasks", "value",
         "ci_low", "ci_high", "n_docs", "n_cases", titles={"n_cases": "cases"},
@@ -342,12 +313,8 @@ def level_dots(
 ) -> alt.VConcatChart | Caption:
     """A panel for each metric and what it is taken over, one below the other, by level.
 
-    Parameters
-    ----------
-    heads
-        As from `analysis.headlines`. Scores share a panel only if they may share an axis.
-    printed
-        Published figures, with the columns of `heads` that say where they belong.
+    `heads` are from `analysis.headlines`; scores share a panel only if they may share an axis.
+    `printed` are published figures, with the columns that say where they belong.
     """
     order = {level: place for place, level in enumerate(LEVELS)}
     rows = heads.sort(pl.col("level").replace_strict(order), "panel", maintain_order=True)

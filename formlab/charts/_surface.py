@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -12,7 +11,7 @@ import polars as pl
 from formlab.charts import theme
 from formlab.charts._heatmap import heatmap
 from formlab.charts._output import number
-from formlab.charts._parts import NOTHING, Plot, limits, note, short
+from formlab.charts._parts import Plot, short
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
@@ -29,11 +28,7 @@ def surface(
     low: str = "ci_low",
     high: str = "ci_high",
     n: str = "n_cases",
-    metric: str | None = None,
-    percent: bool = False,
-    titles: Mapping[str, str] | None = None,
-    say: str = "",
-    empty: str = NOTHING,
+    **options: Any,
 ) -> list[go.Figure | alt.TopLevelMixin | Caption]:
     """A block for each cell as high as its value, with its interval, and the flat twin for print.
 
@@ -65,16 +60,14 @@ def surface(
         if name not in frame.columns:
             raise UnknownName.of("column", name, frame.columns)
     named = frame.with_columns(short(name, pl.String()) for name in (x, y))
-    plot = Plot.of(named, [value], [x, y], titles=titles, percent=percent, metric=metric)
-    if plot is None:
-        return [note(empty)]
+    plot = Plot.of(named, [value], [x, y], **options)
+    if isinstance(plot, Caption):
+        return [plot]
     # Cells without a value are gaps between the others.
     sides = {name: named[name].unique(maintain_order=True).to_list() for name in (x, y)}
-    ends = limits(plot.frame, [value, low, high], metric)
-    flat = heatmap(
-        named, x, y, value, n=n if plot.has(n) else None, xs=sides[x], ys=sides[y][::-1],
-        metric=metric, percent=percent, domain=ends, titles=titles, say=say,
-    )  # fmt: skip
+    ends = plot.ends([value, low, high])
+    counts, flat_options = n if plot.has(n) else None, options | {"domain": ends}
+    flat = heatmap(named, x, y, value, n=counts, xs=sides[x], ys=sides[y][::-1], **flat_options)
     cells = {
         (row[x], row[y]): {
             "value": row[value], "low": row.get(low), "high": row.get(high),
@@ -83,7 +76,7 @@ def surface(
         for row in plot.frame.iter_rows(named=True)
     }  # fmt: skip
     figure = _figure(plot, cells, (x, y), sides, value, ends)
-    figure.layout.meta["alt"] = plot.alt_text(say or plot.title(value), [x, y], value)
+    figure.layout.meta["alt"] = plot.alt_text([x, y], value)
     return [figure, flat]
 
 

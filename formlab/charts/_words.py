@@ -102,18 +102,8 @@ def cards(
 ) -> Cards:
     """A number card for each row of a frame, under the one sentence that a report says first.
 
-    Parameters
-    ----------
-    frame
-        One row a card, such as rows of a summary.
-    label, value
-        The columns of what the number is, and of the number.
-    notes
-        The column of what stands below; interval and counts, if left out.
-    finding
-        What can be said: text, or a `Finding` that holds.
-    more
-        Further cards.
+    `label` and `value` are columns, and `notes` that of what stands below; interval and counts, if
+    left out. `finding` is text, or a `Finding` that holds.
 
     Examples
     --------
@@ -151,20 +141,8 @@ def table(
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Parameters
-    ----------
-    frame
-        Rows in order.
-    columns
-        Which columns, in which order; all of them, if left out.
-    titles, digits, best, links, rows
-        As for `Table`, beside the house's own headings.
-    note_below
-        A line under the table.
-    sparse
-        Whether a column in which nothing stands is left out.
-    empty
-        What to say where there are no rows.
+    Without `columns` all are shown. `titles`, `digits`, `best`, `links` and `rows` are as for
+    `Table`, beside the house's own headings. `sparse` leaves out columns in which nothing stands.
 
     Examples
     --------
@@ -217,13 +195,7 @@ def span(row: Mapping[str, Any]) -> str:
 
 
 def p_words(values: pl.Series) -> pl.Series:
-    """p as one writes it: four digits, or that it is less than any of them.
-
-    Examples
-    --------
-    >>> p_words(pl.Series("p", [0.25, 4e-8, float("nan")])).to_list()
-    ['0.2500', '< 0.0001', None]
-    """
+    """p as one writes it: four digits, or that it is less than any of them."""
     texts = [
         None if p is None or math.isnan(p) else f"< {_LEAST_P}" if p < _LEAST_P else number(p, 4)
         for p in values
@@ -232,13 +204,7 @@ def p_words(values: pl.Series) -> pl.Series:
 
 
 def signed(value: float) -> str:
-    """A number that always shows its sign.
-
-    Examples
-    --------
-    >>> signed(0.5), signed(-0.5), signed(0.0)
-    ('+0.500', '−0.500', '0.000')
-    """
+    """A number that always shows its sign."""
     return number(value) if value <= 0 or math.isnan(value) else f"+{number(value)}"
 
 

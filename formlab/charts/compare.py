@@ -29,12 +29,7 @@ _NOTHING = "Neither a field nor a whole document was scored for both systems."
 def compare_cards(matrix: pl.DataFrame, findings: Sequence[Finding] = ()) -> Cards:
     """The comparison in short: what was shown, how many fields flip, and by how much they differ.
 
-    Parameters
-    ----------
-    matrix
-        As from `formlab.analysis.flip_matrices`; the cards are of the first pair of systems.
-    findings
-        As from `formlab.analysis.tell_apart`.
+    Of `analysis.flip_matrices` the first pair has cards; `findings` are of `analysis.tell_apart`.
     """
     holding = [one for one in findings if one.holds]
     first = [one for one in findings if one.system == findings[0].system]
@@ -80,13 +75,8 @@ def _interval(row: dict[str, Any]) -> str:
 def flip_bars(matrix: pl.DataFrame, *, by: str) -> alt.TopLevelMixin | Caption:
     """Shares of fields both get right, one alone, or none: a bar per slice, a panel per pair.
 
-    Parameters
-    ----------
-    matrix
-        As from `formlab.analysis.flip_matrices`.
-    by
-        The sliced column. All fields stand above its slices, but for those of one system's causes,
-        of which all fields are no part.
+    `matrix` is from `analysis.flip_matrices`. All fields stand above the slices by `by`, but for
+    those of one system's causes, of which all fields are no part.
     """
     of_errors = by.startswith("cause_")
     whole = pl.col("slice_by").is_null() & (not of_errors)
@@ -118,17 +108,9 @@ def difference_dots(
 ) -> alt.TopLevelMixin | Caption:
     """By how much the second system differs from the first: a dot and interval per slice.
 
-    Dots have the colour of the system that does better where `formlab.compare` names one, and
-    are hollow elsewhere. Of several pairs each has a panel.
-
-    Parameters
-    ----------
-    comparison
-        As from `formlab.compare`.
-    metric
-        Which metric.
-    by
-        The sliced column; the whole alone if left out.
+    Dots have the colour of the system that does better where `formlab.compare`, which makes
+    `comparison`, names one, and are hollow elsewhere. Of several pairs each has a panel. Without
+    `by` the whole alone is shown.
     """
     whole = pl.col("slice_by").is_null()
     shown = comparison.filter(whole | (pl.col("slice_by") == by), pl.col("metric") == metric)
@@ -153,14 +135,7 @@ def difference_dots(
 def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -> Caption:
     """A caption with both values, the difference, its interval, n and settings of the first row.
 
-    Parameters
-    ----------
-    say
-        What the figure shows, in words and without numbers.
-    rows
-        Rows of a comparison, or of a matrix of flips.
-    label
-        Whether it stands over a figure or a table.
+    `say` has no numbers; `rows` are of a comparison or of a matrix of flips.
     """
     for row in rows.head(1).iter_rows(named=True):
         counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
@@ -182,11 +157,7 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
 
     The tick says what an experiment of this size can show; it is no second test of the dot.
     Metrics in units other than shares and error rates (pixels, edits a form) are left out.
-
-    Parameters
-    ----------
-    differences
-        As from `formlab.compare`, of whole documents and all fields.
+    `differences` are from `formlab.compare`, of whole documents and all fields.
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
@@ -214,10 +185,7 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     """Differences with intervals, p after them, and the least that could be shown.
 
-    Parameters
-    ----------
-    rows
-        As from `formlab.analysis.over_metrics`. What all rows have alike stands in the caption.
+    `rows` are from `analysis.over_metrics`. What all rows have alike stands in the caption.
     """
     alike = [
         name for name in ("system_a", "system_b", "n_docs", "n_cases") if rows[name].n_unique() == 1

@@ -36,16 +36,8 @@ def label_corrections(
 ) -> tuple[Caption, Table | Caption] | tuple[Caption]:
     """A caption and a table of the scores as labelled, and without the label errors found.
 
-    A note instead where there are no verdicts, or nothing can be scored again.
-
-    Parameters
-    ----------
-    evaluations
-        One, or several; the splits of one system are pooled.
-    verdicts
-        A file or folder of decisions; empty for none.
-    resamples, seed
-        Of the intervals.
+    `verdicts` is a file or folder of decisions, or empty; the splits of one system are pooled. A
+    note instead where there are no verdicts, or nothing can be scored again.
     """
     if not str(verdicts):
         return (note(NONE),)

@@ -25,12 +25,7 @@ def few_shot_chart(
 ) -> alt.TopLevelMixin | Caption:
     """A score by task and training size: curves, or bars where there is one size each.
 
-    Parameters
-    ----------
-    scores
-        As from `formlab.analysis.few_shot`.
-    metric, parts
-        Which of its rows; several parts are told apart by colour.
+    `scores` are from `analysis.few_shot`; several `parts` are told apart by colour.
     """
     shown = _titled(scores.filter(pl.col("metric") == metric, pl.col("part").is_in(list(parts))))
     place = {part: at for at, part in enumerate(parts)}
@@ -50,15 +45,7 @@ def few_shot_chart(
 def few_shot_caption(
     say: str, scores: pl.DataFrame, *, metric: str = "micro_f1", part: str = WHOLE
 ) -> Caption:
-    """A caption with the scores, of many the ends, with their intervals, n and settings.
-
-    Parameters
-    ----------
-    say
-        What the figure shows, in words and without numbers.
-    scores, metric, part
-        As for `few_shot_chart`.
-    """
+    """A caption with the scores, of many the ends, with their intervals, n and settings."""
     rows = _titled(tables.only(scores, metric=metric, part=part))
     title = f"{metrics.title(metric)} of {part}"
     if not rows.height:

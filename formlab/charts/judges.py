@@ -21,12 +21,8 @@ _LONG = 80
 def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     """How far raters agree, what each calls right, and where the judge was overruled or swayed.
 
-    Parameters
-    ----------
-    audit
-        As from `formlab.analysis.open_audit`; a note, if no judge was asked.
-    printed
-        As from `published`, with columns annotator, other, kappa.
+    `audit` is from `analysis.open_audit`, `printed` a published table with the columns annotator,
+    other and kappa. A note, if no judge was asked.
     """
     facts = audit.table
     if not facts.height:

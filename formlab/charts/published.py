@@ -14,17 +14,9 @@ FOLDER = resources.folder("data/published")
 
 
 def published(*names: str) -> pl.DataFrame:
-    """Published tables below each other: text as printed, `value` a number, percent a ratio.
+    """Published tables, files of ``data/published``, below each other.
 
-    Parameters
-    ----------
-    *names
-        Files of ``data/published``, without their ending.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such table.
+    Their text is as printed, `value` a number, and percent a ratio.
 
     Examples
     --------
@@ -80,14 +72,7 @@ def cited(printed: pl.DataFrame) -> str:
 def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:
     """Rows of a summary above published ones, told apart by the column `kind`.
 
-    Parameters
-    ----------
-    rows
-        What was measured here; its `system` says on which forms.
-    printed
-        As from `published`.
-    kind
-        What to call the published ones.
+    The `system` of those measured here says on which forms.
 
     Examples
     --------
@@ -153,11 +138,7 @@ _PRINTED = (
 def published_levels() -> pl.DataFrame:
     """Published figures by level, no intervals; `why` says why one stands beside no own value.
 
-    Returns
-    -------
-    polars.DataFrame
-        `level benchmark metric mode why system source value`: `metric` is formlab's, which is the
-        paper's in that `mode`.
+    `metric` is formlab's, which is the paper's in that `mode`.
 
     Examples
     --------

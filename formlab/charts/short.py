@@ -24,18 +24,9 @@ def score_cards(
 ) -> Cards:
     """A card for each row of these metrics that has a value, in the order of `titles`.
 
-    Parameters
-    ----------
-    rows
-        Rows of a summary.
-    titles
-        Metric to what the card is called; rows of other metrics are left out.
-    claims
-        What more is said above the cards, such as a `Finding`.
-    names
-        Columns whose value tells apart the cards of one metric.
-    more
-        Further cards.
+    `rows` are of a summary; those of metrics without a title are left out. `claims` are what more
+    is said above the cards, such as a `Finding`; `names` are columns whose value tells apart the
+    cards of one metric.
 
     Examples
     --------

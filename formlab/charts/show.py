@@ -30,6 +30,12 @@ class Card:
             return clean(self.value, limit=60)
         return number(self.value, 0 if isinstance(self.value, int) else self.digits)
 
+    @property
+    def shown(self) -> dict[str, str]:
+        """Label, value and note, fit to travel."""
+        label, note = (clean(text, limit=200) for text in (self.label, self.note))
+        return {"label": label, "value": self.text, "note": note}
+
 
 @dataclasses.dataclass(frozen=True)
 class Cards:
@@ -49,20 +55,13 @@ class Cards:
 
     def __str__(self) -> str:
         lines = [clean(self.finding)] if self.finding else []
-        for card in self.cards:
-            note = f" ({clean(card.note, limit=200)})" if card.note else ""
-            lines.append(f"{clean(card.label, limit=200)}: {card.text}{note}")
+        for card in (card.shown for card in self.cards):
+            note = f" ({card['note']})" if card["note"] else ""
+            lines.append(f"{card['label']}: {card['value']}{note}")
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        cards = [
-            {
-                "label": clean(card.label, limit=200),
-                "value": card.text,
-                "note": clean(card.note, limit=200),
-            }
-            for card in self.cards
-        ]
+        cards = [card.shown for card in self.cards]
         payload = {"cards": cards, "finding": clean(self.finding, limit=600) or None}
         boxes = "".join(
             '<div style="border:1px solid #8885;border-radius:8px;padding:10px 14px">'
@@ -135,19 +134,17 @@ class Sources:
                 entries[f"{name}: {key}"] = str(value)
         return cls(entries)
 
+    @property
+    def _texts(self) -> list[list[str]]:
+        return [[clean(text, limit=300) for text in entry] for entry in self.entries.items()]
+
     def __str__(self) -> str:
-        return "\n".join(
-            f"{clean(name, limit=300)}: {clean(value, limit=300)}"
-            for name, value in self.entries.items()
-        )
+        return "\n".join(f"{name}: {value}" for name, value in self._texts)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        entries = [
-            [clean(name, limit=300), clean(value, limit=300)]
-            for name, value in self.entries.items()
-        ]
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>"
-            for name, value in entries
+            for name, value in self._texts
         )
-        return bundle("sources", {"entries": entries}, str(self), f"<table>{rows}</table>")
+        page = f"<table>{rows}</table>"
+        return bundle("sources", {"entries": self._texts}, str(self), page)

@@ -5,6 +5,7 @@ A name keeps its colour and its marker shape in every chart, chip and legend.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -25,18 +26,14 @@ SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangl
 SCORES = "cividis"
 COUNTS = "blues"
 PLOTLY_SCORES = "Cividis"
-PLOTLY_COUNTS = "Blues"
 GOLD = "#0072B2"
 PREDICTED = "#D55E00"
 NEUTRAL = "#8A8F98"
 
 OUTCOME_COLOURS = {
-    "match": "#009E73",
-    "mismatch": "#D55E00",
-    "missing": "#CC79A7",
-    "spurious": "#E69F00",
+    "match": "#009E73", "mismatch": "#D55E00", "missing": "#CC79A7", "spurious": "#E69F00",
     "unscored": NEUTRAL,
-}
+}  # fmt: skip
 # What became of an answer or a page.
 STATUS_COLOURS = {
     "ok": "#009E73", "repaired": "#56B4E9", "bad_json": "#D55E00", "refused": "#7A4FA3",
@@ -78,10 +75,7 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
     >>> system_colours(["ocr", "chat"])
     {'ocr': '#0072B2', 'chat': '#D55E00'}
     """
-    return {
-        name: SYSTEM_COLOURS[i % len(SYSTEM_COLOURS)]
-        for i, name in enumerate(dict.fromkeys(systems))
-    }
+    return dict(zip(dict.fromkeys(systems), itertools.cycle(SYSTEM_COLOURS), strict=False))
 
 
 def system_shapes(systems: Iterable[str]) -> dict[str, str]:
@@ -92,9 +86,7 @@ def system_shapes(systems: Iterable[str]) -> dict[str, str]:
     >>> system_shapes(["ocr", "chat"])
     {'ocr': 'circle', 'chat': 'square'}
     """
-    return {
-        name: SYSTEM_SHAPES[i % len(SYSTEM_SHAPES)] for i, name in enumerate(dict.fromkeys(systems))
-    }
+    return dict(zip(dict.fromkeys(systems), itertools.cycle(SYSTEM_SHAPES), strict=False))
 
 
 def scale(colours: Mapping[str, str]) -> alt.Scale:
@@ -104,37 +96,25 @@ def scale(colours: Mapping[str, str]) -> alt.Scale:
 
 def _config() -> alt.theme.ThemeConfig:
     text = {"labelFontSize": 12, "titleFontSize": 13, "labelColor": SOFT, "titleColor": _INK}
-    return {
-        "config": {
-            "font": FONT,
-            "background": "transparent",
-            "view": {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None},
-            "axis": {
-                **text,
-                "titleFontWeight": 500,
-                "titlePadding": 8,
-                "labelLimit": 220,
-                "gridColor": _RULE,
-                "domainColor": _RULE,
-                "tickColor": _RULE,
-            },
-            "axisX": {"labelAngle": 0},
-            "axisBand": {"grid": False},
-            "legend": {**text, "titleFontWeight": 500, "symbolSize": 90, "labelLimit": 260},
-            "header": {**text, "titleFontWeight": 500},
-            "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
-            "range": {
-                "category": list(SYSTEM_COLOURS),
-                "symbol": list(SYSTEM_SHAPES),
-                "heatmap": {"scheme": SCORES},
-                "ramp": {"scheme": COUNTS},
-            },
-            "point": {"size": 70, "filled": True},
-            "bar": {"color": SYSTEM_COLOURS[0]},
-            "line": {"strokeWidth": 2, "color": SYSTEM_COLOURS[0]},
-            "rule": {"color": SOFT},
-        }
-    }
+    titled = text | {"titleFontWeight": 500}
+    config = {
+        "font": FONT, "background": "transparent",
+        "view": {"continuousWidth": WIDTH, "continuousHeight": HEIGHT, "stroke": None},
+        "axis": titled | {
+            "titlePadding": 8, "labelLimit": 220, "gridColor": _RULE, "domainColor": _RULE,
+            "tickColor": _RULE,
+        },
+        "axisX": {"labelAngle": 0}, "axisBand": {"grid": False},
+        "legend": titled | {"symbolSize": 90, "labelLimit": 260}, "header": titled,
+        "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
+        "range": {
+            "category": list(SYSTEM_COLOURS), "symbol": list(SYSTEM_SHAPES),
+            "heatmap": {"scheme": SCORES}, "ramp": {"scheme": COUNTS},
+        },
+        "point": {"size": 70, "filled": True}, "bar": {"color": SYSTEM_COLOURS[0]},
+        "line": {"strokeWidth": 2, "color": SYSTEM_COLOURS[0]}, "rule": {"color": SOFT},
+    }  # fmt: skip
+    return {"config": config}
 
 
 def _words(value: object) -> str:

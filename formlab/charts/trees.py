@@ -24,14 +24,7 @@ def edit_trees(
 ) -> list[alt.LayerChart | Caption]:
     """A caption and a drawing for each of the `limit` forms with the largest distance.
 
-    Parameters
-    ----------
-    cases
-        Of an evaluation.
-    sizes
-        As from `formlab.analysis.tree_sizes`, in whose order the forms are taken.
-    limit
-        How many forms at the most.
+    `sizes`, from `analysis.tree_sizes`, are in the order in which forms are taken.
     """
     worst = sizes.filter(pl.col("distance") > 0).head(limit)
     if not worst.height:
@@ -55,20 +48,10 @@ def _caption(row: dict, lines: int) -> Caption:
 
 
 def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
-    """The lines of the drawing of one form: both labels, their indents and the edit.
+    """The lines of the drawing of one form: both labels, their indents in pixels, and the edit.
 
     Kept nodes without an edit at or below them are folded where at least `FOLDED` follow each
-    other.
-
-    Parameters
-    ----------
-    cases
-        Of one document.
-
-    Returns
-    -------
-    polars.DataFrame
-        line, op, gold, pred (null where absent), gold_indent, pred_indent in pixels, sign.
+    other. What is absent on a side is null.
 
     Examples
     --------

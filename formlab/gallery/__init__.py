@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from formlab.gallery import _words
 from formlab.gallery._crops import Source
 from formlab.gallery._pictures import document_key, pictures
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.inline import frame
+from formlab.gallery.inline import assets, frame
 
 __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
@@ -58,51 +57,28 @@ class Gallery:
         systems = {
             answer["system"] for case in self.cases for answer in (case, *case.get("beside", ()))
         }
-        return {
-            "cases": [
-                json.dumps(self.cases[start : start + PART], separators=(",", ":"))
-                for start in range(0, len(self.cases), PART)
-            ],
-            "images": self.images,
-            "total": self.total,
-            "colours": {
-                "system": theme.system_colours(sorted(systems)),
-                "outcome": theme.OUTCOME_COLOURS,
-                "cause": theme.CAUSE_COLOURS,
-            },
-        }
+        parts = [
+            json.dumps(self.cases[start : start + PART], separators=(",", ":"))
+            for start in range(0, len(self.cases), PART)
+        ]
+        colours = {
+            "system": theme.system_colours(sorted(systems)),
+            "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
+        }  # fmt: skip
+        return {"cases": parts, "images": self.images, "total": self.total, "colours": colours}
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         if theme.in_report():
             return {theme.MIME.format("gallery"): self.payload, "text/plain": str(self)}
-        page = frame(self.payload, assets(), title=str(self))
+        page = frame(self.payload, title=str(self))
         return {"text/html": page, "text/plain": str(self)}
-
-
-def assets() -> dict[str, str]:
-    """The gallery's own files by name: ``gallery.js``, ``gallery.css`` and ``tokens.css``."""
-    here = resources.files("formlab")
-    scripts = ("parts", "viewer", "dialog", "gallery")
-    places = {
-        "gallery.js": [f"gallery/assets/{name}.js" for name in scripts],
-        "gallery.css": ["gallery/assets/gallery.css"],
-        "tokens.css": ["charts/assets/tokens.css"],
-    }
-    return {
-        name: "".join(here.joinpath(part).read_text("utf-8") for part in parts)
-        for name, parts in places.items()
-    }
 
 
 def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The cases of a gallery's payload as flat rows: its words and numbers, without pictures.
 
-    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
-
-    Raises
-    ------
-    ValueError
-        If a part is not a JSON text.
+    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on. A part that
+    is no JSON text is a `ValueError`.
 
     Examples
     --------

@@ -61,13 +61,7 @@ class Crop:
     height: int
 
     def place(self, box: Box) -> list[float] | None:
-        """`box` as fractions of the crop: left, top, width, height; None if it lies outside.
-
-        Examples
-        --------
-        >>> Crop("k", 100, 100, 200, 100).place((150, 125, 200, 150))
-        [0.25, 0.25, 0.25, 0.25]
-        """
+        """`box` as fractions of the crop: left, top, width, height; None if it lies outside."""
         x0, x1 = (min(max((x - self.left) / self.width, 0.0), 1.0) for x in (box[0], box[2]))
         y0, y1 = (min(max((y - self.top) / self.height, 0.0), 1.0) for y in (box[1], box[3]))
         beside = box[2] < self.left or box[0] > self.left + self.width
@@ -154,13 +148,7 @@ class Crops:
         self._cut: dict[tuple[Source, Area, int | None], str] = {}
 
     def size(self, source: Source) -> tuple[int, int]:
-        """Width and height of a page in the unit of its boxes.
-
-        Raises
-        ------
-        DataMissing, DataBroken
-            If the image is absent or unreadable.
-        """
+        """Width and height of a page in the unit of its boxes."""
         return self._open(source).size
 
     def crop(
@@ -171,13 +159,7 @@ class Crops:
         whole: bool = False,
         pixels: int | None = None,
     ) -> Crop:
-        """The crop of a page around `boxes`; the whole page if there are none or if `whole`.
-
-        Raises
-        ------
-        DataMissing, DataBroken
-            If the image is absent or unreadable.
-        """
+        """The crop of a page around `boxes`; the whole page if there are none or if `whole`."""
         page = self._open(source)
         place = area([] if whole else boxes, page.size)
         most = (pixels or self.pixels) if place == (0, 0, *page.size) else None

@@ -26,14 +26,7 @@ class Mark(NamedTuple):
 
 
 def marks(row: Row, beside: Sequence[Row]) -> dict[str, Mark]:
-    """The boxes of a case: ``gold``, ``pred``, and ``pred2`` onwards of further predictions.
-
-    Examples
-    --------
-    >>> side = {"page": 2, "x0": 1, "y0": 2, "x1": 3, "y1": 4, "pred_page": None}
-    >>> marks(side | {f"pred_{name}": None for name in ("x0", "y0", "x1", "y1")}, [])
-    {'gold': Mark(page=2, box=(1.0, 2.0, 3.0, 4.0))}
-    """
+    """The boxes of a case: ``gold``, ``pred``, and ``pred2`` onwards of further predictions."""
     corners = ("x0", "y0", "x1", "y1")
     found = {"gold": (row, row["page"] or row["pred_page"], corners)}
     for place, other in enumerate([row, *beside]):
@@ -125,14 +118,11 @@ def _sheet(
         cut = crops.crop(page, list(boxes.values()), whole=whole or not crop, pixels=pixels)
         left, top, width, height = view
         places = {name: cut.place(box) for name, box in boxes.items()}
-        drawn.append(
-            {
-                "image": cut.key,
-                "view": cut.place((left, top, left + width, top + height)),
-                "boxes": {name: place for name, place in places.items() if place is not None},
-                "why": None,
-            }
-        )
+        drawn.append({
+            "image": cut.key, "why": None,
+            "view": cut.place((left, top, left + width, top + height)),
+            "boxes": {name: place for name, place in places.items() if place is not None},
+        })  # fmt: skip
     return drawn
 
 

@@ -126,13 +126,7 @@ def pair(values: object) -> tuple[float, float]:
 
 
 def number(value: object) -> float | None:
-    """A number that a page can be drawn with, else None.
-
-    Examples
-    --------
-    >>> number(3), number("3"), number(float("nan"))
-    (3, None, None)
-    """
+    """A number that a page can be drawn with, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # NaN and the infinities are not below it either.

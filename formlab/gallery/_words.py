@@ -23,15 +23,7 @@ _SCORED = ("benchmark", "split", "doc_id", "system", "path")
 
 
 def case(row: Row, beside: Sequence[Row], scores: Mapping[Key, list[Any]]) -> dict[str, Any]:
-    """A case without its picture; `beside` holds the answers of further systems.
-
-    Examples
-    --------
-    >>> from formlab import tables
-    >>> row = {name: None for name in tables.CASES} | {"gold": "Co", "pred": "C0", "system": "ocr"}
-    >>> case(row, [], {})["diff"]
-    [('equal', 'C'), ('delete', 'o'), ('insert', '0')]
-    """
+    """A case without its picture; `beside` holds the answers of further systems."""
     words: dict[str, Any] = {name: _text(row[name]) for name in _OF_CASE}
     words["gold"] = _text(row["gold"], limit=TEXT_LIMIT)
     if row.get("verdict") is not None:
@@ -46,12 +38,9 @@ def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict
     pred = _text(row["pred"], limit=TEXT_LIMIT)
     answer: dict[str, Any] = {name: _text(row[name]) for name in _OF_ANSWER}
     answer |= {
-        "stage": STAGE_OF.get(row["cause"]),
-        "pred": pred,
-        "diff": diff(gold, pred),
-        "ladder": [row[rung] for rung in LADDER],
-        "similarity": _number(row["similarity"]),
-    }
+        "stage": STAGE_OF.get(row["cause"]), "pred": pred, "diff": diff(gold, pred),
+        "ladder": [row[rung] for rung in LADDER], "similarity": _number(row["similarity"]),
+    }  # fmt: skip
     if (confidence := _number(row["confidence"])) is not None:
         answer["confidence"] = confidence
     if found := scores.get(tuple(row[name] for name in _SCORED)):

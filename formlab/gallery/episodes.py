@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 
 import polars as pl
@@ -52,18 +51,8 @@ class Episodes:
     def _repr_mimebundle_(self, **_: object) -> Row:
         if theme.in_report():
             return {theme.MIME.format("episodes"): self.payload, "text/plain": str(self)}
-        # The gallery imports this module: its own files are at hand once it is loaded.
-        from formlab import gallery
-
-        page = frame(self.payload, gallery.assets() | assets(), title=str(self), kind="episodes")
+        page = frame(self.payload, title=str(self), kind="episodes")
         return {"text/html": page, "text/plain": str(self)}
-
-
-def assets() -> dict[str, str]:
-    """The viewer's own files by name: ``episodes.js`` and ``episodes.css``."""
-    here = resources.files("formlab").joinpath("gallery/assets")
-    names = ("episodes.js", "episodes.css")
-    return {name: here.joinpath(name).read_text("utf-8") for name in names}
 
 
 def episodes(

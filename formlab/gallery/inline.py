@@ -7,6 +7,8 @@ import hashlib
 import html
 import json
 from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from typing import Any
 
 # Escapes that JSON allows and that keep a value from ending its <script> or a line of JavaScript.
@@ -26,13 +28,7 @@ def data_block(value: Any) -> str:
 
 
 def script_hash(source: str) -> str:
-    """The CSP source expression that admits exactly this inline script.
-
-    Examples
-    --------
-    >>> script_hash("")
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    """
+    """The CSP source expression that admits exactly this inline script."""
     digest = hashlib.sha256(source.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
@@ -46,13 +42,29 @@ def policy(scripts: list[str]) -> str:
     )
 
 
-def document(
-    payload: Mapping[str, Any], assets: Mapping[str, str], *, kind: str = "gallery"
-) -> str:
+@cache
+def assets() -> dict[str, str]:
+    """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
+    here = resources.files("formlab")
+    places = {f"{name}.css": [f"gallery/assets/{name}.css"] for name in ("gallery", "episodes")}
+    places |= {
+        "tokens.css": ["charts/assets/tokens.css"],
+        "episodes.js": ["gallery/assets/episodes.js"],
+        "gallery.js": [
+            f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")
+        ],
+    }
+    return {
+        name: "".join(here.joinpath(part).read_text("utf-8") for part in parts)
+        for name, parts in places.items()
+    }
+
+
+def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     """A whole page that shows one object: a gallery, or another kind that builds on its script."""
     names = ("gallery",) if kind == "gallery" else ("gallery", kind)
-    scripts = [assets[f"{name}.js"] for name in names]
-    styles = assets["tokens.css"] + "".join(assets[f"{name}.css"] for name in names)
+    scripts = [assets()[f"{name}.js"] for name in names]
+    styles = "".join(assets()[f"{name}.css"] for name in ("tokens", *names))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
@@ -63,13 +75,11 @@ def document(
     )
 
 
-def frame(
-    payload: Mapping[str, Any], assets: Mapping[str, str], *, title: str, kind: str = "gallery"
-) -> str:
+def frame(payload: Mapping[str, Any], *, title: str, kind: str = "gallery") -> str:
     """The object in a frame for JupyterLab, from which nothing reaches the notebook."""
     # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
     return (
         f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" '
         'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
-        f'srcdoc="{html.escape(document(payload, assets, kind=kind))}"></iframe>'
+        f'srcdoc="{html.escape(document(payload, kind=kind))}"></iframe>'
     )

@@ -148,7 +148,12 @@ def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
     results: dict[str, Result] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
-        batch = [_linked(job) if last else job for job in jobs if job.last is last]
+        titles = {r.name: r.summary.title for r in build_record.every(out)} if last else {}
+        batch = [
+            dataclasses.replace(job, links={k: v for k, v in titles.items() if k != job.name})
+            for job in jobs
+            if job.last is last
+        ]
         for job in batch:
             old = None if settings.force else build_record.unchanged(out, job.name, job.key)
             if old is not None:
@@ -159,13 +164,6 @@ def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
     _write_index(results, settings)
     return [results[job.name] for job in jobs]
-
-
-def _linked(job: Job) -> Job:
-    records = build_record.every(job.settings.out)
-    return dataclasses.replace(
-        job, links={r.name: r.summary.title for r in records if r.name != job.name}
-    )
 
 
 def _run(jobs: list[Job], results: dict[str, Result], settings: Settings, total: int) -> None:

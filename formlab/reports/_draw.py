@@ -135,16 +135,7 @@ def markdown(source: str) -> Markup:
 
 
 def prose(source: str, contents: Contents) -> Markup:
-    """A Markdown cell; its headings of level 2 and 3 get anchors and join `contents`.
-
-    Examples
-    --------
-    >>> contents = []
-    >>> prose("## Who & why", contents)
-    Markup('<h2 id="part-1">Who &amp; why</h2>\\n')
-    >>> contents
-    [(2, 'part-1', 'Who & why')]
-    """
+    """A Markdown cell; its headings of level 2 and 3 get anchors and join `contents`."""
 
     def anchored(match: re.Match[str]) -> str:
         text = html.unescape(re.sub(r"<[^>]*>", "", match[2])).strip()

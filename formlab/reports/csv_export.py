@@ -25,11 +25,6 @@ def text(rows: Rows) -> str:
     r"""CSV of `rows`: a text that a spreadsheet would run gets an apostrophe before it.
 
     Numbers stay numbers. Lines end as RFC 4180 says.
-
-    Examples
-    --------
-    >>> text([{"name": "=1+1", "value": -0.5}])
-    "name,value\r\n'=1+1,-0.5\r\n"
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     stream = io.StringIO()
@@ -52,13 +47,7 @@ def _cell(value: Any) -> Any:
 
 
 def rows(kind: str, payload: Mapping[str, Any]) -> Rows:
-    """The rows that an object of a notebook shows; none for an object without a table.
-
-    Examples
-    --------
-    >>> rows("plotly", {"figure": {"data": [{"type": "bar", "x": ["a", "b"], "y": [1, 2]}]}})
-    [{'x': 'a', 'y': 1}, {'x': 'b', 'y': 2}]
-    """
+    """The rows that an object of a notebook shows; none for an object without a table."""
     readers = {"vega": _vega, "plotly": _plotly, "table": _table, "gallery": gallery.rows}
     if kind not in readers:
         return []

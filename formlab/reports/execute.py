@@ -18,6 +18,7 @@ from traitlets.config import Config
 
 from formlab import files
 from formlab.charts._output import clean
+from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import _draw, build_record, figures, inputs, page_assets, sanitize
@@ -25,8 +26,6 @@ from formlab.reports.build_record import Result, Summary
 from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
 from formlab.reports.plan import INDEX, Job, shown
 
-# Tells the kernel of the other reports: a JSON object of name to title.
-LINKS_VARIABLE = "FORMLAB_REPORTS"
 _KERNEL_START = "import sys; sys.modules['rfc3987_syntax'] = None"
 
 
@@ -37,11 +36,6 @@ def run(job: Job) -> Result:
     built only if every code cell with source says that it ran without exception and has an
     execution count. What papermill says of the whole is not trusted: after ``kill -9`` of a
     kernel it reads like success. A notebook whose sample cannot be had on this machine is skipped.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the notebook is absent or broken.
     """
     start = time.perf_counter()
     # Before it runs: what changes meanwhile is not what the report was made from.

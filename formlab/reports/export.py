@@ -84,14 +84,6 @@ def export(
     a part of their corpus) stand on top; `index` is the address of the page that lists all
     reports. For each output of `bundles`, `figures` has the figure whose table is offered as CSV:
     inside the page, or as a link into the folder `beside`, as seen from `out`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> cell = nbformat.v4.new_markdown_cell("# Who reads totals best?")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export(nbformat.v4.new_notebook(cells=[cell]), out=f"{folder}/a.html", name="a").title
-    'Who reads totals best?'
     """
     notebook = _arranged(notebook)
     outputs = [output.data for output in _displays(notebook)]

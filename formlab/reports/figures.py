@@ -42,15 +42,7 @@ class Figure:
 
 
 def of(bundles: Sequence[Mapping[str, Any]]) -> list[Figure | None]:
-    """The figure of each output of a notebook, None for one that shows no table.
-
-    Examples
-    --------
-    >>> data = {"columns": [{"title": "n"}], "rows": [[1]]}
-    >>> caption = {_CAPTION: {"text": "All scores, by kind. n = 3"}}
-    >>> [figure and figure.stem for figure in of([caption, {MIME.format("table"): data}])]
-    [None, '01-all-scores-by-kind']
-    """
+    """The figure of each output of a notebook, None for one that shows no table."""
     figures: list[Figure | None] = []
     caption = ""
     for bundle in bundles:

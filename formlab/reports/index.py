@@ -12,7 +12,7 @@ from typing import Any
 from formlab import files
 from formlab.errors import FormlabError
 from formlab.reports import build_record, inputs
-from formlab.reports.build_record import Record, Status, Summary
+from formlab.reports.build_record import Record, Status
 from formlab.reports.plan import INDEX, Layout
 
 FILE = f"{INDEX}.html"
@@ -38,29 +38,17 @@ class Entry:
 
 
 def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
-    """Write ``index.html`` of all reports in `out`; the last build left those `unchanged`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(folder).name
-    'index.html'
-    """
+    """Write ``index.html`` of all reports in `out`; the last build left those `unchanged`."""
     out = Path(out)
     reports = list(build_record.every(out))
-    states = [_state(report, unchanged) for report in reports]
+    states: list[Status] = [
+        "failed" if not r.ok else "unchanged" if r.name in unchanged else "built" for r in reports
+    ]
     key = inputs.digest([inputs.code(), layout, states, *map(dataclasses.asdict, reports)])
     if not _stands(out, key):
         files.write_text(out / FILE, _page(out, layout, reports, states))
         files.write_json(out / KEY, {"key": key, "sha256": files.sha256(out / FILE)})
     return out / FILE
-
-
-def _state(report: Record, unchanged: Collection[str]) -> Status:
-    if not report.ok:
-        return "failed"
-    return "unchanged" if report.name in unchanged else "built"
 
 
 def _stands(out: Path, key: str) -> bool:
@@ -78,14 +66,20 @@ def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]
     # The assets come with the charts, which take a second to import.
     import jinja2
 
-    from formlab.reports import page_assets
+    from formlab.reports import page_assets, sanitize
+
+    def plain(value: Any) -> Any:
+        """What a reader may see of a text that anybody wrote."""
+        return sanitize.plain(value) if type(value) is str else value
 
     entries = [
-        Entry(_plain(report), state, _picture(out, report, layout))
+        Entry(report, state, _picture(out, report, layout))
         for report, state in zip(reports, states, strict=True)
     ]
     template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
+    )
     return environment.from_string(template.read_text("utf-8")).render(
         entries=entries,
         counts={state: states.count(state) for state in ("built", "unchanged", "failed")},
@@ -93,20 +87,6 @@ def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]
         single=layout == "single",
         version=files.version(),
     )
-
-
-def _plain(value: Any) -> Any:
-    """A record with its texts as a reader may see them."""
-    from formlab.reports import sanitize
-
-    if isinstance(value, Record | Summary):
-        names = [field.name for field in dataclasses.fields(value)]
-        return type(value)(**{name: _plain(getattr(value, name)) for name in names})
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return sanitize.plain(value) if isinstance(value, str) else value
 
 
 def _picture(out: Path, report: Record, layout: Layout) -> str | None:

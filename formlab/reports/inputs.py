@@ -28,13 +28,7 @@ _PASSING = ("__pycache__", ".part", ".ipynb_checkpoints")
 
 
 def digest(value: Any) -> str:
-    """The SHA-256 of a JSON value, the same whatever the order of its keys.
-
-    Examples
-    --------
-    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
-    True
-    """
+    """The SHA-256 of a JSON value, the same whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -105,11 +99,6 @@ def readings() -> list[tuple[str, str]]:
     return list(systems.items())
 
 
-def named(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> dict[str, str]:
-    """Each file or folder that a parameter names, seen from `home`, and what stands there."""
-    return {name: of_path(home / name) for name in _names(home, parameters, defaults)}
-
-
 def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
     """What a reader must know of each evaluation named that is not of a whole corpus."""
     sentences = []
@@ -146,20 +135,15 @@ def key(
     notebook: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str], **more: Any
 ) -> str:
     """The hash of everything a report is made from; `more` is what else its look depends on."""
-    data = named(notebook.parent, parameters, defaults)
-    evaluated = any(evaluations_in(notebook.parent / name) for name in data)
-    return digest(
-        {
-            "notebook": files.sha256(notebook),
-            "parameters": {name: repr(value) for name, value in parameters.items()},
-            "data": data,
-            "sample": None if evaluated else sample(),
-            "code": code(),
-            "versions": versions(),
-            "plugins": plugin_records.versions(),
-            **more,
-        }
-    )
+    home = notebook.parent
+    data = {name: of_path(home / name) for name in _names(home, parameters, defaults)}
+    evaluated = any(evaluations_in(home / name) for name in data)
+    return digest({
+        "notebook": files.sha256(notebook), "data": data,
+        "parameters": {name: repr(value) for name, value in parameters.items()},
+        "sample": None if evaluated else sample(), "code": code(), "versions": versions(),
+        "plugins": plugin_records.versions(), **more,
+    })  # fmt: skip
 
 
 def facts(folder: Path, shown: str) -> list[tuple[str, str]]:

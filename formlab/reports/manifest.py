@@ -41,22 +41,6 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     Paths are seen from the manifest's folder; a notebook may also be one of formlab's own by
     name, and an evaluation a pattern such as ``evals/*``. Without ``reports`` each of formlab's
     notebooks runs over the evaluations that it is made for.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If the file is absent or not such a manifest; the message names file and line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "reports.yml"
-    >>> _ = file.write_text("reports:\\n- notebook: 10_content_modality\\n  parameter: {worst: 5}")
-    >>> read(file)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    formlab.errors.DataBroken: reports, 1, parameter: Extra inputs are not permitted (...yml:3). \
-Try: the keys of a report are notebook, evaluations, parameters, name
     """
     path = Path(path)
     text = files.read_text(path)

@@ -33,25 +33,13 @@ class Purpose:
     addon: str = ""
 
     def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
-        """Whether an evaluation of `benchmark` with cases of `tasks` is one of them.
-
-        Examples
-        --------
-        >>> Purpose(tasks=("layout",)).fits("funsd", frozenset({"text"}))
-        False
-        """
+        """Whether an evaluation of `benchmark` with cases of `tasks` is one of them."""
         everything = not self.benchmarks and not self.tasks
         return everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
 
 
 def load(notebook: str | Path) -> dict[str, Any]:
-    """The JSON of a notebook file.
-
-    Raises
-    ------
-    DataMissing, DataBroken
-        If it is absent or not a notebook in format 4, JupyterLab's own.
-    """
+    """The JSON of a notebook file."""
     value = files.read_json(notebook)
     if not isinstance(value, dict) or not isinstance(value.get("cells", []), list):
         raise DataBroken("not a notebook", where=notebook)
@@ -67,13 +55,6 @@ def parameters_of(notebook: Mapping[str, Any]) -> dict[str, str]:
 
     Read with `ast`: papermill's own inspection is line by line and misses annotations such as
     ``str | None`` and values that hold an equals sign.
-
-    Examples
-    --------
-    >>> source = "seed: int | None = 7  # of the bootstrap"
-    >>> cell = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": source}
-    >>> parameters_of({"cells": [cell]})
-    {'seed': '7'}
     """
     defaults: dict[str, str] = {}
     for cell in notebook["cells"]:
@@ -100,9 +81,8 @@ def defaults(path: str | Path, notebook: Mapping[str, Any]) -> dict[str, str]:
         ) from error
 
 
-def check(path: str | Path, parameters: Mapping[str, Any]) -> None:
+def check(path: str | Path, parameters: Mapping[str, Any], known: Mapping[str, str]) -> None:
     """Raise `UnknownName` if the notebook has no parameter of one of these names."""
-    known = defaults(path, load(path))
     for name in parameters:
         if name not in known:
             error = UnknownName.of("parameter", name, known)
@@ -110,18 +90,7 @@ def check(path: str | Path, parameters: Mapping[str, Any]) -> None:
 
 
 def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
-    """What the notebook's metadata says it is made for.
-
-    Raises
-    ------
-    DataBroken
-        If the metadata is not as `Purpose` describes it.
-
-    Examples
-    --------
-    >>> purpose("a.ipynb", {"metadata": {"formlab": {"tasks": ["fact"]}}})
-    Purpose(benchmarks=(), tasks=('fact',), together='', last=False, addon='')
-    """
+    """What the notebook's metadata says it is made for."""
     metadata = notebook.get("metadata", {}).get("formlab", {})
     kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool, "addon": str}
     if not isinstance(metadata, dict) or not all(

@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from formlab import files
 from formlab.gallery import assets, inline
-from formlab.gallery.episodes import assets as viewer
 from formlab.reports import sanitize
 from formlab.reports.plan import Layout
 
@@ -38,11 +37,6 @@ def of(kinds: set[str], *, layout: Layout = "single", out: Path | None = None) -
 
     In the layout ``site`` scripts and styles are files under ``assets/`` of `out`, named by their
     contents: a page that is built anew never changes what an older page loads.
-
-    Examples
-    --------
-    >>> of(set()).beside
-    ()
     """
     sources = scripts(kinds)
     if layout == "single" or out is None:
@@ -90,13 +84,7 @@ def _shared(out: Path, name: str, ending: str, source: str) -> str:
 
 
 def scripts(kinds: set[str]) -> dict[str, str]:
-    """The scripts of a page that shows these kinds of objects, by name, in the order they run.
-
-    Examples
-    --------
-    >>> list(scripts({"table"})), list(scripts({"table", "plotly"}))
-    (['page'], ['plotly', 'page'])
-    """
+    """The scripts of a page that shows these kinds of objects, by name, in the order they run."""
     makers = {"vega": vega, "plotly": plotly}
     sources = {name: makers[name]() for name in LIBRARIES if name in kinds} | {"page": own()}
     for source in sources.values():
@@ -148,15 +136,14 @@ def plotly() -> str:
 @cache
 def own() -> str:
     """formlab's own script: the gallery, the viewer of episodes, then the rest of the page."""
-    return f"{assets()['gallery.js']}\n{viewer()['episodes.js']}\n{_asset('report.js')}"
+    return f"{assets()['gallery.js']}\n{assets()['episodes.js']}\n{_asset('report.js')}"
 
 
 @cache
 def styles() -> str:
     """The style sheet of a page: colours, gallery, report."""
-    sheets = assets() | viewer()
     names = ("tokens.css", "gallery.css", "episodes.css")
-    return "".join(sheets[name] for name in names) + _asset("report.css")
+    return "".join(assets()[name] for name in names) + _asset("report.css")
 
 
 def _asset(name: str) -> str:

@@ -132,15 +132,7 @@ def find(named: str | Path) -> Path:
 
 
 def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
-    """Every report to build, those that link to others at the end.
-
-    Raises
-    ------
-    UnknownName
-        If a notebook lacks a parameter.
-    DataMissing, DataBroken
-        If a notebook or an evaluation is absent or broken.
-    """
+    """Every report to build, those that link to others at the end."""
     planned: list[Job] = []
     names: list[str] = []
     for request in requests:
@@ -150,7 +142,7 @@ def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
         variants = list(_variants(request, book, defaults))
         for variant in variants:
             parameters = dict(request.parameters) | variant.parameter
-            notebook.check(request.notebook, parameters)
+            notebook.check(request.notebook, parameters, defaults)
             stem = request.name or request.notebook.stem
             if not request.name or len(variants) > 1:
                 stem += variant.ending

@@ -33,9 +33,7 @@ def test_one_size_a_task_gives_bars_and_several_give_curves():
         "mixed templates, 10 training documents", "unseen template, 50 training documents",
     ]  # fmt: skip
     assert "line" in marks(few_shot_chart(table({}, {"train_size": 50})))
-
-
-def test_split_of_no_task_has_a_bar_without_a_size():
+    # A split of no task has a bar without a size.
     rows = data(few_shot_chart(table({"task": "all documents", "train_size": None})))
     assert rows[0]["label"] == "all documents"
 

@@ -33,10 +33,8 @@ def test_missing_and_undefined_are_dashes(frame):
 def test_numbers_stand_right_with_their_decimals(frame):
     columns = payload(Table(frame, titles={"n": "Cases"}, digits={"value": 1}), "table")["columns"]
     assert [(c["title"], c["align"], c["digits"]) for c in columns] == [
-        ("system", "left", None),
-        ("value", "right", 1),
-        ("Cases", "right", 0),
-    ]
+        ("system", "left", None), ("value", "right", 1), ("Cases", "right", 0),
+    ]  # fmt: skip
     assert "12,345" in str(Table(frame))
 
 
@@ -94,7 +92,5 @@ def test_sources_list_a_folders_manifest():
         table("records", []), table("responses", []), "ocr", {"dpi": 300}, {"a.json": "9f2c"}
     )
     assert Sources.of(predictions).entries == {
-        "system": "ocr",
-        "settings: dpi": "300",
-        "sources: a.json": "9f2c",
-    }
+        "system": "ocr", "settings: dpi": "300", "sources: a.json": "9f2c",
+    }  # fmt: skip

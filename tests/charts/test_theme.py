@@ -54,9 +54,12 @@ def test_figure_carries_its_fallback_beside_it():
     assert payload["alt"] == "words"
 
 
-def test_charts_in_lab_are_live_and_offline(monkeypatch):
+def test_charts_in_lab_are_live_and_offline(monkeypatch, chart):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     theme.enable()
+    bundle = chart._repr_mimebundle_()
+    bundle = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in bundle
     assert alt.renderers.active == "jupyter"
     assert alt.renderers.options == {"offline": True}
     assert pio.renderers.default == "plotly_mimetype"

@@ -55,16 +55,11 @@ def test_cases_of_a_page_share_one_image_and_one_sheet(root):
     assert [case["sheet"] for case in made.cases] == [0, 0, 0, 1]
 
 
-def test_case_without_boxes_shows_the_page(root):
-    case = shown(root, {}).cases[0]
-    assert case["boxes"] == {}
-    assert case["view"] == [0, 0, 1, 1]
-
-
-def test_whole_page_is_shown_first_if_asked(root):
-    case = shown(root, BOX, crop=False).cases[0]
-    assert case["view"] == [0, 0, 1, 1]
-    assert case["boxes"]["gold"] == [0.5, 0.5, 0.1, 0.016]
+def test_whole_page_is_shown_first_if_asked_or_without_boxes(root):
+    assert shown(root, BOX, crop=False).cases[0]["boxes"]["gold"] == [0.5, 0.5, 0.1, 0.016]
+    assert shown(root, {}).cases[0]["boxes"] == {}
+    for made in (shown(root, {}), shown(root, BOX, crop=False)):
+        assert made.cases[0]["view"] == [0, 0, 1, 1]
 
 
 def test_click_and_reversed_and_far_boxes_are_placed(root):
@@ -93,11 +88,7 @@ def test_order_stays_and_limit_is_counted(root):
     made = shown(root, *rows, limit=5)
     assert [case["path"] for case in made.cases] == [f"/{i}" for i in range(5)]
     assert (len(made), made.total) == (5, 9)
-
-
-def test_a_case_carries_the_stage_of_its_cause(root):
-    made = shown(root, {"cause": "digit"}, {"cause": None})
-    assert [case["stage"] for case in made.cases] == ["characters", None]
+    assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
 
 
 def test_diff_rebuilds_both_sides():
@@ -109,9 +100,7 @@ def test_diff_rebuilds_both_sides():
         assert "".join(text for op, text in runs if op != "delete") == pred
         assert all(text for _, text in runs)
         assert all(a[0] != b[0] for a, b in pairwise(runs))
-
-
-def test_unrelated_values_are_not_cut_to_confetti():
+    # Unrelated values are not cut to confetti.
     assert diff("tea", "Sugar 12") == [("delete", "tea"), ("insert", "Sugar 12")]
 
 
@@ -136,21 +125,16 @@ def test_hostile_values_stay_bounded_and_are_json(root):
     assert "more characters" in made.cases[0]["gold"]
 
 
-def test_empty_gallery_is_shown(root):
+def test_report_gets_data_and_lab_a_sandboxed_frame(root, monkeypatch):
     assert len(shown(root)) == 0
     assert shown(root)._repr_mimebundle_()
-
-
-def test_report_gets_data_and_lab_a_sandboxed_frame(root, monkeypatch):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     frame = shown(root, BOX)._repr_mimebundle_()["text/html"]
     assert frame.startswith('<iframe sandbox="allow-scripts" ')
     assert frame.count("<") == 2
     monkeypatch.setenv("FORMLAB_REPORT", "1")
-    assert set(shown(root, BOX)._repr_mimebundle_()) == {
-        "application/vnd.formlab.gallery+json",
-        "text/plain",
-    }
+    kinds = {"application/vnd.formlab.gallery+json", "text/plain"}
+    assert set(shown(root, BOX)._repr_mimebundle_()) == kinds
 
 
 @pytest.mark.browser

@@ -59,7 +59,7 @@ def written(folder, name, cases=CASES, **options):
         for n in range(4)
     ])  # fmt: skip
     made = gallery.errors(cases, root=folder, documents=documents, **options)
-    (folder / name).write_text(inline.document(made.payload, gallery.assets()), "utf-8")
+    (folder / name).write_text(inline.document(made.payload), "utf-8")
     return folder / name
 
 

@@ -23,21 +23,27 @@ def test_notebook_runs_without_arguments(built, name):
     assert result.summary.finding
 
 
+@pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["desktop", "phone"])
+def visit(request):
+    """One browser for all pages of a size."""
+    width, scheme = request.param
+    with browser.page(size=(width, 900), scheme=scheme) as visit:
+        yield visit
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["index", *(notebook.stem for notebook in NOTEBOOKS)])
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(1280, "light"), (390, "dark")], ids=["desktop", "phone"]
-)
-def test_page_opens_offline_without_request_or_error(built, name, width, scheme):
-    file = built[0] / f"{name}.html"
-    with browser.page(file.as_uri(), size=(width, 900), scheme=scheme) as visit:
-        page = visit.page
-        height = page.evaluate("document.documentElement.scrollHeight")
-        for place in range(0, height, 800):
-            page.evaluate(f"window.scrollTo(0, {place})")
-            page.wait_for_timeout(60)
-        assert page.locator("h1").inner_text()
-        # Charts are drawn, not only announced.
-        assert page.locator("svg, canvas, table, a").count() > 0
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert not visit.trouble, visit.trouble
+def test_page_opens_offline_without_request_or_error(built, name, visit):
+    page = visit.page
+    for seen in (visit.requests, visit.console, visit.errors, visit.dialogs):
+        seen.clear()
+    page.goto((built[0] / f"{name}.html").as_uri(), wait_until="load")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for place in range(0, height, 800):
+        page.evaluate(f"window.scrollTo(0, {place})")
+        page.wait_for_timeout(60)
+    assert page.locator("h1").inner_text()
+    # Charts are drawn, not only announced.
+    assert page.locator("svg, canvas, table, a").count() > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    assert visit.trouble == []

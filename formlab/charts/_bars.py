@@ -68,7 +68,7 @@ def bars(
         layers.append(plot.counts(plot.base, rows, n, y, facet, *([colour] if offset else []),
                                   **offset))  # fmt: skip
     chart = alt.layer(*layers).properties(width=width or theme.WIDTH - 180, height=alt.Step(24))
-    said = say or f"{plot.title(x)} by {plot.title(y)}"
+    said = say or plot.heading(x, y)
     return plot.facet(chart, facet, plot.alt_text(said, [facet, y, colour], x))
 
 
@@ -132,7 +132,7 @@ def stacked(
     )  # fmt: skip
     layers = [bar, plot.counts(plot.base, rows, n, y, facet)] if n and plot.has(n) else [bar]
     chart = alt.layer(*layers).properties(width=width or theme.WIDTH - 180, height=alt.Step(24))
-    said = say or f"{plot.title(x)} by {plot.title(y)}"
+    said = say or plot.heading(x, y)
     return plot.facet(chart, facet, plot.alt_text(said, [facet, y, colour, pieces], x))
 
 

@@ -225,7 +225,7 @@ def _marks(
             scale = alt.Scale(type="ordinal", domain=names, range=opacities)
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
-                over["legend"].symbolStrokeColor = theme.SOFT
+                key["symbolStrokeColor"], key["symbolFillColor"] = theme.SOFT, "transparent"
                 dashes = [[1, 0] if one else [2, 2] for one in own]
                 scale = alt.Scale(domain=names, range=dashes)
                 marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)

@@ -36,9 +36,11 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
         if word in progress.columns
     ]
     majority = by_majority(proposed).height
-    cards.append(Card("labels contradicted by a majority", majority, f"of {proposed.height:,}"))
+    cards.append(
+        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any")
+    )
     finding = (
-        f"{reviewer} has decided {done:,} of {items:,} items; a majority of systems contradicts "
+        f"{done:,} of {items:,} items are decided by {reviewer}; a majority of systems contradicts "
         f"{majority:,} labels with one and the same value."
     )
     return Cards(cards, finding=finding)
@@ -55,9 +57,10 @@ def proposals_table(proposed: pl.DataFrame, *, rows: int = 50) -> tuple[Caption,
         At most so many are shown.
     """
     majority = by_majority(proposed)
+    several = majority.filter(pl.col("n_agree") > 1)
     caption = Caption(
-        f"Labels that systems contradict, n = {proposed.height:,}: {majority.height:,} by a "
-        f"majority with the same value, {majority.filter(pl.col('n_agree') > 1).height:,} of these "
+        f"Labels that systems contradict, most agreed first, n = {proposed.height:,}: "
+        f"{majority.height:,} by a majority with the same value, {several.height:,} of these "
         "by two systems or more.",
         label="Table",
     )

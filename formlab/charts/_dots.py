@@ -124,7 +124,9 @@ def dots(
     plain = {} if marks else {"color": theme.GOLD}
     if size:
         marks["size"] = plot.numbers(alt.Size, size).scale(range=[30, 220], domainMin=0)
-    points = base.mark_point(opacity=0.8 if scatter else 1, strokeWidth=2, **plain)
+    # A hollow marker needs room for its hole.
+    large = {"size": 60} if kind and colour else {}
+    points = base.mark_point(opacity=0.8 if scatter else 1, strokeWidth=2, **plain, **large)
     layers.append(points.encode(length, tooltip=tip, **marks))
     if tick:
         mark = base.mark_tick(thickness=3, size=16, color="#555B66")
@@ -145,9 +147,11 @@ def dots(
     if across and not plot.width:
         wide = max(150, wide // max(1, len(plot.values(facet))))
     chart = alt.layer(*layers).properties(width=wide, height=height)
-    text = plot.alt_text([facet, y, colour, kind], x, y)
+    # A point of a scatter has no name of its own.
+    named = [name for name in plot.tips if plot.frame[name].dtype == pl.String] if scatter else []
+    text = plot.alt_text([facet, *named[:1], y, colour, kind], x, y)
     counted = n and plot.has(n) and across and not scatter
-    drawn = plot.facet(chart, facet, text, across=across, spacing=64 if counted else 20)
+    drawn = plot.facet(chart, facet, text, across=across, spacing=64 if counted else 32)
     return drawn.resolve_scale(x="independent") if own_axes else drawn
 
 
@@ -182,10 +186,10 @@ def _marks(plot: Plot, colour: str | None, kind: str | None, filled: str) -> dic
             scale = alt.Scale(type="ordinal", domain=names, range=opacities)
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
-                over["legend"].symbolStrokeColor = theme.SOFT
-            dashes = [[1, 0] if one else [2, 2] for one in own]
-            scale = alt.Scale(domain=names, range=dashes)
-            marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
+                key["symbolStrokeColor"], key["symbolFillColor"] = theme.SOFT, "transparent"
+                dashes = [[1, 0] if one else [2, 2] for one in own]
+                scale = alt.Scale(domain=names, range=dashes)
+                marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
             marks["fill"] = plot.colour(alt.Fill, colour, legend=False)
         else:
             edges = [theme.GOLD if one else theme.PREDICTED for one in own]

@@ -45,6 +45,11 @@ def datum(name: str) -> str:
     return f"datum[{json.dumps(name)}]"
 
 
+def _said(value: object) -> str:
+    """A value as an alt text names it."""
+    return number(value) if isinstance(value, float) else clean(value, limit=80)
+
+
 def note(text: str) -> Caption:
     """One line in the place of a chart or table that has nothing to show."""
     return Caption(text, label="Note")
@@ -171,7 +176,14 @@ class Plot:
         """The title of a column; that of the metric for its values."""
         if column not in self.titles and self.metric and column in ("value", "smooth"):
             return metrics.title(self.metric)
+        slices = self.values("slice_by") if column == "slice_value" and self.has("slice_by") else []
+        if len(slices) == 1 and column not in self.titles:
+            return words(slices[0])
         return words(column, self.titles)
+
+    def heading(self, x: str, y: str) -> str:
+        """What the chart shows, as its alt text begins."""
+        return self.title(x) if y in ("", "label") else f"{self.title(x)} by {self.title(y)}"
 
     def has(self, column: str | None) -> bool:
         """Whether the frame has any value of a column."""
@@ -245,13 +257,13 @@ class Plot:
 
     def alt_text(self, columns: Sequence[str | None], value: str, by: str = "") -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
-        say = self.say or " by ".join(self.title(name) for name in (value, by) if name)
+        say = self.say or self.heading(value, by)
         names = [name for name in dict.fromkeys(columns) if name and name != value]
         digits = 0 if self.frame[value].dtype.is_integer() else 3
         rows = []
         for row in self.frame.head(_ROWS).iter_rows(named=True):
-            each = ", ".join(clean(row[name], limit=80) for name in names if row[name] is not None)
-            rows.append(f"{each} {number(row[value], digits)}")
+            said = dict.fromkeys(_said(row[name]) for name in names if row[name] is not None)
+            rows.append(f"{', '.join(said)} {number(row[value], digits)}")
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
 

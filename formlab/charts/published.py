@@ -59,14 +59,12 @@ def citation(printed: pl.DataFrame) -> str:
     return "; ".join(", ".join([paper, *found]) for paper, found in places.items())
 
 
-def cited(printed: pl.DataFrame) -> str:
-    """The sentence that tells published figures from measured ones and says where they stand."""
+def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
+    """The sentence that tells published figures, `drawn` with open markers, from measured ones."""
     if not printed.height:
         return ""
-    return (
-        "Open markers are published figures, on the forms of their paper and not on those "
-        f"measured here: {citation(printed)}."
-    )
+    what = "Open markers are published figures, " if drawn else "Published figures are "
+    return f"{what}on the forms of their paper and not on those measured here: {citation(printed)}."
 
 
 def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> pl.DataFrame:

@@ -40,7 +40,15 @@ def score_cards(
     shown = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
     shown = shown.sort(pl.col("metric").replace_strict(places), maintain_order=True)
     labels = [
-        ", ".join([titles[row["metric"]], *(clean(row[name], limit=_LIMIT) for name in names)])
+        " of ".join(
+            filter(
+                None,
+                [
+                    titles[row["metric"]],
+                    ", ".join(clean(row[name], limit=_LIMIT) for name in names if row[name]),
+                ],
+            )
+        )
         for row in shown.iter_rows(named=True)
     ]
     values = [

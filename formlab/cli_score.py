@@ -179,11 +179,16 @@ def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:
     summary = readable(summary)
     means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
     macro = pl.col("metric").is_in(list(means))
-    mean = summary.filter(macro).select(
-        "split", pl.col("metric").replace(means), "slice", macro="value"
+    key = ["split", "task", "level", "metric", "slice"]
+    mean = summary.filter(macro).with_columns(pl.col("metric").replace(means))
+    mean = mean.select(*key, macro="value")
+    rows = summary.filter(~macro).join(
+        mean, on=key, how="left", nulls_equal=True, maintain_order="left"
     )
-    rows = summary.filter(~macro).join(mean, on=["split", "metric", "slice"], how="left")
     counts = {f"n_{name}": name for name in ("docs", "cases", "missing", "undefined")}
-    several = ("split",) if rows["split"].n_unique() > 1 else ()
+    # Named only where they tell rows apart.
+    several = ["split"] if rows["split"].n_unique() > 1 else []
+    if rows.select("split", "slice", "metric").is_duplicated().any():
+        several += ["task", "level"]
     columns = (*several, "slice", "metric", "value", "ci_low", "ci_high", "macro", *counts)
     return rows.select(columns).rename(counts).to_dicts()

@@ -7,6 +7,7 @@ Documents, records and cases may have further columns of a user's own.
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -584,11 +585,18 @@ class Evaluation(Folder):
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:
-        predictions = "PREDICTIONS"
-        if "predictions" in manifest.get("parts", ()):
-            predictions = str(folder / "predictions")
-        corpus = f"{manifest.get('benchmark')} {predictions} --split {manifest.get('split')}"
-        return f"formlab score {corpus} --mode {manifest.get('mode')} --out FOLDER"
+        kept, how = "predictions" in manifest.get("parts", ()), manifest.get("settings") or {}
+        documents = str(how.get("documents", "")).partition(":")[0]
+        options = {
+            "predictions": folder / "predictions" if kept else "PREDICTIONS",
+            "root": manifest.get("root"),
+            **{name: manifest.get(name) for name in ("split", "mode")},
+            "documents": {"answered": "answered", "listed": "FILE"}.get(documents),
+            "reader": how.get("reader") if how.get("reader") != "centre" else None,
+            "out": "FOLDER",
+        }
+        words = [f"--{name} {shlex.quote(str(word))}" for name, word in options.items() if word]
+        return " ".join(["formlab score", shlex.quote(str(manifest.get("benchmark"))), *words])
 
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""

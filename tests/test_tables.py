@@ -128,4 +128,5 @@ def test_an_evaluation_of_another_format_is_refused_and_says_how_to_make_it_anew
     (folder / "manifest.json").write_text(json.dumps(old))
     with pytest.raises(DataBroken, match=r"formlab 0\.1\.0 in format 1") as caught:
         Evaluation.load(folder)
-    assert f"formlab score b {folder}/predictions --split s --mode fixed" in str(caught.value)
+    command = f"formlab score b --predictions {folder}/predictions --split s --mode fixed --out"
+    assert command in str(caught.value)

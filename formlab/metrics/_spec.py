@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from formlab.errors import DataBroken, UnknownName
+from formlab.tables import LADDER, TASKS
+
+VIEWS = ("text", *LADDER, "boxes", "trees", "records", "counts")
 
 
 def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
@@ -130,8 +135,24 @@ class Metric:
     need: Need | None = None
 
     def __post_init__(self) -> None:
+        for field in ("tasks", "units"):
+            if isinstance(word := getattr(self, field), str):
+                object.__setattr__(self, field, (word,))
+        for task in self.tasks:
+            if task not in TASKS:
+                raise UnknownName.of(f"task of metric {self.name}", task, TASKS)
+        if self.view not in VIEWS:
+            raise UnknownName.of(f"view of metric {self.name}", self.view, VIEWS)
         if not self.title:
             object.__setattr__(self, "title", self.name.replace("_", " "))
+
+    def count(self, *sides: Any) -> np.ndarray:
+        """The `tallies` of what the metric reads; whatever goes wrong there names the metric."""
+        try:
+            return np.asarray(self.tallies(*sides), dtype=float)
+        except Exception as error:  # A plug-in's function may raise anything.
+            what = f"metric {self.name!r} failed: {type(error).__name__}: {error}"
+            raise DataBroken(what, remedy="mend the metric's function") from error
 
     def needs(self, unit: str) -> Need | None:
         """What the metric needs of a unit of this kind; None if nothing."""

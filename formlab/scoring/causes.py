@@ -71,7 +71,7 @@ WHAT_TO_TRY = {
     "date_order": "State the order of day and month, or take it from other dates of the document.",
     "spurious": "Say in the instruction that a blank field is to stay blank.",
     "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
-    "label_error": "Look at the page and correct the gold: formlab review has a desk for it.",
+    "label_error": "Look at the page and correct the gold in the notebook 02_review.",
     "reader": "Read these fields by another rule, or have the system name its fields.",
 }  # fmt: skip
 # What is only written otherwise stays so even where the page supports the answer.

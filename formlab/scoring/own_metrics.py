@@ -49,12 +49,12 @@ def own_scores(
 
 def _of_cases(metric: Metric, part: pl.DataFrame) -> np.ndarray:
     if metric.view in LADDER:
-        return metric.tallies(part[metric.view].to_list())
+        return metric.count(part[metric.view].to_list())
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
-        return metric.tallies(*(part.select(side).to_numpy().astype(float) for side in sides))
+        return metric.count(*(part.select(side).to_numpy().astype(float) for side in sides))
     golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
-    return metric.tallies(golds, [text.normalise(value, NORM) for value in used(part)])
+    return metric.count(golds, [text.normalise(value, NORM) for value in used(part)])
 
 
 def _of_documents(
@@ -77,7 +77,7 @@ def _of_documents(
     part = part.with_columns(system=pl.lit(predictions.system))
     part = with_status(part.join(status, on="doc_id", how="left"), predictions.records)
     none = None if metric.view == "trees" else []
-    tallies = metric.tallies(
+    tallies = metric.count(
         [golds[doc] for doc in part["doc_id"]], [preds.get(doc, none) for doc in part["doc_id"]]
     )
     yield score_rows(part, metric, tallies, made_by(), level="document", mode=mode, task=task)

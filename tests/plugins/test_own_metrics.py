@@ -6,7 +6,7 @@ import pytest
 
 import formlab
 from formlab import benchmarks, formats
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, UnknownName
 
 pytestmark = pytest.mark.usefixtures("fresh")
 
@@ -86,3 +86,38 @@ def test_tallies_of_a_wrong_shape_are_an_error_that_names_the_metric(funsd_root,
     answers = formats.read_predictions(tmp_path / "p.jsonl", corpus)
     with pytest.raises(DataBroken, match=r"tallies of flat have shape \(2,\) for 2 cases"):
         formlab.evaluate(corpus, answers)
+
+
+def failing(golds, preds):
+    raise ValueError("no such word")
+
+
+@pytest.mark.parametrize(
+    ("tallies", "message"),
+    [
+        (failing, "metric 'own' failed: ValueError: no such word"),
+        (lambda golds, preds: [["a", "b"] for _ in golds], "metric 'own' failed: ValueError"),
+        (lambda golds, preds: [[np.inf, 1] for _ in golds], "tallies of own are infinite"),
+    ],
+)
+def test_metric_that_fails_is_an_error_that_names_it(tallies, message):
+    formlab.metric("own", tasks="fact", units="fact")(tallies)
+    with pytest.raises(DataBroken, match=message):
+        scored("fincriticaled", "ocr")
+
+
+def test_tally_that_is_nan_is_undefined_and_in_no_sum():
+    @formlab.metric("own", tasks="fact", units="fact")
+    def own(golds, preds):
+        return np.array([[1.0, 2.0] if i % 2 else [np.nan, 1.0] for i in range(len(golds))])
+
+    summary = formlab.summarise(scored("fincriticaled", "ocr"), resamples=0)
+    row = summary.filter(pl.col("metric") == "own", pl.col("slice_by").is_null()).row(0, named=True)
+    # 263 facts, of which those with an even index are undefined: 132.
+    assert (row["value"], row["n_undefined"]) == (0.5, 132)
+
+
+@pytest.mark.parametrize("fields", [{"tasks": ("texts",)}, {"view": "words"}])
+def test_metric_of_an_unknown_task_or_view_is_refused(fields):
+    with pytest.raises(UnknownName, match="of metric own"):
+        formlab.metric("own", **fields)(lengths)

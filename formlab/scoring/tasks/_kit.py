@@ -44,8 +44,8 @@ def used(part: pl.DataFrame) -> list[str]:
 
 def made_by(*rules: str | None, read: str | None = None) -> Settings:
     """The settings of a score: by which rules values are compared and fields are read."""
-    said = "|".join(rule for rule in rules if rule)
-    return Settings(rules=said or None, read=read, formlab=files.version())
+    named = "|".join(rule for rule in rules if rule)
+    return Settings(rules=named or None, read=read, formlab=files.version())
 
 
 def score_rows(
@@ -71,6 +71,10 @@ def score_rows(
     if tallies.ndim != 2 or len(tallies) != part.height:
         what = f"tallies of {metric.name} have shape {tallies.shape} for {part.height} cases"
         raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
+    if np.isinf(tallies).any():
+        raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
+    # A unit whose tally is NaN is undefined: counted, and in no sum.
+    tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
     pair = tallies.shape[1] == 2
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
@@ -124,7 +128,7 @@ def text_rows(
     for metric in metrics.of(task, level, "text", *LADDER):
         if metric.view in LADDER:
             how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", part
-            tallies = metric.tallies(part[metric.view].to_list())
+            tallies = metric.count(part[metric.view].to_list())
         else:
             asked = gold_only and metric.need != SOME_CLAIM
             cases = part.filter(pl.col("gold").is_not_null()) if asked else part
@@ -132,7 +136,7 @@ def text_rows(
                 cases = cases.filter(pl.col("task").is_in(metric.tasks))
             how = f"norm={','.join(norm)}" if norm else "norm=visible"
             how += "|of=gold fields" if asked else ""
-            tallies = metric.tallies(cases["_gold"].to_list(), cases["_pred"].to_list())
+            tallies = metric.count(cases["_gold"].to_list(), cases["_pred"].to_list())
         if cases.height:
-            said = made_by(how, *rules, read=read)
-            yield score_rows(cases, metric, np.asarray(tallies), said, level=level, mode=mode)
+            settings = made_by(how, *rules, read=read)
+            yield score_rows(cases, metric, tallies, settings, level=level, mode=mode)

@@ -99,5 +99,5 @@ def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iter
         yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)
     said = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for metric in metrics.of(task, "field", *LADDER):
-        tallies = metric.tallies(cases[metric.view].to_list())
+        tallies = metric.count(cases[metric.view].to_list())
         yield score_rows(cases, metric, tallies, said, slice_by="task", slice_value=task, **of)

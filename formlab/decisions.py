@@ -30,7 +30,7 @@ from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing
 
 KEY = ("benchmark", "split", "doc_id", "task", "path")
-REVIEW, COURT = tables.DECIDED[:3], tables.DECIDED[3:]
+REVIEW, LABEL_AUDIT = tables.DECIDED[:3], tables.DECIDED[3:]
 SUFFIX = ".jsonl"
 Row = dict[str, Any]
 _EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'

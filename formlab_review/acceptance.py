@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab import files
-from formlab.analysis.verdicts import resolved_decisions
+from formlab.analysis.label_corrections import resolved_decisions
 from formlab.benchmarks.formcraft import field_rows, read_form, tidied
 from formlab.errors import DataBroken
 from formlab.tables import Corpus
@@ -132,7 +132,7 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
         if draft.path and draft.doc_id not in places:
             what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
             raise DataBroken(what, where=corpus.root, remedy="--root with the folder of the forms")
-    court = _Court(decisions, corpus.split)
+    made_decisions = _Decisions(decisions, corpus.split)
     by_form: dict[str, list[Draft]] = {name: [] for name in sorted(places)}
     for draft in made:
         by_form.setdefault(draft.doc_id, []).append(draft)
@@ -143,16 +143,16 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
             fields[str(item.key["doc_id"])].append(item)
     forms, fates = {}, []
     for doc_id, of_form in by_form.items():
-        desk = _Desk(doc_id, court)
+        form_drafts = _FormDrafts(doc_id, made_decisions)
         if doc_id not in places:
-            desk.note("form", None, "unsound")
-        elif (form := desk.form(places[doc_id], fields[doc_id], of_form)) is not None:
+            form_drafts.note("form", None, "unsound")
+        elif (form := form_drafts.form(places[doc_id], fields[doc_id], of_form)) is not None:
             forms[doc_id] = form
-        fates += desk.fates
-    return Accepted(corpus, forms, fates, court.notes())
+        fates += form_drafts.fates
+    return Accepted(corpus, forms, fates, made_decisions.notes())
 
 
-class _Court:
+class _Decisions:
     """What reviewers hold of an item, as it reads now."""
 
     def __init__(self, decisions: pl.DataFrame, split: str) -> None:
@@ -183,11 +183,11 @@ class _Court:
         return {name: count for name, count in notes.items() if count}
 
 
-class _Desk:
+class _FormDrafts:
     """One form: its drafts, what is held of them, and what it then is."""
 
-    def __init__(self, doc_id: str, court: _Court) -> None:
-        self.doc_id, self.court = doc_id, court
+    def __init__(self, doc_id: str, decisions: _Decisions) -> None:
+        self.doc_id, self.decisions = doc_id, decisions
         self.fates: list[tuple[str, str, str | None, str, str]] = []
 
     def note(self, kind: str, path: str | None, outcome: str, why: Iterable[str] = ()) -> None:
@@ -217,7 +217,7 @@ class _Desk:
     def _fields(self, items: list[Item]) -> dict[str, Row]:
         verdicts = {}
         for item in items:
-            verdict = self.court.holds(item)
+            verdict = self.decisions.holds(item)
             why: tuple[str, ...] = ()
             if verdict["outcome"] == "edited":
                 parts, why = _edit(verdict, item)
@@ -249,7 +249,7 @@ class _Desk:
                 self.note(draft.task, draft.path, "unsound")
                 continue
             (item,) = of_records(drafts.records([draft]))
-            verdict = self.court.holds(item)
+            verdict = self.decisions.holds(item)
             outcome, why = verdict["outcome"], ()
             if outcome == "edited":
                 parts, why = _edit(verdict, item)

@@ -7,7 +7,7 @@ import polars as pl
 from formlab import decisions as decided
 from formlab.analysis.kappa import rater_agreement
 
-_WORDS = {"review": decided.REVIEW, "court": decided.COURT}
+_WORDS = {"review": decided.REVIEW, "label audit": decided.LABEL_AUDIT}
 
 
 def reviewer_agreement(
@@ -25,8 +25,9 @@ def reviewer_agreement(
     Returns
     -------
     polars.DataFrame
-        `about raters kappa ci_low ci_high n_items n_same`: `about` is ``review`` or ``court``,
-        whose words are not compared with each other; `n_same` counts equal decisions.
+        `about raters kappa ci_low ci_high n_items n_same`: `about` is ``review`` or
+        ``label audit``, whose words are not compared with each other; `n_same` counts equal
+        decisions.
     """
     tables = []
     for about, words in _WORDS.items():

@@ -1,4 +1,4 @@
-"""What a reviewer decides on: values of fields, questions, checks, and labels before the court."""
+"""What a reviewer decides on: values of fields, questions, checks, and labels under audit."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Review:
     pages
         Draws the pages; None shows none.
     words
-        The decisions to choose from, `decisions.REVIEW` or `decisions.COURT`.
+        The decisions to choose from, `decisions.REVIEW` or `decisions.LABEL_AUDIT`.
 
     Raises
     ------

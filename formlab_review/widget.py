@@ -52,12 +52,12 @@ class View(anywidget.AnyWidget):
             }
             for word in review.words
         ]  # fmt: skip
-        court = tuple(review.words) == decided.COURT
+        is_audit = tuple(review.words) == decided.LABEL_AUDIT
         super().__init__(
             items=[_sendable(item.payload()) for item in review.items],
             setup={
                 "choices": choices, "file": clean(review.file), "reviewer": review.reviewer,
-                "court": court,
+                "audit": is_audit,
             },
         )  # fmt: skip
         self._review = review

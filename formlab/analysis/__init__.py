@@ -18,6 +18,7 @@ from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_list import findings
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
+from formlab.analysis.label_corrections import corrected_scores, with_label_corrections
 from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
 from formlab.analysis.overview import answers, runs, statuses
 from formlab.analysis.pages import worst_pages
@@ -38,7 +39,6 @@ from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
 from formlab.analysis.top_errors import top_errors
-from formlab.analysis.verdicts import corrected_scores, with_label_corrections
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from formlab import decisions as decided
-from formlab.analysis.verdicts import corrected_scores
+from formlab.analysis.label_corrections import corrected_scores
 from formlab.charts._parts import note
 from formlab.charts._table import Table
 from formlab.charts._words import sentences, table
@@ -42,7 +42,7 @@ def label_corrections(
     if not str(verdicts):
         return (note(NONE),)
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
-    audit = decided.found(verdicts).filter(pl.col("decision").is_in(list(decided.COURT)))
+    audit = decided.found(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
     audit = audit.filter(pl.col("benchmark").is_in([one.benchmark for one in several]))
     if not audit.height:
         return (note("There are no verdicts on the labels of what is shown here."),)

@@ -9,7 +9,7 @@ const mine = (event) => event.key === "Enter" || !(event.ctrlKey || event.metaKe
 const when = (time) => (time ?? "").replace("T", " ").replace("+00:00", " UTC");
 const words = (name) => String(name).replaceAll("_", " ");
 
-class Desk {
+class ReviewPanel {
   constructor(model, root) {
     this.model = model;
     this.root = root;
@@ -84,7 +84,7 @@ class Desk {
     this.steps = el("div", { class: "fr-steps" }, step(-1, "Previous", "←"), step(1, "Next", "→"));
     this.rows = el("ol", { class: "fr-list", "aria-label": "items" });
     this.root.append(this.head, this.alert,
-      el("div", { class: "fr-desk" },
+      el("div", { class: "fr-panel" },
         el("section", { class: "fr-left" }, el("div", { class: "fr-tools" }, this.pager, this.zoomer), this.figure),
         el("section", { class: "fr-right" }, this.where, this.facts, this.form, this.note, this.verdict, this.buttons, this.steps, this.rows)));
     this.list();
@@ -237,11 +237,11 @@ class Desk {
     this.facts.replaceChildren(...item.facts.flatMap(([name, text]) => [el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: visible(text) }))]));
     const entry = this.done[this.at];
     const edited = entry ? { ...(entry.parts ? JSON.parse(entry.parts) : {}), ...(entry.value === null ? {} : { value: entry.value }) } : {};
-    this.form.replaceChildren(...(this.setup.court && !this.editing ? [] : item.parts.map(([name, text, many]) => this.part(name, text, many, edited))));
+    this.form.replaceChildren(...(this.setup.audit && !this.editing ? [] : item.parts.map(([name, text, many]) => this.part(name, text, many, edited))));
     if (this.editing) this.form.append(this.saving());
     this.note.value = entry?.note ?? "";
     this.verdict.className = `fr-verdict ${entry ? entry.decision : "open"}`;
-    const said = entry && this.setup.court && entry.value !== null ? `: ${entry.value === "" ? "should be empty" : entry.value}` : "";
+    const said = entry && this.setup.audit && entry.value !== null ? `: ${entry.value === "" ? "should be empty" : entry.value}` : "";
     this.verdict.textContent = entry ? visible(`${words(entry.decision)}${said} · saved ${when(entry.time)}`) : "open";
     for (const button of this.buttons.querySelectorAll("[data-word]")) button.setAttribute("aria-pressed", String(entry?.decision === button.dataset.word));
     this.mark();
@@ -262,7 +262,7 @@ class Desk {
 
   saving() {
     const box = el("div", { class: "fr-saving" }, el("button", { type: "button", class: "fr-save", onclick: () => this.save() }, "Save", el("kbd", { text: "Enter" })));
-    if (this.setup.court) box.append(el("button", { type: "button", class: "fr-out", onclick: () => this.decide(this.editing, null) }, "Right value not known: leave the case out"));
+    if (this.setup.audit) box.append(el("button", { type: "button", class: "fr-out", onclick: () => this.decide(this.editing, null) }, "Right value not known: leave the case out"));
     box.append(el("button", { type: "button", onclick: () => { this.editing = null; this.draw(); this.root.focus({ preventScroll: true }); } }, "Cancel", el("kbd", { text: "Esc" })));
     return box;
   }
@@ -367,7 +367,7 @@ class Desk {
 
 export default {
   render({ model, el: root }) {
-    const desk = new Desk(model, root);
-    return () => desk.close();
+    const panel = new ReviewPanel(model, root);
+    return () => panel.close();
   },
 };

@@ -101,11 +101,11 @@ def test_a_reviewer_that_is_no_file_name_is_refused(desk, name):
         desk(name)
 
 
-def test_words_of_the_court_are_not_those_of_a_review(desk):
+def test_words_of_a_label_audit_are_not_those_of_a_review(desk):
     with pytest.raises(UnknownName, match="decision 'wrong'"):
         desk().decide(0, "wrong")
-    row = desk("eve", words=decisions.COURT).decide(1, "label_error", parts={"value": "9.00"})
-    # In court the text stands for what is right, unchanged or not.
+    row = desk("eve", words=decisions.LABEL_AUDIT).decide(1, "label_error", parts={"value": "9.00"})
+    # In a label audit the text stands for what is right, unchanged or not.
     assert row["value"] == "9.00"
 
 

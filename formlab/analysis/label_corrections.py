@@ -31,16 +31,16 @@ _ENTERED, _OPTIONS = "click", ("checkbox", "radio", "choice")
 
 
 def resolved_decisions(
-    decisions: pl.DataFrame, *, words: Sequence[str] = decided.COURT
+    decisions: pl.DataFrame, *, words: Sequence[str] = decided.LABEL_AUDIT
 ) -> pl.DataFrame:
     """The columns of `decisions.KEY` and `label decision value parts n_reviewers`.
 
-    Only `words` count, `decisions.COURT` or `decisions.REVIEW`. `decision` is ``disputed`` where
-    reviewers differ in it, in what is right or in the label judged.
+    Only `words` count, `decisions.LABEL_AUDIT` or `decisions.REVIEW`. `decision` is ``disputed``
+    where reviewers differ in it, in what is right or in the label judged.
     """
-    court = decisions.filter(pl.col("decision").is_in(list(words)))
+    chosen = decisions.filter(pl.col("decision").is_in(list(words)))
     same = pl.struct("decision", "value", "parts", "label").n_unique() == 1
-    return court.group_by(decided.KEY, maintain_order=True).agg(
+    return chosen.group_by(decided.KEY, maintain_order=True).agg(
         pl.col("label").first(),
         decision=pl.when(same).then(pl.col("decision").first()).otherwise(pl.lit("disputed")),
         value=pl.when(same).then(pl.col("value").first()),
@@ -95,7 +95,7 @@ def corrected(
     done = {
         "labels corrected": known.filter(mended).height,
         "labels left out": gold.filter(gold["status"] != corpus.records["status"]).height,
-        **{f"found {name}": counts[name] for name in (*decided.COURT, "disputed")},
+        **{f"found {name}": counts[name] for name in (*decided.LABEL_AUDIT, "disputed")},
         "on a label that has changed since": known.filter(~fresh).height,
         "on nothing that is there": ruled.height - known.height,
     }

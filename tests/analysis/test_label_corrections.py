@@ -1,10 +1,10 @@
-"""A court over FUNSD's two tiny forms, and over tiny VRDU forms for entities."""
+"""Label corrections of FUNSD's two tiny forms, and over tiny VRDU forms for entities."""
 
 import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, decisions, tables
-from formlab.analysis.verdicts import corrected, corrected_scores, resolved_decisions
+from formlab.analysis.label_corrections import corrected, corrected_scores, resolved_decisions
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
 from formlab.tables import Evaluation
@@ -28,7 +28,7 @@ def verdict(doc, number, decision="label_error", **more):
     return row | more
 
 
-def court(*rows):
+def decided(*rows):
     return tables.table("decisions", rows)
 
 
@@ -40,7 +40,7 @@ def accuracy(evaluation):
 def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, corpus):
     one = read_as("x", a1="Ada Borg", b0="Total 8.00")
     assert accuracy(one) == (2, 4)
-    mended = analysis.with_label_corrections(one, court(verdict("a", 1, value="Ada Borg")))
+    mended = analysis.with_label_corrections(one, decided(verdict("a", 1, value="Ada Borg")))
     # Ada Borg is now right: 3 of 4.
     assert accuracy(mended) == (3, 4)
     assert mended.notes["verdicts: labels corrected"] == 1
@@ -53,13 +53,13 @@ def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, 
     )
     assert mended.cases.equals(again.cases)
     assert mended.scores.drop("settings").equals(again.scores.drop("settings"))
-    version = decisions.version(court(verdict("a", 1, value="Ada Borg")))
+    version = decisions.version(decided(verdict("a", 1, value="Ada Borg")))
     assert (mended.scores["settings"].struct.field("labels") == version).all()
 
 
 def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):
     one = read_as("x", a1="Ada Borg", b0="Total 8.00")
-    left = analysis.with_label_corrections(one, court(verdict("a", 1)))
+    left = analysis.with_label_corrections(one, decided(verdict("a", 1)))
     # 2 of 3: neither the label nor the prediction for it counts, also not as spurious.
     assert accuracy(left) == (2, 3)
     case = left.cases.filter(pl.col("path") == "/entities/1")
@@ -68,13 +68,16 @@ def test_a_label_error_without_a_right_value_leaves_its_case_out(read_as):
 
 
 def test_ambiguous_labels_are_left_out_only_where_asked(read_as):
-    one, said = read_as("x", a1="?"), court(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong"))
+    one, said = (
+        read_as("x", a1="?"),
+        decided(verdict("a", 1, "ambiguous"), verdict("b", 0, "wrong")),
+    )
     assert accuracy(analysis.with_label_corrections(one, said)) == (3, 4)
     assert accuracy(analysis.with_label_corrections(one, said, ambiguous=True)) == (3, 3)
 
 
 def test_disputed_stale_and_foreign_verdicts_change_nothing_and_are_counted(corpus):
-    said = court(
+    said = decided(
         verdict("a", 0, value="x"), verdict("a", 0, value="y", reviewer="ben"),
         verdict("a", 1, value="z", label="Ada Burg"),
         verdict("a", 99), verdict("b", 0, split="train"), verdict("b", 0, benchmark="sroie"),
@@ -88,20 +91,20 @@ def test_disputed_stale_and_foreign_verdicts_change_nothing_and_are_counted(corp
 
 def test_a_verdict_without_a_split_holds_in_every_split_unless_one_is_closer(corpus):
     everywhere = verdict("b", 0, value="x", split=None)
-    assert corrected(corpus, court(everywhere))[1]["labels corrected"] == 1
-    mended, _ = corrected(corpus, court(everywhere, verdict("b", 0, value="y")))
+    assert corrected(corpus, decided(everywhere))[1]["labels corrected"] == 1
+    mended, _ = corrected(corpus, decided(everywhere, verdict("b", 0, value="y")))
     assert "y" in mended.records["value"].to_list()
 
 
 def test_judges_who_agree_make_one_ruling():
     rows = [verdict("a", 1, value="x"), verdict("a", 1, value="x", reviewer="ben")]
-    assert resolved_decisions(court(*rows)).select("decision", "value", "n_reviewers").rows() == [
+    assert resolved_decisions(decided(*rows)).select("decision", "value", "n_reviewers").rows() == [
         ("label_error", "x", 2)
     ]
 
 
 def test_an_evaluation_comes_back_from_disk_ready_to_be_scored_again(read_as, tmp_path):
-    said = court(verdict("a", 1, value="Ada Borg"))
+    said = decided(verdict("a", 1, value="Ada Borg"))
     one = read_as("x", a1="Ada Borg")
     loaded = Evaluation.load(one.save(tmp_path / "e"))
     assert accuracy(analysis.with_label_corrections(loaded, said)) == (4, 4)
@@ -128,13 +131,13 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
     path = records.filter(pl.col("value") == "Ann Lee")["path"].item()
     # who and day of four items are found: credit 2, gold 4, predicted 2; without who 1, 3, 1.
     assert f1(one) == [2, 4, 2]
-    left = analysis.with_label_corrections(one, court(of_vrdu(path)))
+    left = analysis.with_label_corrections(one, decided(of_vrdu(path)))
     assert f1(left) == [1, 3, 1]
-    mended = analysis.with_label_corrections(one, court(of_vrdu(path, value="Bob Ray")))
+    mended = analysis.with_label_corrections(one, decided(of_vrdu(path, value="Bob Ray")))
     # Bob Ray was not predicted: credit 1, gold 4, predicted 2.
     assert f1(mended) == [1, 4, 2]
     items = records.filter(pl.col("value") == "jam")["path"].item()
-    without = analysis.with_label_corrections(one, court(of_vrdu(items, label="jam")))
+    without = analysis.with_label_corrections(one, decided(of_vrdu(items, label="jam")))
     # Both line items go, for which of them a prediction was for is not known.
     assert f1(without) == [2, 2, 2]
 
@@ -142,7 +145,7 @@ def test_an_entity_is_left_out_with_all_its_values_in_the_document(tmp_path):
 def test_a_fact_is_left_out_and_its_page_is_not_rewritten(tmp_path):
     corpus = benchmarks.load("fincriticaled")
     first = corpus.records.filter(pl.col("path").is_not_null()).row(0, named=True)
-    said = court(
+    said = decided(
         {name: first[name] for name in decisions.KEY}
         | {"decision": "label_error", "label": first["value"], "value": "x", "reviewer": "ada"}
     )
@@ -172,7 +175,7 @@ def entered(**wrong):
 def of_form(evaluation, label, **more):
     row = evaluation.corpus.records.filter(pl.col("path") == f"/{label}").row(0, named=True)
     said = {"decision": "label_error", "label": row["value"], "reviewer": "ada"}
-    return court({name: row[name] for name in decisions.KEY} | said | more)
+    return decided({name: row[name] for name in decisions.KEY} | said | more)
 
 
 def on_form(evaluation, *names):
@@ -213,7 +216,7 @@ def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path
     corpus = formfactory.read("all", make(tmp_path))
     first = corpus.records.filter(path="/Gender").row(0, named=True)
     row = {name: first[name] for name in decisions.KEY} | {"label": first["value"]}
-    said = court(row | {"decision": "label_error", "value": "Male", "reviewer": "ada"})
+    said = decided(row | {"decision": "label_error", "value": "Male", "reviewer": "ada"})
     mended, done = corrected(corpus, said)
     assert (done["labels corrected"], done["labels left out"]) == (0, 1)
     kept = mended.records.filter(doc_id=first["doc_id"], path="/Gender").row(0, named=True)
@@ -223,14 +226,14 @@ def test_an_option_to_be_clicked_is_left_out_for_its_place_is_not_known(tmp_path
 
 def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as):
     one = read_as("x", a1="Ada Borg", b0="")
-    errors = court(verdict("a", 1, value="Ada Borg"))
+    errors = decided(verdict("a", 1, value="Ada Borg"))
     scores, counts = corrected_scores([one], errors, resamples=20)
     (row,) = tables.only(scores, metric="exact_accuracy").to_dicts()
     # Of four labels Name: and the blank are right, then Ada Borg as well.
     assert (row["value"], row["corrected"], row["change"]) == (0.5, 0.75, 0.25)
     assert (row["n_cases"], row["n_corrected"]) == (4, 4)
     assert counts == {"labels corrected": 1, "found label_error": 1}
-    unclear = court(verdict("a", 1, "ambiguous"))
+    unclear = decided(verdict("a", 1, "ambiguous"))
     (row,) = tables.only(
         corrected_scores([one], unclear, resamples=0)[0], metric="exact_accuracy"
     ).to_dicts()
@@ -240,7 +243,7 @@ def test_scores_stand_as_labelled_corrected_and_without_ambiguous_labels(read_as
 
 def test_systems_are_corrected_side_by_side(read_as):
     ones = [read_as("x", a1="?"), read_as("y")]
-    scores, counts = corrected_scores(ones, court(verdict("a", 1, value="?")), resamples=0)
+    scores, counts = corrected_scores(ones, decided(verdict("a", 1, value="?")), resamples=0)
     exact = tables.only(scores, metric="exact_accuracy")
     assert exact.select("of", "value", "corrected").rows() == [
         ("x on funsd:test", 0.75, 1.0), ("y on funsd:test", 1.0, 0.75),

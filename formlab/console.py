@@ -107,7 +107,7 @@ def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     # A file or a pipe has no width: nothing is cut or folded there.
-    Console(width=None if sys.stdout.isatty() else 10_000).print(table)
+    Console(width=None if sys.stdout.isatty() else 10_000, emoji=False).print(table)
 
 
 def _cell(value: Any) -> str:

@@ -461,16 +461,7 @@ class Folder:
         of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
         """
         folder = Path(folder)
-        manifest = files.read_json(folder / "manifest.json")
-        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
-            kind = manifest.get("kind") if isinstance(manifest, dict) else None
-            raise DataBroken(
-                f"this folder holds {kind or 'something else'}, not {cls.__name__}",
-                where=folder / "manifest.json",
-                remedy="the folder that the matching formlab command wrote with --out",
-            )
-        if manifest.get("format", 1) != cls.FORMAT:
-            raise cls._of_other_format(manifest, folder)
+        manifest = cls.manifest_of(folder)
         if cls is Evaluation:
             plugin_records.restore(manifest.get("plugins"), where=folder)
         values: dict[str, Any] = {
@@ -489,13 +480,25 @@ class Folder:
         return cls(**values).check()
 
     @classmethod
-    def _of_other_format(cls, manifest: Mapping[str, Any], folder: Path) -> DataBroken:
-        return DataBroken(
-            f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
-            f"{manifest.get('format', 1)}; this version reads format {cls.FORMAT}",
-            where=folder / "manifest.json",
-            remedy=cls._made_anew(manifest, folder),
-        )
+    def manifest_of(cls, folder: Path) -> dict[str, Any]:
+        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
+        file = folder / "manifest.json"
+        manifest = files.read_json(file)
+        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
+            kind = manifest.get("kind") if isinstance(manifest, dict) else None
+            raise DataBroken(
+                f"this folder holds {kind or 'something else'}, not {cls.__name__}",
+                where=file,
+                remedy="the folder that the matching formlab command wrote with --out",
+            )
+        if manifest.get("format", 1) != cls.FORMAT:
+            raise DataBroken(
+                f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
+                f"{manifest.get('format', 1)}; this version reads format {cls.FORMAT}",
+                where=file,
+                remedy=cls._made_anew(manifest, folder),
+            )
+        return manifest
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003

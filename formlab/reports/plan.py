@@ -13,10 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from formlab import files, resources
+from formlab import resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.registry import Registry
 from formlab.reports import inputs, notebook
+from formlab.tables import Evaluation
 
 Layout = Literal["single", "site"]
 LAYOUTS = ("single", "site")
@@ -224,10 +225,7 @@ def _subject(folder: Path) -> _Subject:
     if not manifests:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
-    contents = [files.read_json(manifest) for manifest in manifests]
-    for manifest, content in zip(manifests, contents, strict=True):
-        if not isinstance(content, dict) or content.get("kind") != "Evaluation":
-            raise DataBroken("this folder holds no evaluation", where=manifest)
+    contents = [Evaluation.manifest_of(manifest.parent) for manifest in manifests]
     splits = {str(content.get("split")) for content in contents}
     split = splits.pop() if len(splits) == 1 else ""
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))

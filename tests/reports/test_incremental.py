@@ -43,7 +43,8 @@ def work(tmp_path):
     for name in ("a", "b"):
         folder = tmp_path / name
         folder.mkdir()
-        said = {"kind": "Evaluation", "benchmark": "funsd", "split": "test", "system": name}
+        said = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
+        said["system"] = name
         (folder / "manifest.json").write_text(json.dumps(said))
         pl.DataFrame({"task": ["text"]}).write_parquet(folder / "cases.parquet")
     return tmp_path

@@ -11,7 +11,7 @@ from formlab.reports.plan import Request, Settings
 
 def evaluation(folder, *, benchmark="funsd", split="test", task="text"):
     folder.mkdir(parents=True)
-    said = {"kind": "Evaluation", "benchmark": benchmark, "split": split}
+    said = {"kind": "Evaluation", "format": 2, "benchmark": benchmark, "split": split}
     (folder / "manifest.json").write_text(json.dumps(said))
     pl.DataFrame({"task": [task]}).write_parquet(folder / "cases.parquet")
     return folder
@@ -149,3 +149,12 @@ def test_notebooks_of_plug_ins_are_found_by_name_and_run_after_formlabs_own(tmp_
     monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
     assert plan.find("mine") == path
     assert plan.own_notebooks()[-1] == path
+
+
+def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tmp_path):
+    folder = evaluation(tmp_path / "a")
+    said = {"kind": "Evaluation", "benchmark": "funsd", "split": "test", "mode": "fixed"}
+    (folder / "manifest.json").write_text(json.dumps(said))
+    request = Request(book(tmp_path / "reads.ipynb"), {}, (folder,))
+    with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
+        plan.jobs([request], Settings(tmp_path / "out"))

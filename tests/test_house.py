@@ -111,3 +111,12 @@ def test_names_offered_at_the_top_are_there():
         assert getattr(formlab, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = formlab.nothing
+
+
+def test_files_that_the_architecture_names_are_there():
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py|(?:\w+/)+)`", page))
+    homes = [PACKAGE.parent, *(PACKAGE.parent / name for name in ("formlab", "formlab_arena"))]
+    homes += [PACKAGE / name for name in ("systems", "metrics", "scoring/tasks")]
+    assert len(named) > 40
+    assert not {name for name in named if not any((home / name).exists() for home in homes)}

@@ -1,6 +1,7 @@
 """Numbers that cells of notebooks compute, on frames made by hand."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import polars as pl
@@ -56,7 +57,7 @@ def test_cells_of_relations_count_items_and_right_ones():
     whole = tables.table("summary", [row("vqa_accuracy", "all", 0.5)])
     whole = whole.with_columns(task=pl.lit("questions"))
     space = run("30_semantic_relations", ["cells-chart"], result=result, whole=whole, how="",
-                of=whole, RELATIONS=RELATIONS)  # fmt: skip
+                of=whole, RELATIONS=RELATIONS, differ=True, alike="")  # fmt: skip
     cells = space["cells"].select("task", "scope", "complexity", "count", "value").rows()
     # Single and cross modality are one cell here: one of two simple questions is right.
     assert set(cells) == {
@@ -64,6 +65,43 @@ def test_cells_of_relations_count_items_and_right_ones():
         ("questions", "cross-page", "chained", "1 of 1", 1.0),
         ("consistency checks", "inter-group", "compound", "0 of 1", 0.0),
     }
+    # Of 2 · 3 · 3 · 3 cells those without an item stand there as well, and are empty.
+    drawn = space["heat"].to_dict()
+    panel = drawn["spec"]["layer"][0]["encoding"]
+    assert [len(panel[side]["scale"]["domain"]) for side in ("x", "y")] == [3, 3]
+
+
+def test_structure_counts_every_level_also_those_without_a_page():
+    pages = pl.DataFrame({"doc_id": ["1", "2"], "structure": [2, 0]})
+    whole = tables.table("summary", [])
+    space = run("60_financial_facts", ["structure-pages-kept-1"], pages=pages, whole=whole,
+                tables=tables)  # fmt: skip
+    (bars,) = (part for part in space["shown_parts"] if not isinstance(part, charts.Caption))
+    drawn = next(iter(bars.to_dict()["datasets"].values()))
+    assert [(row["kept"], row["pages"]) for row in drawn] == [
+        ("2: kept", 1), ("1: partly", 0), ("0: lost", 1),
+    ]  # fmt: skip
+
+
+def test_wrong_facts_come_from_the_worst_pages_first():
+    shown = []
+    stub = SimpleNamespace(errors=lambda cases, **_: shown.append(cases))
+    pages = pl.DataFrame({"doc_id": ["b", "c", "a"], "wrong": [3, 2, 0]})
+    wrong = pl.DataFrame({"doc_id": ["a", "b", "c", "b"], "path": ["/0", "/1", "/2", "/3"]})
+    result = SimpleNamespace(root=None, documents=None, scores=None)
+    run("60_financial_facts", ["pages-have-most-2"], pages=pages, wrong=wrong, worst=2,
+        result=result, gallery=stub, facts=tables.table("summary", []))  # fmt: skip
+    assert shown[0].rows() == [("b", "/1"), ("b", "/3"), ("c", "/2")]
+
+
+def test_nearest_fields_are_counted_by_the_field_that_was_meant():
+    missed = pl.DataFrame({
+        "template": ["A", "A", "A"], "path": ["/a", "/a", None], "near": ["/b", "/b", "/c"],
+        "near_distance": [0.0, 6.0, 2.0], "distance": [30.0, 50.0, None], "doc_id": ["1", "1", "2"],
+    })  # fmt: skip
+    meant = run("40_form_filling", ["far-clicks-miss-2"], missed=missed)["meant"]
+    # Two clicks meant for /a hit /b or were next to it; the median of 30 and 50 is 40.
+    assert meant.rows() == [("A", "/a", "/b", 2, 1, 40.0), ("A", None, "/c", 1, 0, None)]
 
 
 def test_wrong_values_are_counted_by_cause_and_by_kind():
@@ -114,7 +152,8 @@ def test_published_figures_that_are_not_drawn_say_why():
     heads = analysis.headlines(tables.table("summary", scores))
     name = pl.format("{} on {}:{}", "system", "benchmark", "split")
     cells = ["levels-reading", "levels-reading-2"]
-    space = run("90_cross_benchmark", cells, heads=heads, run=name, done=["relating", "locating"])
+    given = {"run": name, "done": ["relating", "locating"], "named": pl.col("metric")}
+    space = run("90_cross_benchmark", cells, heads=heads, **given)
     why = {row["metric"]: row["why"] for row in space["rest"].to_dicts()}
     assert "the paper checks every field of a relation" in why["consistency_accuracy"]
     assert why["micro_f1"] == "nothing here was scored by it in this mode"

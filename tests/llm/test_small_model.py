@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from formlab import analysis, benchmarks, charts, formats
-from formlab.systems import chat, drafts
+from formlab.systems import chat
+from formlab_review import drafting
 from formlab_review import drafts as file
 
 PYTHON = os.environ.get("FORMLAB_LLM_PYTHON")
@@ -138,8 +139,8 @@ def test_questions_are_drafted_and_held_against_the_form(server, tmp_path, capsy
     url, _ = server
     corpus = benchmarks.load("formcraft")
     settings = {"base_url": url, "max_tokens": 400, "concurrency": 1, "timeout": 1200.0}
-    made = drafts.items("vqa", corpus, model=MODEL, out=tmp_path, settings=settings, limit=1)
+    made = drafting.items("vqa", corpus, model=MODEL, out=tmp_path, settings=settings, limit=1)
     assert file.read(tmp_path) == sorted(made, key=lambda draft: draft.key)
     assert {draft.status for draft in made} <= {"ok", "bad_json", "truncated"}
     with capsys.disabled():
-        print(f"\ndrafts: {drafts.counts(made)}")
+        print(f"\ndrafts: {drafting.counts(made)}")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "analysis")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "scoring")]
 
 import test_causes as measured  # noqa: E402
 

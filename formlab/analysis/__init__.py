@@ -38,16 +38,16 @@ from formlab.analysis.slices import find_slices, slice_cases, slice_errors
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
-from formlab.analysis.top_errors import top_errors
+from formlab.analysis.top_errors import cause_counts, top_errors
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
-    "BASELINES", "LEVELS", "Finding", "answers", "both_modes",
-    "by_difficulty", "by_entity", "by_screen", "changed_entities", "click_and_value", "common",
-    "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
-    "evaluation_pairs", "fact_pages", "few_shot", "few_shot_beside", "few_shot_only", "find_slices",
-    "finding_table", "findings", "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts",
-    "growth", "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
+    "BASELINES", "LEVELS", "Finding", "answers", "both_modes", "by_difficulty", "by_entity",
+    "by_screen", "cause_counts", "changed_entities", "click_and_value", "common", "compare",
+    "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate", "evaluation_pairs",
+    "fact_pages", "few_shot", "few_shot_beside", "few_shot_only", "find_slices", "finding_table",
+    "findings", "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth",
+    "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
     "open_audit", "open_compared", "open_evaluation", "open_evaluations", "over_metrics",
     "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases", "slice_errors",
     "statuses", "summaries", "summarise", "surface", "system_rank_correlation", "table_2",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
 from formlab.tables import WHOLE_LEVELS
 
 
@@ -52,3 +53,37 @@ def wrong_fields(cases: pl.DataFrame) -> pl.DataFrame:
         pl.col("outcome").is_in(["mismatch", "missing", "spurious"])
         | (pl.col("cause") == "wrong_order").fill_null(False),
     )
+
+
+def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Cases by cause, in the order of the stages and the most frequent first, with what to try.
+
+    Examples
+    --------
+    >>> from formlab import tables
+    >>> rows = [{"cause": "digit", "path": f"/{n}", "level": "field"} for n in range(3)]
+    >>> cases = tables.table("cases", [*rows, rows[0] | {"cause": "case"}])
+    >>> cause_counts(cases).select("stage", "cause", "cases", "share").rows()
+    [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
+    """
+    wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
+    cause = pl.col("cause")
+    # A table made elsewhere may have causes of its own.
+    counts = wrong.group_by("cause", *([by] if by else [])).agg(cases=pl.len().cast(pl.Int64))
+    counts = counts.with_columns(
+        cause.replace_strict(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
+        cause.replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String).alias("try"),
+        share=pl.col("cases") / pl.col("cases").sum(),
+    )
+    first, then = (
+        pl.col(name).replace_strict(
+            {value: place for place, value in enumerate(order)},
+            default=len(order), return_dtype=pl.Int64,
+        )
+        for name, order in (("stage", STAGES), ("cause", CAUSES))
+    )  # fmt: skip
+    counts = counts.sort(
+        first, -pl.col("cases").sum().over("cause"), then, "cause", -pl.col("cases"),
+        *([by] if by else []),
+    )  # fmt: skip
+    return counts.with_columns(cause.str.replace_all("_", " "))

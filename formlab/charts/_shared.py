@@ -15,7 +15,7 @@ from formlab import metrics
 from formlab.analysis.finding import Finding, finding_table, p_text
 from formlab.analysis.levels import LEVELS, rungs, tasks_by_level
 from formlab.analysis.pages import worst_pages
-from formlab.analysis.top_errors import wrong_fields
+from formlab.analysis.top_errors import cause_counts, wrong_fields
 from formlab.benchmarks import BENCHMARKS
 from formlab.charts import theme
 from formlab.charts._bars import stacked
@@ -28,7 +28,7 @@ from formlab.charts._words import caption, figure, how, sentences, span, table
 from formlab.charts.published import beside
 from formlab.charts.show import Caption
 from formlab.metrics.page import ERRORS
-from formlab.scoring.causes import CAUSES, STAGE_OF, STAGES, WHAT_TO_TRY
+from formlab.scoring.causes import STAGES
 from formlab.tables import LADDER, USABLE, Evaluation, slice_name
 
 # What a report is told of the others of its folder: a JSON object of name to title.
@@ -47,40 +47,6 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
     """What was odd in the files, with counts: nothing of it was dropped."""
     rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
     return table(pl.DataFrame(rows), empty="Nothing odd was met.")
-
-
-def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
-    """Cases by cause, in the order of the stages and the most frequent first, with what to try.
-
-    Examples
-    --------
-    >>> from formlab import tables
-    >>> rows = [{"cause": "digit", "path": f"/{n}", "level": "field"} for n in range(3)]
-    >>> cases = tables.table("cases", [*rows, rows[0] | {"cause": "case"}])
-    >>> cause_counts(cases).select("stage", "cause", "cases", "share").rows()
-    [('characters', 'digit', 3, 0.75), ('form', 'case', 1, 0.25)]
-    """
-    wrong = cases.drop_nulls(["cause", "path"]).filter(pl.col("level") != "node")
-    cause = pl.col("cause")
-    # A table made elsewhere may have causes of its own.
-    counts = wrong.group_by("cause", *([by] if by else [])).agg(cases=pl.len().cast(pl.Int64))
-    counts = counts.with_columns(
-        cause.replace_strict(STAGE_OF, default=None, return_dtype=pl.String).alias("stage"),
-        cause.replace_strict(WHAT_TO_TRY, default=None, return_dtype=pl.String).alias("try"),
-        share=pl.col("cases") / pl.col("cases").sum(),
-    )
-    first, then = (
-        pl.col(name).replace_strict(
-            {value: place for place, value in enumerate(order)},
-            default=len(order), return_dtype=pl.Int64,
-        )
-        for name, order in (("stage", STAGES), ("cause", CAUSES))
-    )  # fmt: skip
-    counts = counts.sort(
-        first, -pl.col("cases").sum().over("cause"), then, "cause", -pl.col("cases"),
-        *([by] if by else []),
-    )  # fmt: skip
-    return counts.with_columns(cause.str.replace_all("_", " "))
 
 
 def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:

@@ -44,7 +44,8 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     import polars as pl
 
     from formlab import analysis
-    from formlab.tables import Evaluation, readable
+    from formlab.folders import Evaluation
+    from formlab.tables import readable
 
     evaluations = [Evaluation.load(folder) for folder in folders]
     ground = analysis.common(evaluations)

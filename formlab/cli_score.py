@@ -15,7 +15,7 @@ from formlab.console import as_json, asked, asking, plain, root, say, show, spli
 if TYPE_CHECKING:
     import polars as pl
 
-    from formlab.tables import Corpus, Predictions
+    from formlab.folders import Corpus, Predictions
 
 
 @click.command()

@@ -22,7 +22,7 @@ from formlab.analysis.summarise import of_cases, sliced
 from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.errors import DataMissing, UnknownName
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 ALL = "all"
 # More values than this are no slices to choose from, but names.

@@ -12,8 +12,8 @@ from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, gold_items, gold_row, pointer
 from formlab.benchmarks.formfactory import Field as Place
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
-from formlab.tables import Corpus, Predictions
 from formlab_arena import action_groups, spec
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import Settings

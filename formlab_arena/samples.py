@@ -9,9 +9,9 @@ from typing import Any
 import formlab_arena
 from formlab import resources, systems
 from formlab.analysis.samples import state_of
+from formlab.folders import Corpus, Evaluation
 from formlab.known_files import cache_folder
 from formlab.scoring.evaluate import evaluate
-from formlab.tables import Corpus, Evaluation
 from formlab_arena.episode import Settings
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import fill

@@ -16,7 +16,7 @@ from formlab import files
 from formlab.analysis.label_corrections import resolved_decisions
 from formlab.benchmarks.formcraft import field_rows, read_form, tidied
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 from formlab_review import drafts
 from formlab_review._revision import dumped, readdressed, revised
 from formlab_review.drafts import Draft

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from formlab.decisions import KEY
+from formlab.folders import Corpus
 from formlab.gallery._crops import Box, finite
-from formlab.tables import BOX, Corpus
+from formlab.tables import BOX
 from formlab_review import drafts
 
 # Parts of an item that are lists, edited as a line for each entry.

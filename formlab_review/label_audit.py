@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import text
-from formlab.tables import CASES, Evaluation
+from formlab.folders import Evaluation
+from formlab.tables import CASES
 from formlab.text.normalise import LADDER_STEPS
 
 _LABEL = ["benchmark", "doc_id", "task", "path", "gold"]

@@ -37,12 +37,13 @@ from scipy.optimize import linear_sum_assignment
 
 from formlab import text
 from formlab.benchmarks import formfactory
+from formlab.folders import Corpus
 from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import found_in
 from formlab.scoring.causes import cause
 from formlab.scoring.tasks import actions
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import LADDER, Corpus
+from formlab.tables import LADDER
 
 INSTANCES, FIELDS, ROUNDS = 1_240, 10, 3
 FAULTS = 0.1

@@ -23,6 +23,7 @@ ANSWER = '{"answers": [{"id": "q", "answer": "yes", "confidence": 0.9}]}'
 
 def formlab_run(url: str) -> tuple[int, float]:
     from formlab import benchmarks, tables
+    from formlab.folders import Corpus
     from formlab.systems import chat
 
     page = benchmarks.load("formcraft").documents.to_dicts()[0]
@@ -36,7 +37,7 @@ def formlab_run(url: str) -> tuple[int, float]:
         }
         for row in documents
     ]  # fmt: skip
-    corpus = tables.Corpus(
+    corpus = Corpus(
         tables.table("documents", documents), tables.table("records", asked),
         "formcraft", "test", benchmarks.SAMPLES / "formcraft",
     )  # fmt: skip

@@ -27,8 +27,8 @@ from scipy import stats
 from formlab import tables
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.slices import find_slices
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.tables import Evaluation
 
 DOCUMENTS, FIELDS, PERMUTATIONS = 500, 40, 9_999
 COLUMNS = {"kind": 6, "modality": 3, "subtype": 8, "page": 4, "scope": 3, "modal": 4}

@@ -28,8 +28,8 @@ import polars as pl
 from PIL import Image
 
 from formlab import analysis, benchmarks, browser, gallery, tables
+from formlab.folders import Evaluation, Predictions
 from formlab.gallery import inline
-from formlab.tables import Evaluation, Predictions
 
 COUNTS, VISITS = (2_000, 20_000), 3
 SECONDS, MEGABYTES = 3.0, 25.0

@@ -19,7 +19,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis import summarise
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 DOCUMENTS, RESAMPLES, LOOP, LIMIT = 10_000, 1_000, 20, 2.0
 METRICS = [name for name, metric in metrics.METRICS.items() if "page" in metric.units][:10]

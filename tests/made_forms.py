@@ -3,7 +3,7 @@
 import math
 
 from formlab import tables
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 KEY = {"benchmark": "b", "split": "s"}
 

@@ -5,7 +5,7 @@ import random
 import polars as pl
 
 from formlab import tables
-from formlab.tables import Predictions
+from formlab.folders import Predictions
 
 FAULTS = ("none", "dropped", "shuffled", "hallucinated", "noise")
 LINES = ["The quick brown fox vaults over seventeen lazy zebras", "Kindly return by zeppelin mail"]

@@ -11,7 +11,7 @@ from tests.lab import allowed, jupyterlab, run_cell
 def folder(tmp_path_factory):
     """The sample of FUNSD, read without fault but for every header, which is upside down."""
     from formlab import benchmarks, tables
-    from formlab.tables import Predictions
+    from formlab.folders import Predictions
 
     corpus = benchmarks.load("funsd", split="test")
     gold = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")

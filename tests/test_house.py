@@ -17,7 +17,7 @@ PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "known_files", "registry", "plugin_records", "resources", "files", "tables",
-    "decisions", "text", "trees", "browser",
+    "folders", "decisions", "text", "trees", "browser",
     "benchmarks", "metrics", "systems", "formats", "scoring", "console", "analysis", "charts",
     "gallery", "explore", "reports",
     "cli_facts", "cli_compare", "cli_init", "cli_report", "cli_score", "cli",

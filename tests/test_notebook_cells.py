@@ -7,7 +7,7 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, metrics, tables
+from formlab import analysis, charts, folders, metrics, tables
 from formlab.analysis.overview import RUNS
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from tests.charts.conftest import item, row, tree_cases  # noqa: F401
@@ -114,7 +114,7 @@ def test_wrong_values_are_counted_by_cause_and_by_kind():
     ]  # fmt: skip
     rows += [first | KEY | {"path": f"/{n}", "kind": "name", "outcome": "match"} for n in (8, 9)]
     empty = {name: tables.table(name, []) for name in ("documents", "scores")}
-    one = tables.Evaluation(cases=tables.table("cases", rows), **empty, **KEY)
+    one = folders.Evaluation(cases=tables.table("cases", rows), **empty, **KEY)
     run_name = pl.format("{} on {}:{}", "system", "benchmark", "split")
     shown = run("00_overview", ["07c77488"], results=[one], run=run_name)["shown_parts"]
     by_cause, by_kind = (part.frame for part in shown if isinstance(part, charts.Table))

@@ -5,7 +5,7 @@ import pytest
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing, TableBroken
-from formlab.tables import Corpus, Evaluation, Predictions
+from formlab.folders import Corpus, Evaluation, Predictions
 
 BASE = {"benchmark": "b", "split": "s", "doc_id": "1"}
 GOLD = BASE | {"role": "gold", "task": "text", "status": "ok"}

@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 
 import formlab
-from formlab.tables import Corpus, table
+from formlab.folders import Corpus
+from formlab.tables import table
 
 
 @formlab.benchmark(

@@ -15,12 +15,12 @@ import polars as pl
 from formlab import files
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus, Predictions
 from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
 from formlab.metrics.facts import locate, match_facts
 from formlab.metrics.judge import official, performance, plain_text, settled
 from formlab.systems.judge import Call, ask
-from formlab.tables import Corpus, Predictions
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 

@@ -13,11 +13,11 @@ import polars as pl
 from formlab import tables
 from formlab.analysis.few_shot import TASKS, corpus_name, said, schema_of
 from formlab.benchmarks.vrdu import Schema
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
 from formlab.metrics.entities import match_entities, same_values
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.tables import Corpus, Evaluation, Predictions
 
 MODES = ("official", "fixed")
 SCORES = ("micro_f1", "macro_f1")

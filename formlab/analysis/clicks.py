@@ -11,8 +11,8 @@ from formlab import tables
 from formlab.analysis.bands import band, cut
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
+from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION, distances, nearest
-from formlab.tables import Evaluation
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab.errors import DataBroken
-from formlab.tables import WHOLE_LEVELS, Evaluation, settings_text
+from formlab.folders import Evaluation
+from formlab.tables import WHOLE_LEVELS, settings_text
 
 KEY = ("doc_id", "task", "path", "turn")
 

@@ -18,9 +18,10 @@ from formlab.analysis.finding import ALPHA
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.summarise import SLICE, Row, tallied
 from formlab.errors import UnknownName
+from formlab.folders import Evaluation
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
-from formlab.tables import DOCUMENTS, Evaluation, Settings
+from formlab.tables import DOCUMENTS, Settings
 
 _S, _F, _I = pl.String, pl.Float64, pl.Int64
 COMPARISON: dict[str, Any] = {

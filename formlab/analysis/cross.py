@@ -14,7 +14,8 @@ from formlab import benchmarks, metrics
 from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.summarise import summarise, tallied
-from formlab.tables import FIELD_LEVELS, SUMMARY, Evaluation
+from formlab.folders import Evaluation
+from formlab.tables import FIELD_LEVELS, SUMMARY
 
 AGREEMENT: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "metric": pl.String,

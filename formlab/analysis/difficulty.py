@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from formlab.analysis.samples import open_compared
 from formlab.analysis.summarise import of_cases, summarise
 from formlab.errors import DataBroken
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 GROUPS = 5
 RUNS = ("without ruler", "with ruler")

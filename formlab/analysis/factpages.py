@@ -11,7 +11,7 @@ from formlab import benchmarks, files, formats
 from formlab.analysis.audit import COLUMNS, RATERS, answers, audit
 from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, DataMissing
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 GENERAL = ("rouge1_stem", "rougeL_stem", "edit_distance")
 _HUMAN = ("doc_id", "path", "correct")

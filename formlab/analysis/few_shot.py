@@ -16,7 +16,7 @@ from formlab.analysis.summarise import summarise
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import FormlabError
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 TASKS = ("single", "mixed", "unseen", "all documents")
 TASK_TITLES = {

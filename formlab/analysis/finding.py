@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 NAN = float("nan")
 # A claim holds from here on, after adjusting for all that was looked at beside it.

@@ -20,7 +20,7 @@ from formlab.analysis.finding_pairs import (
 )
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 
 def kinds(

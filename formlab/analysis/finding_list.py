@@ -30,8 +30,9 @@ from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.errors import DataBroken
+from formlab.folders import Evaluation
 from formlab.scoring.causes import WHAT_TO_TRY
-from formlab.tables import STATUSES, USABLE, Evaluation, settings_text
+from formlab.tables import STATUSES, USABLE, settings_text
 
 # No more than so many findings of one evaluation, so that none hides the others.
 _OF_ONE = 2

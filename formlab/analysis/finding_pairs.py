@@ -13,9 +13,9 @@ from formlab import metrics
 from formlab.analysis.finding import NAN, left_out
 from formlab.analysis.intervals import by_document
 from formlab.analysis.summarise import sliced, tallied
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
-from formlab.tables import Evaluation
 
 OUTCOME = "outcome"
 # The numerator and denominator of scores whose parts are tp, gold and pred.

@@ -14,8 +14,9 @@ from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
 from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text, seen_text
 from formlab.analysis.flips import flips, rights_by_document
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.tables import FIELD_LEVELS, Evaluation, settings_text
+from formlab.tables import FIELD_LEVELS, settings_text
 
 
 def tell_apart(

@@ -24,10 +24,11 @@ from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
 from formlab.analysis.summarise import SLICE, order, sliced
 from formlab.errors import UnknownName
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
 from formlab.scoring.evaluate import THRESHOLD
-from formlab.tables import BOX, CASES, LADDER, Evaluation, Settings, own_columns
+from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 
 # The column that a slice is by and its value; neither for all fields.
 Slice = tuple[str | None, str | None]

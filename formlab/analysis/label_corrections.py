@@ -18,10 +18,11 @@ from formlab.analysis.pooling import merge_splits
 from formlab.analysis.summarise import summarise
 from formlab.benchmarks.formfactory import with_value
 from formlab.errors import NotAvailable
+from formlab.folders import Corpus, Evaluation
 from formlab.scoring import part
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.fields import READER
-from formlab.tables import Corpus, Evaluation, with_settings
+from formlab.tables import with_settings
 
 NOTE = "verdicts: "
 # The label of a fact stands within its page's markup as well, which is never rewritten.

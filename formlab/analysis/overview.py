@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.tables import STATUSES, USABLE, Evaluation
+from formlab.folders import Evaluation
+from formlab.tables import STATUSES, USABLE
 
 RUNS: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "system": pl.String, "mode": pl.String,

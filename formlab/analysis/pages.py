@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
-from formlab.tables import Evaluation
 
 PAGES = {
     "doc_id": pl.String, "status": pl.String, "words": pl.Int64, "wer": pl.Float64,

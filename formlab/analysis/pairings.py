@@ -10,9 +10,10 @@ import polars as pl
 
 from formlab import benchmarks, metrics, tables
 from formlab.analysis.summarise import summarise
+from formlab.folders import Evaluation, Predictions
 from formlab.scoring.evaluate import THRESHOLD
 from formlab.scoring.tasks import content
-from formlab.tables import BOX, Evaluation, Predictions
+from formlab.tables import BOX
 
 PAIRINGS = ("default", "label", "box", "value", "oracle")
 # The measure of each modality; see `formlab.scoring.tasks.content`.
@@ -53,6 +54,7 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     --------
     >>> import dataclasses, polars as pl
     >>> from formlab import evaluate, load, tables
+    >>> from formlab.folders import Predictions
     >>> corpus = load("formcraft")
     >>> one = corpus.documents.head(1)
     >>> gold = corpus.records.filter(doc_id=one["doc_id"][0], task="text")
@@ -61,7 +63,7 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     ...     pl.format("/{}", pl.int_range(pl.len())).alias("path"),
     ...     role=pl.lit("prediction"), system=pl.lit("numbers"),
     ... )
-    >>> given = tables.Predictions(said, tables.table("responses", []), "numbers")
+    >>> given = Predictions(said, tables.table("responses", []), "numbers")
     >>> frame = pairings(evaluate(corpus, given), resamples=0)
     >>> frame.filter(pl.col("pairing").is_in(["label", "value"]))["value"].to_list()
     [1.0, 0.0]

@@ -12,9 +12,9 @@ import polars as pl
 from formlab import tables
 from formlab.analysis.few_shot import NESTED, corpus_name, schema_of
 from formlab.analysis.summarise import summarise
+from formlab.folders import Evaluation
 from formlab.metrics import METRICS
 from formlab.scoring.causes import CAUSES
-from formlab.tables import Evaluation
 
 # What was read wrongly shows more than what stands alone.
 _ALONE = ("spurious", "hallucinated", "missed", "missing_document")

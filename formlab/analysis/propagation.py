@@ -12,8 +12,8 @@ import polars as pl
 
 from formlab import text
 from formlab.errors import DataBroken
+from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION
-from formlab.tables import Evaluation
 
 # From what an agent did wrong to what was done to a field by something else.
 FAULTS = (

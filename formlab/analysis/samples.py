@@ -13,11 +13,11 @@ from typing import Any
 from formlab import benchmarks, resources, systems
 from formlab.console import plain
 from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.known_files import cache_folder
 from formlab.registry import Registry
 from formlab.scoring.evaluate import evaluate
 from formlab.scoring.part import part_run
-from formlab.tables import Corpus, Evaluation, Predictions
 
 # What opens the sample of a benchmark that a system does not simply read: a function of the
 # corpus, the system's name and its settings, which gives an `Evaluation`. Plug-ins alone.

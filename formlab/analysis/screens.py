@@ -7,7 +7,8 @@ import dataclasses
 import polars as pl
 
 from formlab.benchmarks.meta import meta_of
-from formlab.tables import BOX, Evaluation
+from formlab.folders import Evaluation
+from formlab.tables import BOX
 
 
 def by_screen(evaluation: Evaluation) -> Evaluation:

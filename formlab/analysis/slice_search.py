@@ -13,8 +13,8 @@ from scipy import stats
 from formlab.analysis.intervals import BLOCK, by_document
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import sliced
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.tables import Evaluation
 
 
 @dataclass

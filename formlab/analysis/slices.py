@@ -24,8 +24,9 @@ from formlab.analysis.slice_search import (
 from formlab.analysis.summarise import of_cases, sliced
 from formlab.analysis.top_errors import top_errors
 from formlab.errors import UnknownName
+from formlab.folders import Evaluation
 from formlab.metrics import ratio
-from formlab.tables import Evaluation, Settings
+from formlab.tables import Settings
 
 OUTCOME = "outcome"
 # What is known of a field without looking at how it was read.

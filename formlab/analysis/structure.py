@@ -7,7 +7,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from formlab.analysis.intervals import draws, percentiles
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 SIZES = ("nodes", "groups", "levels")
 _OF = ("benchmark", "split", "metric", "level", "mode")

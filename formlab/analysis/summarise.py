@@ -13,8 +13,9 @@ from formlab import metrics, tables
 from formlab.analysis.bands import BANDS, banded, position
 from formlab.analysis.intervals import by_document, drawn_parts, percentiles
 from formlab.errors import UnknownName
+from formlab.folders import Evaluation
 from formlab.metrics import Metric, ratio
-from formlab.tables import FIELD_LEVELS, USABLE, Evaluation, Settings
+from formlab.tables import FIELD_LEVELS, USABLE, Settings
 
 # What tells the rows of a metric apart; `task` follows from them.
 SLICE = ("level", "slice_by", "slice_value")

@@ -12,7 +12,7 @@ from formlab import metrics
 from formlab.analysis.bands import band, cut
 from formlab.analysis.summarise import of_cases, sliced, summarise
 from formlab.errors import UnknownName
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 # A number with more distinct values than this is cut into bands of about equal counts.
 MOST, BANDS_OF_MANY = 12, 6

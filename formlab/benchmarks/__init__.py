@@ -12,7 +12,7 @@ from formlab.errors import DataMissing
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
-    from formlab.tables import Corpus
+    from formlab.folders import Corpus
 
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
 SAMPLES = resources.folder("data/sample")

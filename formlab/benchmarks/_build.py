@@ -8,7 +8,7 @@ from typing import Any
 
 from formlab import files, tables
 from formlab.errors import DataBroken, FormlabError
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ from formlab.errors import UnknownName
 from formlab.registry import when_called
 
 if TYPE_CHECKING:
-    from formlab.tables import Corpus
+    from formlab.folders import Corpus
 
 
 @dataclass(frozen=True)

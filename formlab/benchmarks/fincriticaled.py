@@ -21,7 +21,7 @@ from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.benchmarks._facts import FACTS, Fact, tagged
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 from formlab.text.markup import written_events
 
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")

@@ -12,7 +12,7 @@ from pathlib import Path
 from formlab import files, tables
 from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 FOLDERS = {"train": "training_data", "test": "testing_data"}
 LABELS = ("header", "question", "answer", "other")

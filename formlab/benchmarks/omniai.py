@@ -20,7 +20,7 @@ from formlab import files
 from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.

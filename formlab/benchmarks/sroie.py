@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 from formlab import files
 from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 KEYS = ("company", "date", "address", "total")
 # A key value is looked for in at most this many lines that follow each other.

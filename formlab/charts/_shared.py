@@ -27,9 +27,10 @@ from formlab.charts._table import Table
 from formlab.charts._words import caption, figure, how, sentences, span, table
 from formlab.charts.published import beside
 from formlab.charts.show import Caption
+from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
 from formlab.scoring.causes import STAGES
-from formlab.tables import LADDER, USABLE, Evaluation, slice_name
+from formlab.tables import LADDER, USABLE, slice_name
 
 # What a report is told of the others of its folder: a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"

@@ -14,7 +14,7 @@ from formlab.charts._table import Table
 from formlab.charts._words import sentences, table
 from formlab.charts.show import Caption
 from formlab.errors import NotAvailable
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 NONE = (
     "Labels are taken as they are: no verdicts were given. Judge them in the notebook on review, "

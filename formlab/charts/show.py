@@ -7,9 +7,9 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from formlab import tables
 from formlab.charts._output import bundle, clean, number
 from formlab.charts._table import Table
+from formlab.folders import Corpus, Evaluation, Predictions
 
 __all__ = ["Caption", "Card", "Cards", "Sources", "Table"]
 
@@ -122,7 +122,7 @@ class Sources:
     entries: Mapping[str, str]
 
     @classmethod
-    def of(cls, folder: tables.Corpus | tables.Predictions | tables.Evaluation) -> Sources:
+    def of(cls, folder: Corpus | Predictions | Evaluation) -> Sources:
         """The manifest of a corpus, of predictions or of an evaluation, one entry a fact."""
         entries = {
             name: str(getattr(folder, name))

@@ -10,7 +10,7 @@ from formlab.formats._spec import Format
 from formlab.registry import Registry
 
 if TYPE_CHECKING:
-    from formlab.tables import Corpus, Predictions
+    from formlab.folders import Corpus, Predictions
 
 _OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu", "plain")
 FORMATS = Registry(

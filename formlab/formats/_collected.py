@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.tables import Corpus, Predictions
+from formlab.folders import Corpus, Predictions
 
 Row = dict[str, Any]
 

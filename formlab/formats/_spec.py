@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from formlab.tables import Corpus, Predictions
+    from formlab.folders import Corpus, Predictions
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from formlab import files
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected
 from formlab.formats._spec import Format
-from formlab.tables import Corpus, Predictions
 
 _NAME = re.compile(r"pred_(\d+)\.txt")
 

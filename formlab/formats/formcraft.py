@@ -27,9 +27,10 @@ from formlab.benchmarks.formcraft import (
     tidied,
 )
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.tables import USABLE
 from formlab.text import llm_json
 from formlab.text.llm_json import as_text
 

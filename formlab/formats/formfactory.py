@@ -18,10 +18,10 @@ from typing import Any
 from formlab import files
 from formlab.benchmarks.formfactory import doc_id, forms, pointer
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
 from formlab.metrics._lines import parse_lines
-from formlab.tables import Corpus, Predictions
 
 _STAMP = re.compile(r"\d{8}_\d{6}")
 _KEYS = re.compile(rb'"(?:batch_info|template_used|submission_time)"\s*:')

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 from formlab import files
 from formlab.benchmarks.omniai import WHOLE, image_url
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
-from formlab.tables import Corpus, Predictions
 
 NAME = "results.json"
 _START = 262_144

@@ -19,9 +19,9 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
-from formlab.tables import Corpus, Predictions
 
 JSON_LINES = (".jsonl", ".ndjson")
 EXAMPLE = '{"doc_id": "1", "path": "/total", "value": "9.00"}'

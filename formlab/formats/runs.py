@@ -6,9 +6,9 @@ from pathlib import Path
 
 from formlab import files, systems
 from formlab.errors import DataBroken
+from formlab.folders import Corpus, Predictions
 from formlab.formats._spec import Format
 from formlab.systems import chat
-from formlab.tables import Corpus, Predictions
 
 
 def is_one(path: Path) -> bool:

@@ -14,9 +14,9 @@ from typing import Any
 from formlab import files
 from formlab.benchmarks.vrdu import UNREPEATED, Schema, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
-from formlab.tables import Corpus, Predictions
 from formlab.trees import escape
 
 SUFFIX = "-test_predictions.json"

@@ -15,9 +15,9 @@ import polars as pl
 
 from formlab import resources
 from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.folders import Evaluation
 from formlab.registry import Registry
 from formlab.reports import inputs, notebook
-from formlab.tables import Evaluation
 
 Layout = Literal["single", "site"]
 LAYOUTS = ("single", "site")

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from formlab import tables, text
+from formlab.folders import Corpus, Predictions
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled, read_fields
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
-from formlab.tables import BOX, LADDER, USABLE, Corpus, Predictions
+from formlab.tables import BOX, LADDER, USABLE
 
 # Columns of *records* under the names that *cases* has for the side they come from.
 GOLD = {"value": "gold", "origin": "gold_origin", "status": "gold_status"}

@@ -10,6 +10,7 @@ import polars as pl
 
 from formlab import benchmarks, tables
 from formlab.errors import DataBroken, TableBroken, UnknownName
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import response_validity
 from formlab.scoring import part
 from formlab.scoring.align import unscored
@@ -17,7 +18,6 @@ from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import READING, TASKS
 from formlab.scoring.tasks._answers import answer_scores
-from formlab.tables import Corpus, Evaluation, Predictions
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8

@@ -19,10 +19,11 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, text
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
 from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used, with_status
 from formlab.scoring.tasks.layout import by_document, structure
-from formlab.tables import BOX, LADDER, Corpus, Predictions
+from formlab.tables import BOX, LADDER
 
 OF_DOCUMENTS = ("trees", "records")
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
-from formlab.tables import Corpus, Evaluation, Predictions
+from formlab.folders import Corpus, Evaluation, Predictions
 
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"

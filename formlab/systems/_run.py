@@ -14,10 +14,10 @@ from typing import Any
 
 from formlab import files, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
+from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
 from formlab.systems._spec import Reader, System
-from formlab.tables import Corpus, Predictions
 
 JOURNAL = "pages.jsonl"
 Page = dict[str, Any]

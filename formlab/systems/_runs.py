@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from formlab import files
 from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken, DataMissing
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 SKIPPED = "documents without an image, passed over by --limit"
 HEAD = "run.json"

@@ -12,6 +12,7 @@ import polars as pl
 from formlab import files, text
 from formlab.benchmarks.formcraft import CONSISTENCY, RELATIONS, TASK_OF, VQA
 from formlab.errors import DataBroken
+from formlab.folders import Corpus
 from formlab.systems.chat._ask import (
     NUMBER,
     TEXT,
@@ -24,7 +25,6 @@ from formlab.systems.chat._ask import (
     or_null,
 )
 from formlab.systems.chat.tasks import PROMPTS
-from formlab.tables import Corpus
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
 from formlab_review.faults import faults

@@ -1,7 +1,7 @@
 """Evaluations of two systems on hand-made fields."""
 
 from formlab import tables
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 
 def made(system, rows, *, documents=None, gold="x", **facts):

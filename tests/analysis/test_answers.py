@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from formlab import analysis, benchmarks, tables
+from formlab.folders import Predictions
 from formlab.systems import chat
-from formlab.tables import Predictions
 from tests.systems.scripted_server import serving
 
 FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'

@@ -6,7 +6,7 @@ from scipy import stats
 from formlab import analysis, tables
 from formlab.analysis import cross
 from formlab.analysis.intervals import draws
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 

@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, decisions, tables
+from formlab import analysis, benchmarks, decisions, folders, tables
 from formlab.analysis.label_corrections import corrected, corrected_scores, resolved_decisions
 from formlab.benchmarks import formfactory
 from formlab.errors import NotAvailable
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 from formlab_arena.evaluation import read_run
 
 from ..made_arena import CLUMSY, VALUES, run, screen
@@ -49,7 +49,7 @@ def test_a_corrected_label_is_scored_again_as_if_it_had_always_been_so(read_as, 
         pl.when(place).then(pl.lit("Ada Borg")).otherwise("value").alias("value")
     )
     again = analysis.evaluate(
-        tables.Corpus(corpus.documents, gold, "funsd", "test", corpus.root), one.predictions
+        folders.Corpus(corpus.documents, gold, "funsd", "test", corpus.root), one.predictions
     )
     assert mended.cases.equals(again.cases)
     assert mended.scores.drop("settings").equals(again.scores.drop("settings"))
@@ -108,7 +108,7 @@ def test_an_evaluation_comes_back_from_disk_ready_to_be_scored_again(read_as, tm
     one = read_as("x", a1="Ada Borg")
     loaded = Evaluation.load(one.save(tmp_path / "e"))
     assert accuracy(analysis.with_label_corrections(loaded, said)) == (4, 4)
-    bare = tables.Evaluation(
+    bare = folders.Evaluation(
         one.documents, one.cases, one.scores, "funsd", "test", "x", settings=one.settings
     )
     with pytest.raises(NotAvailable, match="does not hold what it scored"):
@@ -154,7 +154,7 @@ def test_a_fact_is_left_out_and_its_page_is_not_rewritten(tmp_path):
     whole = corpus.records.filter(pl.col("path").is_null()).with_columns(
         role=pl.lit("prediction"), system=pl.lit("copy")
     )
-    answers = tables.Predictions(whole, tables.table("responses", []), "copy")
+    answers = folders.Predictions(whole, tables.table("responses", []), "copy")
     counts = [
         tables.only(analysis.evaluate(one, answers).scores, metric="fact_accuracy")
         for one in (corpus, mended)

@@ -1,7 +1,7 @@
 import dataclasses
 
 from formlab import analysis, tables
-from formlab.tables import Evaluation, Predictions
+from formlab.folders import Evaluation, Predictions
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from formlab import evaluate, load, tables
+from formlab import evaluate, folders, load, tables
 from formlab.analysis import pairings
 from formlab.analysis.pairings import PAIRINGS
 from formlab.errors import UnknownName
@@ -31,11 +31,11 @@ def evaluated(gold, pred):
     """An evaluation of forms given as {document: [(path, value, task), …]}."""
     documents = tables.table("documents", [BASE | {"doc_id": doc} for doc in gold])
     records = [row for doc, fields in gold.items() for row in rows(doc, "gold", fields)]
-    corpus = tables.Corpus(documents, tables.table("records", records), "formcraft", "test")
+    corpus = folders.Corpus(documents, tables.table("records", records), "formcraft", "test")
     said = [row for doc, fields in pred.items() for row in rows(doc, "prediction", fields)]
     said += [BASE | {"doc_id": doc, "role": "prediction", "system": "m", "task": "layout",
                      "status": "ok"} for doc in gold]  # fmt: skip
-    given = tables.Predictions(tables.table("records", said), tables.table("responses", []), "m")
+    given = folders.Predictions(tables.table("records", said), tables.table("responses", []), "m")
     return evaluate(corpus, given)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from formlab import tables
 from formlab.analysis.screens import by_screen
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 KEY = {"benchmark": "b", "split": "s"}
 BOX = {"x0": 1.0, "y0": 2.0, "x1": 3.0, "y1": 4.0}

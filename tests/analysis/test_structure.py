@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from scipy.stats import spearmanr
 
-from formlab import analysis, tables
-from formlab.tables import Corpus, Predictions
+from formlab import analysis, folders, tables
+from formlab.folders import Corpus, Predictions
 
 KEY = {"benchmark": "funsd", "split": "test"}
 
@@ -60,7 +60,7 @@ def test_largest_distance_comes_first(evaluation):
 
 def test_no_trees_no_rows(evaluation):
     none = evaluation.scores.filter(pl.col("level") != "document")
-    bare = tables.Evaluation(
+    bare = folders.Evaluation(
         evaluation.documents, evaluation.cases.clear(), none, "funsd", "test", "x"
     )
     assert analysis.tree_sizes(bare).height == 0

@@ -7,7 +7,8 @@ import pytest
 from formlab import analysis, metrics, tables
 from formlab.analysis.intervals import draws
 from formlab.errors import UnknownName
-from formlab.tables import Evaluation, only, readable
+from formlab.folders import Evaluation
+from formlab.tables import only, readable
 
 BASE = {"benchmark": "b", "split": "s", "system": "m"}
 

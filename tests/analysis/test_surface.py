@@ -8,7 +8,7 @@ from formlab.analysis.intervals import draws
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, smoothed, surface
 from formlab.errors import UnknownName
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 from tests.made_forms import made
 
 FORMS = {

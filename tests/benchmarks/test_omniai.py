@@ -6,8 +6,9 @@ from PIL import Image
 
 from formlab.benchmarks import omniai
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Predictions
 from formlab.scoring.tasks import jsonvalue
-from formlab.tables import Predictions, table
+from formlab.tables import table
 
 TRUTH = {"total": 9.5, "paid": None, "items": [{"name": "tea/jam", "price": 4}]}
 ITEM = {

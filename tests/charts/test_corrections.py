@@ -1,7 +1,7 @@
 import pytest
 
 from formlab import charts, decisions
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 from ..made_readings import read_as
 

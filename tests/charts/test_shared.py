@@ -6,7 +6,7 @@ import re
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, charts, tables
+from formlab import analysis, benchmarks, charts, folders, tables
 from formlab.analysis import Finding
 from formlab.analysis.pages import PAGES
 from formlab.analysis.slices import SLICES
@@ -97,7 +97,7 @@ def test_statuses_and_notes_are_counted():
         for d, o in (("1", "match"), ("2", "match"), ("2", "missing"))
     ]
     empty = {name: tables.table(name, []) for name in ("documents", "scores")}
-    one = tables.Evaluation(cases=tables.table("cases", rows), **empty, **KEY, notes={"odd": 3})
+    one = folders.Evaluation(cases=tables.table("cases", rows), **empty, **KEY, notes={"odd": 3})
     assert charts.status_table(one).frame.rows() == [
         ("field", "ok", "match", 2, 2), ("field", "ok", "missing", 1, 1),
     ]  # fmt: skip

@@ -7,7 +7,8 @@ import pytest
 from formlab.charts import Caption, Card, Cards, Sources, Table
 from formlab.charts._output import number
 from formlab.errors import UnknownName
-from formlab.tables import Predictions, table
+from formlab.folders import Predictions
+from formlab.tables import table
 
 PLAIN = "<script>alert(1)</script>\x00"
 # polars holds no lone surrogate, a label can.

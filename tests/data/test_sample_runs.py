@@ -6,7 +6,8 @@ from polars.testing import assert_frame_equal
 from data.sample.generate.runs import RUNS, TARGET, corpora, read
 from formlab import analysis, resources, systems
 from formlab.errors import NotAvailable
-from formlab.tables import BOX, Predictions
+from formlab.folders import Predictions
+from formlab.tables import BOX
 
 REMADE = "make them again: python -m data.sample.generate.runs"
 READ = {f"{c.benchmark}-{c.split}-{s.run_name(v)}": (c, s, v) for c, s, v in corpora()}

@@ -8,7 +8,7 @@ import formlab
 from formlab import benchmarks, formats, metrics, plugin_records, registry, systems
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
-from formlab.tables import Evaluation
+from formlab.folders import Evaluation
 
 from .conftest import TOYS
 

@@ -5,7 +5,7 @@ from PIL import Image, ImageDraw
 
 import formlab_review as review
 from formlab import tables
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 KEY = {"benchmark": "demo", "split": "test", "doc_id": "form"}
 EVIL = "</script><img src=x onerror=globalThis.pwned=1>\x1b[31m\u202e\x00"

@@ -6,7 +6,7 @@ from formlab import browser, decisions
 from tests.lab import allowed, jupyterlab, run_cell
 
 CELL = """import formlab_review as review
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 corpus = Corpus.load("corpus")
 pages = review.Pages(corpus.documents, corpus.root)
 desk = review.Review(review.of_corpus(corpus), "reviews", "ada", pages)

@@ -7,8 +7,9 @@ import pytest
 from formlab import analysis, benchmarks, tables
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Evaluation, Predictions
 from formlab.formats import read_predictions
-from formlab.tables import Evaluation, Predictions, only
+from formlab.tables import only
 
 # The pages of the two forms, and the fields of the first.
 PAGE = {"doc_id": "a", "text": "name: ADA  berg"}

@@ -6,8 +6,8 @@ from polars.testing import assert_frame_equal
 
 from formlab import analysis, benchmarks, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
+from formlab.folders import Predictions
 from formlab.scoring import part
-from formlab.tables import Predictions
 
 
 def predictions(corpus, names, *, wrong=5):

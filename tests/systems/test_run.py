@@ -10,9 +10,9 @@ import pytest
 
 from formlab import benchmarks, systems
 from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.folders import Predictions
 from formlab.systems import System
 from formlab.systems._journal import Journal
-from formlab.tables import Predictions
 
 
 def letters(calls):

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from formlab import benchmarks, systems
-from formlab.tables import Corpus, Predictions
+from formlab.folders import Corpus, Predictions
 
 TARGET = Path(__file__).parents[1] / "runs"
 # What notebooks show when given nothing: benchmark, system, its changed settings.

@@ -58,7 +58,7 @@ from formlab.benchmarks.formcraft.taxonomy import (
 )
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",

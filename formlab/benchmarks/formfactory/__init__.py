@@ -26,7 +26,7 @@ from formlab.benchmarks.formfactory._gold import (
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 __all__ = [
     "Box", "Field", "Form", "doc_id", "elements_of", "forms", "gold_items", "gold_row", "items_of",

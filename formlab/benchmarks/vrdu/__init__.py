@@ -21,7 +21,7 @@ from formlab.benchmarks.vrdu._dataset import fractions, placed, whole
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
-from formlab.tables import Corpus
+from formlab.folders import Corpus
 
 __all__ = [
     "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "fractions", "placed", "read",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from formlab import files
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
-from formlab.tables import Corpus, Evaluation
+from formlab.folders import Corpus, Evaluation
 
 UNREPEATED, REPEATED = "unrepeated", "repeated"
 REMEDY = "main/meta.json as it is published"

@@ -6,10 +6,11 @@ import polars as pl
 
 from formlab import tables
 from formlab.benchmarks.vrdu import Schema
+from formlab.folders import Corpus, Predictions
 from formlab.metrics.entities import Matching, match_entities
 from formlab.scoring.align import judged
 from formlab.scoring.tasks._leaves import Leaves
-from formlab.tables import BOX, Corpus, Predictions
+from formlab.tables import BOX
 
 _GOLD = (
     "modality", "subtype", "accepted", "page", *BOX, "scope", "reference", "complexity", "modal",

@@ -13,9 +13,10 @@ import polars as pl
 
 from formlab import tables, text
 from formlab.benchmarks.formfactory import items_of
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import FieldVerdict, Filled, GoldField, Line, Target
-from formlab.tables import BOX, USABLE, Corpus, Predictions
+from formlab.tables import BOX, USABLE
 
 _SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
 _NOT_WORD = re.compile(r"[\W_]+")

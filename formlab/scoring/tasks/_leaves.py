@@ -8,7 +8,8 @@ import polars as pl
 
 from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.folders import Corpus, Predictions
+from formlab.tables import USABLE
 
 
 class Leaves(NamedTuple):

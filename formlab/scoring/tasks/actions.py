@@ -14,12 +14,13 @@ import numpy as np
 import polars as pl
 
 from formlab import tables, text
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
 from formlab.scoring.tasks._filled import Form, case_rows, read_forms, settle
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import Corpus, Predictions, Settings
+from formlab.tables import Settings
 
 # Metrics of clicks, as against values.
 POINTED = {

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from formlab import metrics, tables, text
+from formlab.folders import Corpus, Predictions
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
@@ -23,7 +24,6 @@ from formlab.scoring.align import in_order, in_page_text, judged, side_by_side
 from formlab.scoring.field_alignment import PAIRINGS, match
 from formlab.scoring.tasks._kit import any_for, made_by, score_rows, text_rows, used, with_status
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import Corpus, Predictions
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.

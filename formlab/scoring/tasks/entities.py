@@ -9,13 +9,14 @@ import polars as pl
 
 from formlab import tables, text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
 from formlab.scoring.tasks._entity_cases import entity_cases
 from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import USABLE, Corpus, Predictions, Settings
+from formlab.tables import USABLE, Settings
 
 RULES = "unrepeated=most-confident,else-first"
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.benchmarks.fincriticaled import FACTS, fact_meta
+from formlab.folders import Corpus, Predictions
 from formlab.metrics import facts as family
 from formlab.metrics._places import Places
 from formlab.metrics.facts import MISSING, FactVerdict, locate, match_facts
@@ -21,7 +22,7 @@ from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
 from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import BOX, USABLE, Corpus, Predictions
+from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 

@@ -13,10 +13,11 @@ import polars as pl
 
 from formlab import tables
 from formlab.benchmarks.omniai import WHOLE
+from formlab.folders import Corpus, Predictions
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
 from formlab.scoring.tasks._kit import made_by, score_rows, with_status
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.tables import USABLE
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:  # noqa: ARG001

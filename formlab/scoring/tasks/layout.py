@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
+from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import tree_edit_tallies
 from formlab.metrics.tree_edits import Edit
 from formlab.scoring.tasks._kit import made_by, score_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
 RULES = "costs=depth|tree=groups,fields"

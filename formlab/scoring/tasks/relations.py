@@ -13,13 +13,14 @@ import polars as pl
 
 from formlab import metrics, tables, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
+from formlab.folders import Corpus, Predictions
 from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import field_alignment
 from formlab.scoring.align import judged, same_paths, side_by_side
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import any_for, made_by, score_rows, with_status
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import LADDER, Corpus, Predictions
+from formlab.tables import LADDER
 
 TASKS = {"vqa": "vqa_accuracy", "consistency": "consistency_accuracy"}
 LEVELS = {"vqa": "question", "consistency": "check"}

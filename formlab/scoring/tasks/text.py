@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from formlab import tables
+from formlab.folders import Corpus, Predictions
 from formlab.scoring.align import cases
 from formlab.scoring.fields import READER, described
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
 from formlab.scoring.tasks._kit import text_rows
 from formlab.scoring.tasks._spec import Scored
-from formlab.tables import Corpus, Predictions
 
 
 def score(

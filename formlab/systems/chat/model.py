@@ -9,6 +9,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat._options import RUNNING, SHAPING, client_of
@@ -18,7 +19,6 @@ from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.run import Looks, predictions, questions, results
 from formlab.systems.chat.store import Store
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
-from formlab.tables import Corpus, Predictions
 
 PREFIX = "chat:"
 STORE, OCR_CACHE = "answers.sqlite", "pages"

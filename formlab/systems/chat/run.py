@@ -14,6 +14,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import page_files, progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
@@ -22,7 +23,7 @@ from formlab.systems.chat.images import Page, pages
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, with_schema
-from formlab.tables import USABLE, Corpus, Predictions
+from formlab.tables import USABLE
 
 
 @dataclasses.dataclass(frozen=True)

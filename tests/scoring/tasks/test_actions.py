@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import tables
+from formlab import folders, tables
 from formlab.benchmarks import formfactory
 from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import METRICS
@@ -134,7 +134,7 @@ def test_submission_is_judged_by_what_was_sent(corpus):
         "/dateOfBirth": "1980-02-03", "/extra": "x",
     }  # fmt: skip
     rows = [base | {"path": path, "value": value} for path, value in sent.items()]
-    found = tables.Predictions(
+    found = folders.Predictions(
         tables.table("records", rows), tables.table("responses", []), system="s"
     )
     done = actions.score(corpus, found, mode="fixed", threshold=0.8)
@@ -205,6 +205,6 @@ def clicked(corpus, *, shift):
                 "path": f"/lines/{len(rows)}", "value": item["value"],
                 "x0": x, "x1": x, "y0": y, "y1": y,
             })  # fmt: skip
-    return tables.Predictions(
+    return folders.Predictions(
         tables.table("records", rows), tables.table("responses", []), system="s"
     )

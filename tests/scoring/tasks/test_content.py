@@ -6,9 +6,10 @@ import pytest
 
 from formlab import analysis, tables
 from formlab.benchmarks import formcraft as benchmark
+from formlab.folders import Evaluation
 from formlab.formats import read_predictions
 from formlab.scoring.tasks import content
-from formlab.tables import Evaluation, only
+from formlab.tables import only
 
 from .conftest import ANSWER, GOLD
 

@@ -6,9 +6,9 @@ from PIL import Image
 
 from formlab import tables
 from formlab.benchmarks._own import OWN
+from formlab.folders import Predictions
 from formlab.formats.fincriticaled import FORMAT
 from formlab.scoring.tasks.facts import score
-from formlab.tables import Predictions
 
 GOLD = (
     "<html><body><table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"

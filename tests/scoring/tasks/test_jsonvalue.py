@@ -3,7 +3,8 @@ import json
 import pytest
 
 from formlab import analysis, tables
-from formlab.tables import Corpus, Predictions, only
+from formlab.folders import Corpus, Predictions
+from formlab.tables import only
 
 GOLD = {"a": 1, "items": [{"b": "x"}, {"b": "y"}]}
 

@@ -91,7 +91,7 @@ def test_settings_say_how_the_score_was_made(evaluate):
 
 def test_every_metric_stays_in_its_range_on_real_pages(shared):
     from formlab import benchmarks, tables
-    from formlab.tables import Predictions
+    from formlab.folders import Predictions
 
     corpus = benchmarks.load("funsd", root=shared / "data/funsd", split="test")
     page = corpus.records.filter(pl.col("path").is_null())

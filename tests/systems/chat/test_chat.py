@@ -5,8 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks, formats, tables
+from formlab import analysis, benchmarks, formats
 from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Corpus
 from formlab.systems import chat
 from tests.systems.chat import made_runs
 from tests.systems.chat.made_runs import FORM, kept, killed
@@ -113,7 +114,7 @@ def test_a_document_without_its_image_is_missing_and_not_asked(tmp_path, corpus)
     gone = corpus.documents.head(1).with_columns(
         image=pl.lit(None, pl.String), meta=pl.lit(None, pl.String)
     )
-    bare = tables.Corpus(gone, corpus.records, "formcraft", "test", corpus.root)
+    bare = Corpus(gone, corpus.records, "formcraft", "test", corpus.root)
     with serving(then=FORM) as server:
         found = ran(server, bare, tmp_path, limit=None)
         assert not server.calls

@@ -13,7 +13,7 @@ KEY = "sk-a-secret-of-forty-characters-in-all-0"
 NOTEBOOK = (
     "from formlab import analysis, charts, gallery, tables\n"
     "from formlab.analysis import summarise\n"
-    "found = tables.Evaluation.load(evaluation)",
+    "found = folders.Evaluation.load(evaluation)",
     "charts.table(analysis.answers([found]))",
     "charts.stacked(analysis.answers([found]), 'task', colour='status')",
     "charts.scores_table(summarise(found, resamples=0))", "charts.notes_table(found)",

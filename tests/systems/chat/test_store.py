@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formlab import benchmarks, tables
+from formlab import benchmarks
 from formlab.errors import DataBroken
+from formlab.folders import Predictions
 from formlab.systems import chat
 from tests.systems.chat.made_runs import FORM, alone, kept, killed, ran
 from tests.systems.scripted_server import HOSTILE, HUGE, serving
@@ -65,7 +66,7 @@ def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
         both = [alone(server.url, tmp_path / name, store) for name in ("a", "b")]
         assert [process.wait(60) for process in both] == [0, 0]
         assert len(server.calls) == total
-    first, second = (tables.Predictions.load(tmp_path / name) for name in ("a", "b"))
+    first, second = (Predictions.load(tmp_path / name) for name in ("a", "b"))
     assert first.responses.equals(second.responses)
 
 
@@ -125,4 +126,4 @@ def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):
     assert len(values[0]) == HUGE
     # Half a surrogate pair is kept as its escape; everything else as it came.
     assert values[1] == HOSTILE.replace("\ud800", "\\ud800")
-    assert tables.Predictions.load(tmp_path).records.equals(found.records)
+    assert Predictions.load(tmp_path).records.equals(found.records)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from formlab import resources
-from formlab.systems._page_spec import Grid, Rect, around
+from formlab_baselines.page_spec import Grid, Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 

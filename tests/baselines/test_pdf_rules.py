@@ -5,8 +5,8 @@ import pytest
 
 from formlab.benchmarks import vrdu
 from formlab.errors import DataBroken, DataMissing
-from formlab.systems import pdf_rules
-from formlab.systems._keywords import RULES, Run, entities
+from formlab_baselines import pdf_rules
+from formlab_baselines.keywords import RULES, Run, entities
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "vrdu"
 

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import ImageFont
 
 from formlab import resources
-from formlab.systems._page_spec import Rect, around
+from formlab_baselines.page_spec import Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formlab.systems._page_spec import Marks, Rect, Tick, around
-from formlab.systems._page_text import Line, Word, box_of, joined, lines_of
 from formlab.systems.layout import rows as in_rows
+from formlab_baselines.page_spec import Marks, Rect, Tick, around
+from formlab_baselines.page_text import Line, Word, box_of, joined, lines_of
 
 
 @dataclass

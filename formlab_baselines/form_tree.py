@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formlab.systems._form_rows import Cell
-from formlab.systems._page_spec import Rect
-from formlab.systems._page_text import Line, Word, lines_of
+from formlab_baselines.form_rows import Cell
+from formlab_baselines.page_spec import Rect
+from formlab_baselines.page_text import Line, Word, lines_of
 
 _NUMBER = re.compile(r"([A-Z]?[0-9]+[0-9a-z.]*|[A-Z]) ")
 # How much larger the letters of a heading are than those of one below it.

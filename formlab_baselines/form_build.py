@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from formlab.systems._form_blocks import Block, blocks
-from formlab.systems._form_choices import Choices
-from formlab.systems._form_rows import Cell, Row, rows
-from formlab.systems._form_tree import Field, Group, Typography, confidence
-from formlab.systems._page_lines import share
-from formlab.systems._page_spec import Marks, Rect, around
-from formlab.systems._page_text import Word, box_of, joined
+from formlab_baselines.form_blocks import Block, blocks
+from formlab_baselines.form_choices import Choices
+from formlab_baselines.form_rows import Cell, Row, rows
+from formlab_baselines.form_tree import Field, Group, Typography, confidence
+from formlab_baselines.page_lines import share
+from formlab_baselines.page_spec import Marks, Rect, around
+from formlab_baselines.page_text import Word, box_of, joined
 
 # Rows whose gap is larger, in heights of letters, do not belong to the group above.
 _GAP = 2.2

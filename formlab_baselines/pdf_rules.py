@@ -1,4 +1,4 @@
-"""The system `rules`: key words and typed patterns over the text of a PDF, or over its OCR."""
+"""Entities by key words and typed patterns, from the text of a PDF or from its OCR."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from formlab import files
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._keywords import RULES, Run, entities
 from formlab.systems._runs import image_file
 from formlab.systems._spec import Reader
 from formlab.tables import BOX
+from formlab_baselines.keywords import RULES, Run, entities
 
 DEFAULTS = {"text_score": 0.5, "scale": 2.0, "pages": 5}
 # A page with less text than this is a scan.

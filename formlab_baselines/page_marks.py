@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formlab import resources
-from formlab.systems._page_lines import (
+from formlab_baselines.page_lines import (
     dark,
     find_grids,
     find_rules,
@@ -16,7 +16,7 @@ from formlab.systems._page_lines import (
     share,
     strokes,
 )
-from formlab.systems._page_spec import Marks, Rect, Tick
+from formlab_baselines.page_spec import Marks, Rect, Tick
 
 cv2 = resources.optional("cv2", extra="ocr")
 

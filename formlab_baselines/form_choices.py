@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from formlab.systems._form_rows import Cell, Row
-from formlab.systems._form_tree import Field, confidence
-from formlab.systems._page_spec import Marks, around
-from formlab.systems._page_text import joined
+from formlab_baselines.form_rows import Cell, Row
+from formlab_baselines.form_tree import Field, confidence
+from formlab_baselines.page_spec import Marks, around
+from formlab_baselines.page_text import joined
 
 
 class Choices:

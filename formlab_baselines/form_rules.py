@@ -1,4 +1,4 @@
-"""The system `rules`: a baseline that reads forms by OCR, plain geometry and punctuation.
+"""Forms read by OCR, plain geometry and punctuation.
 
 No model but that of the OCR, no key, no word of any form. A label ends in a colon or stands left
 of a line to write on; bold, shaded or capital text alone in its row opens a group; ink inside a
@@ -17,15 +17,16 @@ import numpy as np
 from formlab import files, resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
-from formlab.systems import _page_lines, _page_marks, ocr
-from formlab.systems._form_build import build
-from formlab.systems._form_tree import Group
-from formlab.systems._page_spec import Rect
-from formlab.systems._page_text import words
+from formlab.systems import ocr
 from formlab.systems._runs import page_files
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
+from formlab_baselines import page_lines, page_marks
+from formlab_baselines.form_build import build
+from formlab_baselines.form_tree import Group
+from formlab_baselines.page_spec import Rect
+from formlab_baselines.page_text import words
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -74,8 +75,8 @@ class _Page:
     """One page as it was read, with all boxes turned back to where they are on the image."""
 
     def __init__(self, gray: np.ndarray, engine: Any, settings: dict[str, Any]) -> None:
-        level, matrix = _page_lines.upright(gray)
-        marks, clean = _page_marks.find(level)
+        level, matrix = page_lines.upright(gray)
+        marks, clean = page_marks.find(level)
         self._back = cv2.invertAffineTransform(matrix)
         self._height, self._width = gray.shape
         self._words = []

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formlab.systems._page_spec import Grid, Marks, Rect, around
-from formlab.systems._page_text import Line, Word, joined, lines_of
 from formlab.systems.layout import page_text, rows
+from formlab_baselines.page_spec import Grid, Marks, Rect, around
+from formlab_baselines.page_text import Line, Word, joined, lines_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
 _SLANTED = 6.0

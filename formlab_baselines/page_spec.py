@@ -18,10 +18,12 @@ class Rect(NamedTuple):
 
     @property
     def width(self) -> float:
+        """In pixels."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> float:
+        """In pixels."""
         return self.y1 - self.y0
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 
 from formlab.systems.layout import page_text, rows
 from formlab_baselines.page_spec import Grid, Marks, Rect, around
-from formlab_baselines.page_text import Line, Word, joined, lines_of
+from formlab_baselines.page_text import TextLine, Word, joined, lines_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
 _SLANTED = 6.0
@@ -68,7 +68,7 @@ def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
         line for line in lines_of(words)
         if abs(line.slant) > _SLANTED and len(line.text) > 3 and line.box.height > unit
     ]  # fmt: skip
-    groups: list[list[Line]] = []
+    groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
         near = [
             g for g in groups if around([other.box for other in g]).grown(2 * unit).holds(line.box)
@@ -142,18 +142,18 @@ def _steps(values: list[float], unit: float) -> list[float]:
 def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[Block]:
     """Boxes in a row with a line of text each are a chain; cells that share walls are a plan."""
     drawings = []
-    alone = [grid for grid in grids if len(grid.cells) == 1]
+    single = [grid for grid in grids if len(grid.cells) == 1]
     for grid in grids:
         if len(grid.cells) > 1 and not _is_row(grid.cells, unit):
             texts = [_read(_inside(cell, words)) for cell in grid.cells]
             value = "; ".join(filter(None, texts))
             drawings.append(Block(grid.box, value, "textual", "text-in-drawing"))
         elif len(grid.cells) > 1:
-            alone += [Grid(cell, (cell,)) for cell in grid.cells]
-    for group in rows(np.array([grid.box for grid in alone]), overlap=0.8) if alone else ():
+            single += [Grid(cell, (cell,)) for cell in grid.cells]
+    for group in rows(np.array([grid.box for grid in single]), overlap=0.8) if single else ():
         if len(group) > 1:
-            texts = [_read(_inside(alone[place].box, words)) for place in group]
-            box = around([alone[place].box for place in group])
+            texts = [_read(_inside(single[index].box, words)) for index in group]
+            box = around([single[index].box for index in group])
             drawings.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
     return drawings
 

@@ -24,7 +24,7 @@ from formlab.systems.layout import page_text
 from formlab.tables import BOX
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_build import build
-from formlab_baselines.form_tree import Group
+from formlab_baselines.form_tree import FormGroup
 from formlab_baselines.page_spec import Rect
 from formlab_baselines.page_text import words
 
@@ -62,7 +62,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
         for number, file in enumerate(page_files(document, root), start=1):
-            page = _Page(np.asarray(files.read_image(file).convert("L")), engine, settings)
+            page = _FormPage(np.asarray(files.read_image(file).convert("L")), engine, settings)
             rows += [row | {"page": number} for row in page.tree_rows(paths)]
             rows += [row | {"page": number} for row in page.word_rows(number)]
             texts.append(page.text)
@@ -71,7 +71,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     return read
 
 
-class _Page:
+class _FormPage:
     """One page as it was read, with all boxes turned back to where they are on the image."""
 
     def __init__(self, gray: np.ndarray, engine: Any, settings: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class _Page:
         """The rows of all fields and groups."""
         yield from self._rows(self._form, "", paths)
 
-    def _rows(self, group: Group, parent: str, paths: Paths) -> Iterator[Row]:
+    def _rows(self, group: FormGroup, parent: str, paths: Paths) -> Iterator[Row]:
         for field in group.fields:
             yield {
                 "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
@@ -107,9 +107,9 @@ class _Page:
 
     def word_rows(self, page: int) -> Iterator[Row]:
         """The rows of the words, at paths below those of the system `ocr`."""
-        for place, word in enumerate(self._words):
+        for number, word in enumerate(self._words):
             yield {
-                "task": "layout", "path": f"/ocr/pages/{page}/words/{place}", "kind": "word",
+                "task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word",
                 "value": word.text, "confidence": word.line.score,
             } | self._box(word.box)  # fmt: skip
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formlab import resources
-from formlab_baselines.page_lines import (
-    dark,
-    find_grids,
-    find_rules,
-    letter_height,
-    outlines_of,
-    pieces,
-    rect,
-    share,
-    strokes,
-)
+from formlab_baselines import page_lines
+from formlab_baselines.page_lines import outlines_of, pieces, rect, share, strokes
 from formlab_baselines.page_spec import Marks, Rect, Tick
 
 cv2 = resources.optional("cv2", extra="ocr")
@@ -39,13 +30,13 @@ def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:
     >>> find(np.full((90, 90), 255, np.uint8))[0].ticks
     []
     """
-    ink = dark(gray)
-    unit = letter_height(ink)
+    ink = page_lines.dark(gray)
+    unit = page_lines.letter_height(ink)
     if unit is None:
         return Marks(1.0, ink, has_letters=False), gray
     across, down = strokes(ink, 2 * unit)
-    rules = find_rules(ink, across, unit)
-    grids = find_grids(across, down, unit)
+    rules = page_lines.find_rules(ink, across, unit)
+    grids = page_lines.find_grids(across, down, unit)
     ticks = _squares(ink, unit)
     free = _without(ink, [tick.box for tick in ticks])
     ticks += _circles(free, unit)
@@ -174,8 +165,7 @@ def _painted_over(
     paper = int(np.median(gray))
     clean[cv2.dilate(_thin(lines, marks.unit), np.ones((3, 3), np.uint8)) > 0] = paper
     for box in (*(tick.box for tick in marks.ticks), *marks.struck):
-        x0, y0, x1, y1 = (round(side) for side in box.grown(2))
-        clean[max(y0, 0) : y1, max(x0, 0) : x1] = paper
+        clean[box.grown(2).window] = paper
     inside = cv2.drawContours(np.zeros_like(gray), rings, -1, 255, cv2.FILLED)
     wide = cv2.dilate(inside, np.ones((7, 7), np.uint8))
     clean[(wide > 0) & (cv2.erode(inside, np.ones((3, 3), np.uint8)) == 0)] = paper
@@ -191,6 +181,5 @@ def _thin(lines: np.ndarray, unit: float) -> np.ndarray:
 def _without(ink: np.ndarray, boxes: list[Rect]) -> np.ndarray:
     left = ink.copy()
     for box in boxes:
-        x0, y0, x1, y1 = (round(side) for side in box.grown(1))
-        left[max(y0, 0) : y1, max(x0, 0) : x1] = 0
+        left[box.grown(1).window] = 0
     return left

@@ -40,6 +40,12 @@ class Rect(NamedTuple):
         """Whether the centre of `other` is inside."""
         return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
 
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The rows and columns of the page's pixels that are inside."""
+        x0, y0, x1, y1 = (max(0, round(side)) for side in self)
+        return np.s_[y0:y1, x0:x1]
+
     def grown(self, by: float) -> Rect:
         """The box with `by` pixels more on each side."""
         return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)

@@ -29,16 +29,16 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
         return corpus.documents, 0
     if not images:
         return corpus.documents.head(limit), 0
-    places: list[int] = []
-    for place, image in enumerate(corpus.documents["image"]):
-        if len(places) == limit:
+    rows: list[int] = []
+    for row, image in enumerate(corpus.documents["image"]):
+        if len(rows) == limit:
             break
         if image is not None and corpus.root is not None and (corpus.root / image).is_file():
-            places.append(place)
-    if not places:
+            rows.append(row)
+    if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
         raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
-    return corpus.documents[places], places[-1] + 1 - len(places)
+    return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
 def image_file(document: dict[str, Any], root: Path | None) -> Path:

@@ -42,9 +42,8 @@ def judge_call(
         If there is no key for OpenAI's own address, `store` is no store, or a setting is wrong.
     """
     chosen = chat.SHAPING | chat.RUNNING | (settings or {})
-    asker = chat.Asker(
-        chat.client_of(model, chosen), chat.Store(store), form=chosen["form"], retry=chosen["retry"]
-    )
+    client, answers = chat.client_of(model, chosen), chat.AnswerStore(store)
+    asker = chat.Asker(client, answers, form=chosen["form"], retry=chosen["retry"])
 
     def call(messages: list[dict[str, Any]], *, form: dict[str, Any]) -> chat.Answer:
         return asker.answer(chat.Prompt(messages, lambda: messages, form, _status, task="judge"))
@@ -149,10 +148,9 @@ def ask(
     record = {"request": key, "status": status} | {name: getattr(answer, name) for name in names}
     verdicts = verdicts if status in USABLE and verdicts else {}
     entries = verdicts.get("entity_diagnostics")
-    entries = entries if isinstance(entries, list) else []
-    entries = [entry for entry in entries if isinstance(entry, dict)]
-    for place, entry in enumerate(entries):
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    for index, entry in enumerate(entries):
         number = entry.get("number")
         if isinstance(number, int) and 0 < number <= len(facts):
-            entries[place] = _named(facts[number - 1]) | entry
+            entries[index] = _named(facts[number - 1]) | entry
     return verdicts | {"id": page, "entity_diagnostics": entries}, record

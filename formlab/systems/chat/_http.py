@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from formlab import resources
-from formlab.systems.chat.limits import Limits
-from formlab.systems.chat.prices import Price
+from formlab.systems.chat.limits import Limits, Price
 
 openai = resources.optional("openai", extra="chat")
 # What says that the server has too much to do.

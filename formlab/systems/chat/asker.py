@@ -10,7 +10,7 @@ from formlab.errors import UnknownName
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
 from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.store import Store, key_of
+from formlab.systems.chat.store import AnswerStore, key_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Asker:
     def __init__(
         self,
         client: Client,
-        store: Store,
+        store: AnswerStore,
         *,
         form: str = "auto",
         retry: str = "",

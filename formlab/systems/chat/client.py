@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.prices import Price
+from formlab.systems.chat.limits import Limits, Price, Stopped
 
 openai = resources.optional("openai", extra="chat")
 
@@ -70,9 +69,6 @@ class Client:
         )  # fmt: skip
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
-
-    def __repr__(self) -> str:
-        return f"Client({self.model!r}, {self.address!r})"
 
     def ask(
         self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]

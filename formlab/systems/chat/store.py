@@ -48,7 +48,7 @@ def key_of(shape: Any) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
-class Store:
+class AnswerStore:
     """Answers by key. Each one that is kept stays; of one key, the latest counts.
 
     `DataBroken` if the file is there and is no store.
@@ -56,7 +56,7 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "answers.sqlite")
+    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
     >>> store.put(Answer("k", text="5", status="bad_json"))
     >>> store.put(Answer("k", text='{"a": 5}'))
     >>> store.get(["k"]).text, store.count()
@@ -79,7 +79,7 @@ class Store:
                 f"not a store of answers: {error}", where=self.path, remedy="another --out or store"
             ) from error
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> AnswerStore:
         return self
 
     def __exit__(self, *_: object) -> None:

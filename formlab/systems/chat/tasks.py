@@ -18,7 +18,7 @@ from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
-from formlab.systems.chat.images import Page
+from formlab.systems.chat.images import PageImage
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 BOXES = ("thousandths", "pixels", "none")
@@ -65,8 +65,8 @@ TASKS: dict[str, tuple[Task, ...]] = {
 }  # fmt: skip
 
 
-def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
-    """The usual tasks of a benchmark, or those of `wanted`, names between commas.
+def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
+    """The usual tasks of a benchmark, or those of `names`, names between commas.
 
     `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
     task.
@@ -77,8 +77,8 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     ['formcraft_extraction', 'formcraft_vqa']
     """
     every = {task.name: task for task in _every(benchmark)}
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
-    full = {name if name in every else f"{benchmark}_{name}" for name in names}
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
     return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
@@ -153,7 +153,9 @@ def version_of(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()[:8]
 
 
-def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page], Row]) -> list:
+def messages(
+    prompt: str, asked: Row, pages: list[PageImage], *, show: Callable[[PageImage], Row]
+) -> list:
     """The two messages of a question: the instructions, then what is asked and the pages.
 
     `show` makes of a page the part of the message that stands for it.

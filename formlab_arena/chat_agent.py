@@ -105,7 +105,7 @@ def asking(
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.Looks(full["image_limit"], 1, full["boxes"], ocr)
+        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
         yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
 
 
@@ -134,7 +134,7 @@ class ChatAgent:
         name: str,
         asker: chat.Asker,
         instructions: Instructions,
-        shown: chat.Looks,
+        shown: chat.PageView,
         doc_id: str,
     ) -> None:
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown

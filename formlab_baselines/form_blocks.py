@@ -1,4 +1,4 @@
-"""What is read as a whole: tables, charts, plans, chains of boxes, drawings and stamps."""
+"""Blocks that are read as a whole: tables, charts, plans, chains of boxes, drawings and stamps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _inside(box: Rect, words: list[Word]) -> list[Word]:
 
 
 def _is_read(text: list[Word]) -> bool:
-    # OCR makes a letter or two of a drawing, and is not sure of them.
+    # OCR reads a letter or two in a drawing, with low confidence.
     return any(len(line.text) > 3 or line.score > 0.95 for line in lines_of(text))
 
 
@@ -70,11 +70,9 @@ def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
     ]  # fmt: skip
     groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
-        near = [
-            g for g in groups if around([other.box for other in g]).grown(2 * unit).holds(line.box)
-        ]
-        if near:
-            near[0].append(line)
+        near = (g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box))
+        if group := next(near, None):
+            group.append(line)
         else:
             groups.append([line])
     stamps = [
@@ -122,10 +120,8 @@ def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
     # Noise may eat some walls of a large table; a few cells that do not line up are a plan.
     if min(len(lefts), len(tops)) < 2 or len(places) < (0.65 if size > 8 else 1) * size:
         return None
-    table = tuple(
-        tuple(places.get((row, column), "") for column in range(len(lefts)))
-        for row in range(len(tops))
-    )
+    columns = range(len(lefts))
+    table = [tuple(places.get((row, n), "") for n in columns) for row in range(len(tops))]
     filled = tuple(row for row in table if any(row))
     value = "\n".join(" | ".join(row) for row in filled)
     return Block(grid.box, value, "marking", "table-grid", filled)

@@ -35,10 +35,8 @@ def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGrou
         builder.choices.learn(inside)
         things += [(_order(row.box, frame, marks.unit), row, frame) for row in inside]
     for block in wholes:
-        frame = min(
-            (frame for frame in frames if frame.holds(block.box)),
-            key=lambda frame: frame.height, default=None,
-        )  # fmt: skip
+        around_it = [frame for frame in frames if frame.holds(block.box)]
+        frame = min(around_it, key=lambda frame: frame.height, default=None)
         things.append((_order(block.box, frame, marks.unit), block, frame))
     for _, thing, frame in sorted(things, key=lambda thing: thing[0]):
         builder.add(thing, frame)

@@ -9,7 +9,7 @@ from formlab_baselines.page_text import joined
 
 
 class Choices:
-    """Makes fields of rows with options; knows the last one, to which further rows may belong."""
+    """Makes fields of rows with options; remembers the last, which further rows may continue."""
 
     def __init__(self, marks: Marks, least_ink: float) -> None:
         self.marks, self.least_ink = marks, least_ink
@@ -70,12 +70,10 @@ class Choices:
                 and name.box.x0 <= options[0].box.x0 + self.marks.unit
             ]  # fmt: skip
             question = near[-1] if near else None
-        if question is None and len(options) < 2:
-            self.last = None
-            return [*others, self._single(options[0])]
         if question is None:
+            self.last = None if len(options) < 2 else self.last
             return [*others, *map(self._single, options)]
-        is_round = any(cell.tick and cell.tick.is_round for cell in options)
+        is_round = any(cell.tick.is_round for cell in options)
         made = FormField(
             question.text, "", options[0].box, "marking", "checkbox",
             "radio" if is_round else "checkbox", confidence(question.words),
@@ -93,25 +91,21 @@ class Choices:
             return False
         _, lefts, end = self.last
         near = options[0].box.y0 - end < 1.5 * self.marks.unit
-        under = [
-            any(abs(cell.tick.box.x0 - left) < self.marks.unit for left in lefts)
-            for cell in options
-            if cell.tick
-        ]
-        if not near or not all(under):
+        reach = self.marks.unit
+        if not near or not all(
+            any(abs(cell.tick.box.x0 - left) < reach for left in lefts) for cell in options
+        ):
             self.last = None
             return False
         self._extend(options)
         return True
 
     def _extend(self, options: list[Cell]) -> None:
-        if self.last is None:
-            return
         made, lefts, _ = self.last
         chosen = [joined(cell.words) for cell in options if self._is_ticked(cell)]
         made.value = "; ".join(filter(None, [made.value, *chosen]))
         made.box = around([made.box, *(cell.box for cell in options)])
-        lefts += [cell.tick.box.x0 for cell in options if cell.tick]
+        lefts += [cell.tick.box.x0 for cell in options]
         self.last = (made, lefts, max(cell.box.y1 for cell in options))
 
     def _single(self, cell: Cell) -> FormField:

@@ -73,7 +73,8 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
     lines = lines_of(words)
     if not lines:
         return []
-    boxes = [_level(line, words) for line in lines]
+    # Of its words: a scribble is higher than the text beside it, and its middle decides its row.
+    boxes = [box_of([word for word in words if word.line is line]) for line in lines]
     result = []
     for group in in_rows(np.array(boxes)):
         members = {id(lines[index]) for index in group}
@@ -88,11 +89,6 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
         if cells := [cell for cell in cells if cell.words]:
             result.append(CellRow(cells))
     return result
-
-
-def _level(line: TextLine, words: list[Word]) -> Rect:
-    # A scribble is higher than the text it stands beside: its middle tells its row.
-    return box_of([word for word in words if word.line is line])
 
 
 def _cells(things: list[Word | Tick], marks: Marks) -> list[Cell]:

@@ -1,9 +1,9 @@
 """Forms read by OCR, plain geometry and punctuation.
 
-No model but that of the OCR, no key, no word of any form. A label ends in a colon or stands left
-of a line to write on; bold, shaded or capital text alone in its row opens a group; ink inside a
-box means checked, a ring around a word means chosen; long rules make tables and frames. Values
-are what OCR read: no picture is described, and a scribble on a line is called a signature.
+No model except the OCR's is used, no key, and no word of any form. A label ends in a colon or
+stands left of a line to write on; bold, shaded or capital text alone in its row opens a group; ink
+inside a box means checked, a ring around a word means chosen; long rules make tables and frames.
+Values are what OCR read: no picture is described, and a scribble on a line is called a signature.
 """
 
 from __future__ import annotations
@@ -40,20 +40,10 @@ Row = dict[str, Any]
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of page images that gives fields, groups, the OCR's words, and the page's text.
 
-    Parameters
-    ----------
-    settings
-        `text_score`, the least confidence of a line; `bold`, how much wider than common the
-        strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
-        `tables`, whether a table is one ``field`` or a group of ``rows``; `signature`, the value
-        of a line with a scribble on it.
-    threads
-        How many threads the OCR may use.
-
-    Raises
-    ------
-    DataBroken
-        If `tables` is set to something else than one of `TABLES`.
+    Settings: `text_score`, the least confidence of a line; `bold`, how much wider than common the
+    strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
+    `tables`, whether a table is one ``field`` or a group of ``rows``, else `DataBroken`;
+    `signature`, the value of a line with a scribble on it.
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
@@ -63,8 +53,8 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         paths, rows, texts = Paths(), [], []
         for number, file in enumerate(page_files(document, root), start=1):
             page = _FormPage(np.asarray(files.read_image(file).convert("L")), engine, settings)
-            rows += [row | {"page": number} for row in page.tree_rows(paths)]
-            rows += [row | {"page": number} for row in page.word_rows(number)]
+            for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
+                rows.append(row | {"page": number})
             texts.append(page.text)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
@@ -80,19 +70,16 @@ class _FormPage:
         self._back = cv2.invertAffineTransform(matrix)
         self._height, self._width = gray.shape
         self._words = []
-        # OCR takes minutes for a page of a few pixels' height, to find nothing.
+        # OCR takes minutes for a page a few pixels high, and finds nothing.
         if marks.has_letters:
             result = engine(cv2.cvtColor(clean, cv2.COLOR_GRAY2BGR), return_word_box=True)
             self._words = words(result, clean)
-        self._form = build(self._words, marks, settings)
+        self.form = build(self._words, marks, settings)
         boxes = np.array([word.box for word in self._words]).reshape(-1, 4)
         self.text = page_text(boxes, [word.text for word in self._words])
 
-    def tree_rows(self, paths: Paths) -> Iterator[Row]:
-        """The rows of all fields and groups."""
-        yield from self._rows(self._form, "", paths)
-
-    def _rows(self, group: FormGroup, parent: str, paths: Paths) -> Iterator[Row]:
+    def tree_rows(self, group: FormGroup, parent: str, paths: Paths) -> Iterator[Row]:
+        """The rows of all fields and groups below `group`, whose path is `parent`."""
         for field in group.fields:
             yield {
                 "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
@@ -103,7 +90,7 @@ class _FormPage:
             path = paths.of(parent, inner.label)
             row = {"task": "layout", "path": path, "kind": "group", "value": inner.label}
             yield row | (self._box(inner.box) if inner.box else {})
-            yield from self._rows(inner, path, paths)
+            yield from self.tree_rows(inner, path, paths)
 
     def word_rows(self, page: int) -> Iterator[Row]:
         """The rows of the words, at paths below those of the system `ocr`."""

@@ -62,7 +62,7 @@ class FormGroup:
             return self.shaded
         if max(self.size, other.size) > _LARGER * min(self.size, other.size):
             return self.size > other.size
-        # Two headings in a row: the first is about the second, unless it is such a second itself.
+        # Of two consecutive headings the first contains the second, unless it is itself a second.
         return not (self.fields or self.groups or self.follows)
 
 
@@ -95,12 +95,12 @@ class Typography:
         return (strong and line.score > 0.8) or line.shaded or capitals
 
     def is_scribble(self, some: list[Word]) -> bool:
-        """Whether what was read is no text: higher than a line, and OCR is not sure of it."""
+        """Whether the words are a scribble: higher than a line, and of low confidence."""
         lines = lines_of(some)
         return any(line.box.height > 1.35 * self.height and line.score < 0.87 for line in lines)
 
 
 def confidence(some: list[Word]) -> float | None:
-    """The least certain line that words are from."""
+    """The lowest confidence among the lines of the words."""
     lines: list[TextLine] = lines_of(some)
     return min((line.score for line in lines), default=None)

@@ -11,7 +11,7 @@ from formlab_baselines.page_spec import Grid, Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 
-# Degrees: more is no skew of a sheet in a scanner, less is not worth the blur of turning it.
+# Degrees: no sheet in a scanner is skewed more, and less is not worth the blur of turning.
 _MOST_SKEW, _LEAST_SKEW = 5.0, 0.15
 # Letters of a page of text are rarely lower or higher than this, in pixels.
 _LOWEST, _HIGHEST = 4, 80
@@ -151,7 +151,7 @@ def outlines_of(mask: np.ndarray, mode: int) -> tuple[list[np.ndarray], np.ndarr
     """OpenCV's contours and their hierarchy, shape (n, 4); none of a page of noise."""
     contours, tree = cv2.findContours(mask, mode, cv2.CHAIN_APPROX_SIMPLE)
     if len(contours) > MOST * 10:
-        # Noise, not a form: nothing is to be made of it.
+        # Noise, not a form.
         return [], np.zeros((0, 4), np.int32)
     return list(contours), np.zeros((0, 4), np.int32) if tree is None else tree[0]
 

@@ -52,13 +52,7 @@ class Rect(NamedTuple):
 
 
 def around(boxes: list[Rect]) -> Rect:
-    """The smallest box around all.
-
-    Examples
-    --------
-    >>> around([Rect(0, 5, 2, 6), Rect(1, 1, 9, 2)])
-    Rect(x0=0, y0=1, x1=9, y1=6)
-    """
+    """The smallest box around all."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return Rect(min(x0), min(y0), max(x1), max(y1))
 

@@ -2,7 +2,7 @@
 
 Where the document names the entities it wants (VRDU), key words and typed patterns find them in
 the text of the PDF; every other form becomes a tree of groups and fields by geometry and
-punctuation. A baseline: it shows what can be had with no model but the OCR's, and no key.
+punctuation. A baseline without a key and without a model, except that of the OCR.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
     rows, error = [], None
     try:
         rows = read(page, root)
-    except Exception as caught:  # One page must never cost the others, whatever its reader met.
+    except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
 
@@ -147,7 +147,7 @@ def _read(
     left = list(pages)
     suspects: list[Document] = []
     while left or suspects:
-        # After a worker died, its pages are read one at a time: then the culprit is known.
+        # After a worker died, its pages are read one at a time, to find the one that kills it.
         batch, together = (suspects[:1], 1) if suspects else (left, workers)
         suspects = suspects[1:]
         try:

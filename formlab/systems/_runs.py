@@ -70,7 +70,7 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
     check_head(folder, head)
     files.write_json(folder / HEAD, head | more)
-    # Predictions of before would look complete while this run is under way.
+    # Earlier predictions would look complete while this run is under way.
     (folder / "manifest.json").unlink(missing_ok=True)
 
 
@@ -79,6 +79,6 @@ def progress(text: str, *, shown: bool = True) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
-        # A report is no place for a bar that moves.
+        # No moving bar in a report.
         disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
     )  # fmt: skip

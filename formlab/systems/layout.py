@@ -8,21 +8,9 @@ import numpy as np
 
 
 def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
-    """Boxes grouped into rows of text, top to bottom, each from left to right.
+    """Places in `boxes`, shape (n, 4), by rows of text: top to bottom, each from left to right.
 
     A box joins the row above it where the two share at least `overlap` of the lower height.
-
-    Parameters
-    ----------
-    boxes
-        Shape (n, 4): x0, y0, x1, y1.
-    overlap
-        Share of the lower of the two heights, in (0, 1].
-
-    Returns
-    -------
-    list of list of int
-        Places in `boxes`.
 
     Examples
     --------

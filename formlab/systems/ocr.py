@@ -31,7 +31,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
 
 def engine(*, text_score: float, threads: int = -1) -> Any:
-    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 are all there are."""
+    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 means all."""
     from rapidocr import RapidOCR
 
     return RapidOCR(

@@ -9,7 +9,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import NotAvailable
-from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, Looks, client_of
+from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.run import TaskQuestion, TaskResult, results
 from formlab.systems.chat.tasks import PROMPTS, Task
@@ -48,7 +48,7 @@ def asked(
     with AnswerStore(given["store"] or Path(out) / STORE) as store:
         asker = Asker(client_of(model, given), store, form=given["form"], retry=given["retry"])
         found = results(
-            questions, asker, root=root, looks=Looks(limit, given["max_pages"], "pixels"),
+            questions, asker, root=root, view=PageView(limit, given["max_pages"], "pixels"),
             workers=given["concurrency"],
         )  # fmt: skip
     whole = Draft(split, "", "layout", None, system=f"{PREFIX}{model}")

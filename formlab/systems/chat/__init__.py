@@ -15,12 +15,12 @@ from formlab.systems.chat.model import (
     system,
     unfinished,
 )
-from formlab.systems.chat.run import Looks, predictions, questions, results
+from formlab.systems.chat.run import PageView, predictions, questions, results
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
 
 __all__ = [
     "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker", "ChatSystem",
-    "Client", "Limits", "Looks", "Prompt", "Stopped", "client_of", "predictions", "prompt_of",
+    "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions", "prompt_of",
     "questions", "results", "system", "tasks_of", "unfinished",
 ]  # fmt: skip

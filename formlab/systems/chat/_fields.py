@@ -26,16 +26,10 @@ def extraction(kind: str, schema: Schema | None, _document: Row, gold: list[Row]
 
 
 def rows(kind: str, value: Any, _locate: Place) -> list[Row]:
-    """A row for each leaf of the answer, at its JSON pointer.
-
-    Raises
-    ------
-    WrongShape
-        If the answer is no object.
-    """
+    """A row for each leaf of the answer, at its JSON pointer; `WrongShape` if it is no object."""
     if not isinstance(value, dict):
         raise WrongShape("no object of fields")
-    # The names of fields may be paths themselves, as they were asked for.
+    # Names of fields may themselves be paths, as they were requested.
     return [
         {"task": kind, "path": path, "kind": path.rpartition("/")[2], "value": as_text(leaf)}
         for path, leaf in _leaves("", value)

@@ -72,10 +72,7 @@ def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
 
 
 def form_rows(value: Any, locate: Place) -> list[Row]:
-    """Rows of the fields and groups of a predicted form, and one for the form itself.
-
-    `WrongShape` if there is nothing of a form in it.
-    """
+    """Rows of a predicted form: itself, its fields and groups; `WrongShape` if it is none."""
     try:
         tidy, _ = tidied(value)
         form = FormCraft.model_validate(tidy)

@@ -35,10 +35,7 @@ def _lacking(document: Row) -> str:
 
 
 def line_rows(value: Any, locate: Place) -> list[Row]:
-    """The output as it stands, and the actions in it.
-
-    `WrongShape` if there is text and no line of it starts with a point.
-    """
+    """The output as it stands, and its actions; `WrongShape` if no line starts with a point."""
     text = as_text(value)
     parsed = parse_lines(text)
     if not parsed:

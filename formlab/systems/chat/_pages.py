@@ -50,10 +50,7 @@ def sroie(_document: Row, gold: list[Row]) -> Ask:
 
 
 def sroie_rows(keys: list[str], value: Any, _locate: Place) -> list[Row]:
-    """The page's text and the keys that were found.
-
-    `WrongShape` if neither a key nor the lines are there.
-    """
+    """The page's text and the keys in the answer; `WrongShape` if neither is there."""
     if not isinstance(value, dict) or not {*keys, "lines"} & value.keys():
         raise WrongShape("none of the keys that were asked for")
     lines = value.get("lines")

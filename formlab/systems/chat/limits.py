@@ -15,7 +15,7 @@ from formlab import files
 from formlab.errors import DataBroken
 
 _FIRST = 4
-# Prices, which the user edits.
+# A table that users edit or replace.
 PRICES = Path(__file__).parent / "prices.csv"
 
 
@@ -63,7 +63,7 @@ class Limits:
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or self._running < int(self.at_once))
             if reached := self.stopped or self._reached():
-                self._stop(reached)
+                self.stop(reached)
                 raise Stopped(reached)
             self.calls += 1
             self._running += 1
@@ -104,11 +104,8 @@ class Limits:
     def stop(self, reason: str) -> None:
         """Let no call through any more."""
         with self._changed:
-            self._stop(reason)
-
-    def _stop(self, reason: str) -> None:
-        self.stopped = self.stopped or reason
-        self._changed.notify_all()
+            self.stopped = self.stopped or reason
+            self._changed.notify_all()
 
 
 class Price(NamedTuple):
@@ -118,13 +115,7 @@ class Price(NamedTuple):
     output: float
 
     def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """The cost of a call; None where the server does not say its tokens.
-
-        Examples
-        --------
-        >>> Price(2.0, 8.0).of(1_000_000, 500_000), Price(2.0, 8.0).of(None, 5)
-        (6.0, None)
-        """
+        """The cost of a call; None where the server does not report its tokens."""
         if tokens_in is None or tokens_out is None:
             return None
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
@@ -133,7 +124,7 @@ class Price(NamedTuple):
 def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
     """The price of a model from a CSV file; None if it has none, which is not the same as free.
 
-    `DataMissing` or `DataBroken` if the file is absent, or the price in it is none.
+    `DataMissing` or `DataBroken` if the file is absent, or the price is not two numbers from 0 up.
 
     Examples
     --------
@@ -150,7 +141,7 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
         price = Price(math.nan, math.nan)
     if not all(math.isfinite(side) and side >= 0 for side in price):
         raise DataBroken(
-            f"no price of {model!r}: two numbers are expected, none below 0",
+            f"no price of {model!r}: two numbers from 0 up are expected",
             where=f"{prices}:{rows.line_num}",
             remedy="columns model, input, output: dollars for a million tokens",
         )

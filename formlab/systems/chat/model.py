@@ -18,7 +18,7 @@ from formlab.systems.chat.asker import Asker
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import PRICES, Limits, price_of
 from formlab.systems.chat.ocr_cache import OcrCache
-from formlab.systems.chat.run import Looks, predictions, questions, results
+from formlab.systems.chat.run import PageView, predictions, questions, results
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
 
@@ -203,15 +203,15 @@ class _Plan:
         if chosen["pages"] == "text":
             ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
-        looks = Looks(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
-        documents, skipped = first(corpus, limit, images=looks.limit > 0)
+        view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
+        documents, skipped = first(corpus, limit, images=view.limit > 0)
         todo = list(questions(corpus, self.prompts, documents=documents))
         with AnswerStore(chosen["store"] or out / STORE) as store:
             asker = Asker(
                 self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
             )
             workers = chosen["concurrency"]
-            outcomes = results(todo, asker, root=corpus.root, looks=looks, workers=workers)
+            outcomes = results(todo, asker, root=corpus.root, view=view, workers=workers)
         settings = self.settings | versions
         made = predictions(corpus, outcomes, name=name, settings=settings, store=store.path.name)
         if skipped:

@@ -48,8 +48,8 @@ class TaskResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class Looks:
-    """How pages are shown: longest side in pixels, pages at most, and the unit of boxes.
+class PageView:
+    """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
     """
@@ -95,7 +95,7 @@ def questions(
 
 
 def results(
-    todo: list[TaskQuestion], asker: Asker, *, root: Path | None, looks: Looks, workers: int
+    todo: list[TaskQuestion], asker: Asker, *, root: Path | None, view: PageView, workers: int
 ) -> list[TaskResult]:
     """The outcome of each question, in their order.
 
@@ -109,7 +109,7 @@ def results(
         with progress(text, shown=asker.may_ask) as bars:
             bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
             running: dict[Future[TaskResult], int] = {
-                pool.submit(_result, question, asker, root, looks): number
+                pool.submit(_result, question, asker, root, view): number
                 for number, question in enumerate(todo)
             }
             for future in as_completed(running):
@@ -122,18 +122,21 @@ def results(
                 cost = f", ${limits.cost:.4f}" if asker.client.price else ""
                 bars.update(bar, advance=1, cost=cost, bad=bad)
     finally:
-        # After an error or Ctrl-C: calls in flight are let go, none is begun.
+        # After an error or Ctrl-C no call is begun; those in flight are abandoned.
         limits.stop("the run ended")
         pool.shutdown(cancel_futures=True)
     return [done[number] for number in range(len(todo))]
 
 
-def _result(question: TaskQuestion, asker: Asker, root: Path | None, looks: Looks) -> TaskResult:
+def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageView) -> TaskResult:
     ask = question.ask
     if ask.lacking:
         return _failed(question, "missing", ask.lacking)
     try:
-        shown = _pages(question.document, root, looks)
+        document, shown = question.document, []
+        if view.limit:
+            paths, width = page_files(document, root), document["width"]
+            shown = pages(paths, limit=view.limit, most=view.most, width=width)
 
         def asked(show: Callable[[PageImage], Row]) -> list:
             both = messages(question.prompt, ask.asked, shown, show=show)
@@ -142,27 +145,20 @@ def _result(question: TaskQuestion, asker: Asker, root: Path | None, looks: Look
         files = [page.path.relative_to(root) if root else page.path.name for page in shown]
         images = [{"image": str(f)} | page.shape for f, page in zip(files, shown, strict=True)]
         prompt = Prompt(
-            asked(looks.in_key), lambda: asked(looks.in_call), ask.schema,
-            lambda answer: _read(question, answer, shown, looks).status,
-            question.task.name, question.document["doc_id"], json.dumps(images),
+            asked(view.in_key), lambda: asked(view.in_call), ask.schema,
+            lambda answer: _read(question, answer, shown, view).status,
+            question.task.name, document["doc_id"], json.dumps(images),
         )  # fmt: skip
-        return _read(question, asker.answer(prompt), shown, looks)
+        return _read(question, asker.answer(prompt), shown, view)
     except (DataMissing, DataBroken) as error:
-        # A page whose header is sound and whose picture is not.
+        # A page with a sound header and a broken picture.
         return _failed(question, "missing", str(error))
 
 
-def _pages(document: Row, root: Path | None, looks: Looks) -> list[PageImage]:
-    if not looks.limit:
-        return []
-    paths = page_files(document, root)
-    return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
-
-
 def _read(
-    question: TaskQuestion, answer: Answer, shown: list[PageImage], looks: Looks
+    question: TaskQuestion, answer: Answer, shown: list[PageImage], view: PageView
 ) -> TaskResult:
-    """The rows of an answer, or those that stand for it where it is of no use."""
+    """The rows of an answer, or the blank ones where it is not usable."""
     parsed = content(answer, json=question.ask.schema is not None)
     if parsed.status not in USABLE:
         return _failed(question, parsed.status, *parsed.changes, answer=answer)
@@ -175,7 +171,7 @@ def _read(
         here = next((p for p in shown if p.number == page), None)
         if here is None or box is None:
             return {"page": page} if 0 < page < 1_000_000 else {}
-        return {"page": page} | here.located(box, unit=looks.boxes)
+        return {"page": page} | here.located(box, unit=view.boxes)
 
     try:
         rows = question.ask.read(parsed.value, locate)

@@ -38,13 +38,7 @@ _LATEST = f"SELECT {', '.join(_COLUMNS)} FROM answers WHERE key = ? ORDER BY num
 
 
 def key_of(shape: Any) -> str:
-    """The hash of a JSON value, whatever the order of its keys.
-
-    Examples
-    --------
-    >>> key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
-    True
-    """
+    """The hash of a JSON value, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
@@ -83,10 +77,6 @@ class AnswerStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._base.close()
 

@@ -48,13 +48,18 @@ def source_of(kind: str, name: str) -> str | None:
 
 
 def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
-    """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
+    """A record for each name, by kind, that a plug-in provides; `restore` reads them.
+
+    The add-ons come with formlab: their entries need no record.
+    """
     records = []
     for kind, wanted in names.items():
         entries = view(kind)
         for name in dict.fromkeys(wanted):
             if name not in entries.builtin and name in entries:
-                records.append({"plugin": kind, "entry": name, **asdict(entries.source(name))})
+                source = entries.source(name)
+                if source.name != "formlab":
+                    records.append({"plugin": kind, "entry": name, **asdict(source)})
     return records
 
 

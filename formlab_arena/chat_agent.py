@@ -11,7 +11,7 @@ from typing import Any
 
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
-from formlab.systems.chat.images import Page, pages
+from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
 from formlab.tables import USABLE
@@ -103,9 +103,9 @@ def asking(
     instructions = Instructions(full, policy, ruler)
     ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
-    with chat.Store(full["store"] or out / "answers.sqlite") as store:
+    with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.Looks(full["image_limit"], 1, full["boxes"], ocr)
+        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
         yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
 
 
@@ -134,7 +134,7 @@ class ChatAgent:
         name: str,
         asker: chat.Asker,
         instructions: Instructions,
-        shown: chat.Looks,
+        shown: chat.PageView,
         doc_id: str,
     ) -> None:
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
@@ -176,13 +176,13 @@ class ChatAgent:
         self._done += [f"look {observation.step}: {_short(action)}" for action in kept]
         return [self._placed(action, page) for action in kept]
 
-    def _asked(self, observation: Observation, page: Page) -> chat.Prompt:
+    def _asked(self, observation: Observation, page: PageImage) -> chat.Prompt:
         asked = {
             "TEXT": observation.text, "FILES": list(observation.files),
             "DONE": self._done[-_REMEMBERED:], "REFUSED": list(observation.refused),
         }  # fmt: skip
 
-        def both(show: Callable[[Page], dict[str, Any]]) -> list:
+        def both(show: Callable[[PageImage], dict[str, Any]]) -> list:
             shown = [page] if self._shown.limit else []
             return with_schema(messages(self._prompt, asked, shown, show=show), SCHEMA)
 
@@ -192,11 +192,11 @@ class ChatAgent:
             json.dumps([{"image": observation.image.name} | page.shape]),
         )  # fmt: skip
 
-    def _factor(self, page: Page) -> float:
+    def _factor(self, page: PageImage) -> float:
         """Pixels of the screenshot for one of the model's: a ruler shows the screenshot's own."""
         return 1.0 if self._instructions.ruler else page.size[0] / page.sent[0]
 
-    def _placed(self, action: Action, page: Page) -> Action:
+    def _placed(self, action: Action, page: PageImage) -> Action:
         """The action in pixels of the screenshot."""
         if self._shown.boxes == "pixels" or isinstance(action, Scroll) or not hasattr(action, "x"):
             return mapped(action, self._factor(page))

@@ -159,10 +159,13 @@ def _of_sample(
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
+    # What comes with formlab as read needs neither the system nor its engine.
+    if not change and (shipped := _shipped(corpus, system, {})) is not None:
+        return evaluate(corpus, shipped)
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
-    if (shipped := _shipped(corpus, name, settings)) is not None:
+    if change and (shipped := _shipped(corpus, name, settings)) is not None:
         return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
@@ -188,7 +191,8 @@ def state_of(
     digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode() + more.encode())
     for name in reader.versions:
         digest.update(metadata.version(name).encode())
-    for folder in folders:
+    package = sys.modules.get(reader.start.__module__.rpartition(".")[0], systems)
+    for folder in dict.fromkeys((*folders, package)):
         # Code, and the prompts, forms and pages beside it.
         for file in sorted(Path(str(folder.__file__)).parent.rglob("*")):
             if file.is_file() and file.suffix != ".pyc":

@@ -29,16 +29,16 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
         return corpus.documents, 0
     if not images:
         return corpus.documents.head(limit), 0
-    places: list[int] = []
-    for place, image in enumerate(corpus.documents["image"]):
-        if len(places) == limit:
+    rows: list[int] = []
+    for row, image in enumerate(corpus.documents["image"]):
+        if len(rows) == limit:
             break
         if image is not None and corpus.root is not None and (corpus.root / image).is_file():
-            places.append(place)
-    if not places:
+            rows.append(row)
+    if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
         raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
-    return corpus.documents[places], places[-1] + 1 - len(places)
+    return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
 def image_file(document: dict[str, Any], root: Path | None) -> Path:
@@ -70,7 +70,7 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
     check_head(folder, head)
     files.write_json(folder / HEAD, head | more)
-    # Predictions of before would look complete while this run is under way.
+    # Earlier predictions would look complete while this run is under way.
     (folder / "manifest.json").unlink(missing_ok=True)
 
 
@@ -79,6 +79,6 @@ def progress(text: str, *, shown: bool = True) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
-        # A report is no place for a bar that moves.
+        # No moving bar in a report.
         disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
     )  # fmt: skip

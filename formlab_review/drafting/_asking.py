@@ -9,9 +9,9 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import NotAvailable
-from formlab.systems.chat import PREFIX, RUNNING, SHAPING, Asker, Looks, Store, client_of
+from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
 from formlab.systems.chat._ask import Ask, Row
-from formlab.systems.chat.run import Question, Result, results
+from formlab.systems.chat.run import TaskQuestion, TaskResult, results
 from formlab.systems.chat.tasks import PROMPTS, Task
 from formlab.tables import USABLE
 from formlab_review import drafts
@@ -29,7 +29,7 @@ def asked(
     settings: Mapping[str, Any] | None,
     split: str,
     root: Path | None = None,
-) -> list[tuple[Result, Draft]]:
+) -> list[tuple[TaskResult, Draft]]:
     """What became of each question, with the draft that stands for its whole form.
 
     Pages are shown where `root`, the folder of their images, is given.
@@ -44,11 +44,11 @@ def asked(
     prompt = files.read_text(own if own and own.is_file() else PROMPTS / f"{task}.md").strip()
     one = Task(task, "layout", _no_question, places="")
     limit = given["image_limit"] if root else 0
-    questions = [Question(one, prompt, document, ask) for document, ask in todo]
-    with Store(given["store"] or Path(out) / STORE) as store:
+    questions = [TaskQuestion(one, prompt, document, ask) for document, ask in todo]
+    with AnswerStore(given["store"] or Path(out) / STORE) as store:
         asker = Asker(client_of(model, given), store, form=given["form"], retry=given["retry"])
         found = results(
-            questions, asker, root=root, looks=Looks(limit, given["max_pages"], "pixels"),
+            questions, asker, root=root, view=PageView(limit, given["max_pages"], "pixels"),
             workers=given["concurrency"],
         )  # fmt: skip
     whole = Draft(split, "", "layout", None, system=f"{PREFIX}{model}")
@@ -61,7 +61,7 @@ def _no_question(document: Row, gold: list[Row]) -> Ask | None:
     return None
 
 
-def _whole(base: Draft, result: Result, store: str) -> Draft:
+def _whole(base: Draft, result: TaskResult, store: str) -> Draft:
     return dataclasses.replace(
         base, doc_id=result.question.document["doc_id"], status=result.status,
         rejected=() if result.status in USABLE else result.changes,

@@ -6,16 +6,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from formlab import files
+from formlab import benchmarks, files, formats
+from formlab.analysis.kappa import rater_agreement
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
-from formlab.folders import Corpus, Predictions
+from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
 from formlab.metrics.facts import locate, match_facts
@@ -28,6 +29,7 @@ RATERS = ("rule", "judge", "human")
 COLUMNS = (
     "doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason", "planted",
 )  # fmt: skip
+_HUMAN = ("doc_id", "path", "correct")
 _FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 # What a page says to sway the model that judges it; financial pages do not speak of verdicts.
 _PLANTED = re.compile(
@@ -218,6 +220,82 @@ def planted(text: str, *, gold: str = "") -> list[str]:
     hidden = " ".join(re.findall(r"<!--(.*?)(?:-->|$)", text[:1_000_000], flags=re.DOTALL))
     found = (match[0] for match in _PLANTED.finditer(f"{shown[:1_000_000]} {hidden}"))
     return [stretch for stretch in dict.fromkeys(found) if stretch not in gold]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What rule, judge and human said of each fact, their agreement, and what was odd.
+
+    The tables are as from `audit` and `rater_agreement`, empty where nothing was judged.
+    """
+
+    table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
+    kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
+    notes: dict[str, int] = field(default_factory=dict)
+
+
+def open_audit(
+    evaluation: Evaluation,
+    judge: str | Path = "",
+    *,
+    predictions: str | Path = "",
+    humans: str | Path = "",
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Audit:
+    """The audit of a judge's answers on an evaluation; without answers, an empty one.
+
+    Parameters
+    ----------
+    evaluation
+        Of a benchmark with facts; its gold is read again from its root.
+    judge
+        The judge's JSON file.
+    predictions
+        What was judged, in any format; the folder ``pred`` beside the gold if left out.
+    humans
+        A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
+    resamples, seed
+        Of the intervals of kappa; pages are drawn.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If a file is absent or unreadable, or the evaluation's gold is no longer at its root.
+    """
+    if not str(judge):
+        return Audit()
+    if evaluation.root is None:
+        raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
+    corpus = benchmarks.load(evaluation.benchmark, root=evaluation.root, split=evaluation.split)
+    beside = evaluation.root / "pred"
+    if not str(predictions) and not beside.is_dir():
+        remedy = "the parameter predictions with what was judged"
+        raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
+    found = formats.read_predictions(predictions or beside, corpus)
+    said = _humans(Path(humans)) if str(humans) else None
+    table, notes = audit(corpus, found, answers(Path(judge)), humans=said)
+    raters = [name for name in RATERS if table[name].null_count() < table.height]
+    kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
+    return Audit(table, kappas, notes)
+
+
+def _humans(file: Path) -> pl.DataFrame:
+    text = files.read_text(file)
+    try:
+        table = pl.read_csv(text.encode(), infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise DataBroken(f"not a readable CSV: {error}", where=file) from error
+    missing = [name for name in _HUMAN if name not in table.columns]
+    if missing:
+        raise DataBroken(f"no column {', '.join(missing)}", where=f"{file}:1")
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    known = pl.col("correct").str.strip_chars().str.to_lowercase()
+    odd = table.with_row_index("line", 2).filter(~known.is_in(list(words)).fill_null(False))
+    if odd.height:
+        where = f"{file}:{odd['line'][0]}"
+        raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
+    return table.with_columns(known.replace_strict(words, return_dtype=pl.Boolean).alias("correct"))
 
 
 def _texts(predictions: Predictions) -> dict[str, str]:

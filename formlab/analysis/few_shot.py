@@ -31,10 +31,6 @@ FEW_SHOT: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "level": pl.String, "mode": pl.String,
     "settings": tables.SETTINGS,
 }  # fmt: skip
-GAPS: dict[str, Any] = {
-    name: FEW_SHOT[name]
-    for name in ("corpus", "train_size", "system", "part", "metric", "value", "ci_low", "ci_high")
-}
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
 
@@ -132,33 +128,3 @@ def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
         "n_splits": values.size, "split": named,
         "settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"},
     }  # fmt: skip
-
-
-def transfer_gaps(table: pl.DataFrame) -> pl.DataFrame:
-    """What a template not seen in training costs: score on mixed templates minus on unseen ones.
-
-    Parameters
-    ----------
-    table
-        As from `few_shot`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns of `GAPS`; one row per corpus, size, part and metric that has both tasks. The
-        interval follows from those of both scores as of independent ones (MOVER, Zou and Donner,
-        Statistics in Medicine 27, 2008); that is wider than need be where test sets overlap.
-    """
-    on = [name for name in GAPS if name not in ("value", "ci_low", "ci_high")]
-    mixed, unseen = (table.filter(pl.col("task") == name) for name in ("mixed", "unseen"))
-    both = mixed.join(unseen, on=on, suffix="_unseen", nulls_equal=True, maintain_order="left")
-    gap = pl.col("value") - pl.col("value_unseen")
-    below = (pl.col("value") - pl.col("ci_low")).pow(2)
-    below += (pl.col("ci_high_unseen") - pl.col("value_unseen")).pow(2)
-    above = (pl.col("ci_high") - pl.col("value")).pow(2)
-    above += (pl.col("value_unseen") - pl.col("ci_low_unseen")).pow(2)
-    return both.with_columns(
-        gap.alias("value"),
-        (gap - below.sqrt()).alias("ci_low"),
-        (gap + above.sqrt()).alias("ci_high"),
-    ).select(*GAPS)

@@ -145,21 +145,6 @@ def _users(table: pl.DataFrame) -> list[str]:
     return [name for name in table.columns if name not in {*CASES, "turn", "flip", *ours}]
 
 
-def flipped(table: pl.DataFrame, flip: str, *, limit: int = 20) -> pl.DataFrame:
-    """The rows with one flip, those first in which the wrong side is furthest from its gold.
-
-    Values not found at all come last: a wrong reading shows more.
-    """
-    if flip not in FLIPS:
-        raise UnknownName.of("flip", flip, FLIPS)
-    wrong = "a" if flip == "only b" else "b"
-    order_by = [
-        pl.col(f"outcome_{wrong}") == "missing", pl.col(f"similarity_{wrong}"),
-        pl.col("doc_id"), pl.col("path"),
-    ]  # fmt: skip
-    return table.filter(pl.col("flip") == flip).sort(order_by).head(limit)
-
-
 def flip_matrix(
     table: pl.DataFrame,
     documents: pl.DataFrame,

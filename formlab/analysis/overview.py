@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +19,6 @@ RUNS: dict[str, Any] = {
     "seconds": pl.Float64, "tokens": pl.Int64, "cost": pl.Float64,
     "settings": pl.String,
 }  # fmt: skip
-_STATUSES = dict.fromkeys(("benchmark", "split", "system", "status"), pl.String)
-_STATUSES |= dict.fromkeys(("cases", "documents"), pl.Int64)
 
 
 def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -68,34 +65,6 @@ def _spent(evaluation: Evaluation) -> dict[str, Any]:
     spent = responses.select("seconds", tokens.to_series().alias("tokens"), "cost")
     sums = {values.name: values.sum() for values in spent if values.count()}
     return {"calls": responses.height} | sums
-
-
-def statuses(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
-    """How many gold values of each evaluation have an answer of each status.
-
-    Returns
-    -------
-    polars.DataFrame
-        `benchmark split system status cases documents`, in the order of `STATUSES`. Runs of one
-        name are told apart by their place: ``ocr``, ``ocr (2)``.
-    """
-    seen: Counter[tuple[str, ...]] = Counter()
-    order = {status: place for place, status in enumerate(STATUSES)}
-    found = []
-    for one in evaluations:
-        asked = one.cases.filter(pl.col("gold").is_not_null())
-        counts = asked.group_by("status").agg(
-            cases=pl.len().cast(pl.Int64), documents=pl.col("doc_id").n_unique().cast(pl.Int64)
-        )
-        key = one.benchmark, one.split, one.system
-        seen[key] += 1
-        name = one.system if seen[key] == 1 else f"{one.system} ({seen[key]})"
-        ranked = counts.sort(pl.col("status").replace_strict(order, default=len(order)))
-        named = ranked.with_columns(
-            benchmark=pl.lit(one.benchmark), split=pl.lit(one.split), system=pl.lit(name)
-        )
-        found.append(named.select(list(_STATUSES)))
-    return pl.concat([pl.DataFrame(schema=_STATUSES), *found])
 
 
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:

@@ -22,7 +22,6 @@ from formlab.analysis.slice_search import (
     search,
 )
 from formlab.analysis.summarise import of_cases, sliced
-from formlab.analysis.top_errors import top_errors
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
@@ -171,23 +170,6 @@ def slice_cases(
     for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
         cases = cases.filter(sliced(cases, evaluation.documents, column).cast(pl.String) == value)
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
-
-
-def slice_errors(
-    evaluations: Sequence[Evaluation], found: pl.DataFrame, *, limit: int = 20
-) -> pl.DataFrame:
-    """The wrong cases of the first slice found, the furthest from their gold first.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES; no rows where no slice was found.
-    """
-    if not found.height:
-        return tables.table("cases", [])
-    row = found.row(0, named=True)
-    owner = next(one for one in evaluations if one.system == row["system"])
-    return top_errors(slice_cases(owner, row), limit=limit)
 
 
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:

@@ -58,15 +58,4 @@ def test_time_and_money_are_summed_where_they_are_told():
     ]
     row = analysis.runs([evaluation(FIELDS, responses=responses)]).row(0, named=True)
     assert (row["calls"], row["seconds"], row["tokens"], row["cost"]) == (2, 2.0, 15, None)
-
-
-def test_statuses_are_of_gold_values_only():
-    found = analysis.statuses([evaluation(FIELDS)])
-    assert found.select("status", "cases", "documents").rows() == [("ok", 4, 1), ("refused", 1, 1)]
-
-
-def test_runs_of_one_name_are_told_apart_and_pages_have_their_mean_error():
-    found = analysis.statuses([evaluation(FIELDS), evaluation(FIELDS)])
-    assert found["system"].unique(maintain_order=True).to_list() == ["x", "x (2)"]
-    row = analysis.runs([evaluation(FIELDS)]).row(0, named=True)
     assert row["page_cer"] is None

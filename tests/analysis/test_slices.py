@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab.analysis.slices import SLICES, find_slices, slice_cases, slice_errors
+from formlab.analysis.slices import SLICES, find_slices, slice_cases
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from tests.analysis.made_pairs import made
@@ -114,8 +114,6 @@ def test_cases_of_a_slice_are_the_wrong_ones_in_it():
     assert set(cases.select("kind", "subtype").rows()) == {("k1", "s1")}
     assert set(cases["outcome"]) == {"mismatch"}
     assert slice_cases(one, row, wrong=False).height == row["n_cases"]
-    assert slice_errors([one], found, limit=3).height == 3
-    assert slice_errors([one], found.clear()).height == 0
 
 
 def test_each_system_is_searched_alone():

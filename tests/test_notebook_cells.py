@@ -8,12 +8,13 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, folders, metrics, tables
+from formlab import analysis, benchmarks, charts, folders, metrics, tables
 from formlab.analysis.few_shot import FEW_SHOT, TASK_TITLES, WHOLE
 from formlab.analysis.overview import RUNS
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from tests.analysis.made_pairs import made
 from tests.analysis.test_audit import of_pages
+from tests.analysis.test_cross import scored
 from tests.analysis.test_overview import FIELDS
 from tests.analysis.test_overview import evaluation as of_fields
 from tests.charts.conftest import item, row, tree_cases  # noqa: F401
@@ -316,3 +317,11 @@ def test_flipped_fields_show_readings_before_gaps_and_the_furthest_first():
                 fields=analysis.flips(first, second), **given)  # fmt: skip
     assert space["lost"]["path"].to_list() == ["/c", "/b", "/a"]
     assert space["won"].height == 0
+
+
+def test_gold_is_counted_once_a_value():
+    results = [scored([(0.1, 1.0), (0.2, 0.5)])] * 2
+    given = {"results": results, "benchmarks": benchmarks}
+    (facts,) = run("90_cross_benchmark", ["gold-facts"], **given)["facts"].to_dicts()
+    assert (facts["documents"], facts["values"], facts["values_a_document"]) == (2, 2, 1.0)
+    assert (facts["published"], facts["with_box"], facts["templates"]) == (50, 0.0, None)

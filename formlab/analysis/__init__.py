@@ -6,7 +6,6 @@ from formlab.analysis.clicks import click_and_value, misses
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.cross import (
-    gold_facts,
     metric_rank_correlation,
     summaries,
     system_rank_correlation,
@@ -45,7 +44,7 @@ __all__ = [
     "by_screen", "cause_counts", "changed_entities", "click_and_value", "common", "compare",
     "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate", "evaluation_pairs",
     "few_shot", "few_shot_only", "find_slices", "finding_table",
-    "findings", "flip_matrices", "flip_matrix", "flips", "gold_facts", "growth",
+    "findings", "flip_matrices", "flip_matrix", "flips", "growth",
     "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
     "open_audit", "open_compared", "open_evaluation", "open_evaluations", "over_metrics",
     "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases",

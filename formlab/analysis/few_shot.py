@@ -38,13 +38,13 @@ _LEVEL = 0.95
 def few_shot_only(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations of splits that belong to a task; all of them if none does.
 
-    A split of every document at hand repeats those of the other splits.
+    The split of all documents overlaps the few-shot splits, so that it is dropped beside them.
     """
-    return [one for one in evaluations if said(one).get("task")] or list(evaluations)
+    return [each for each in evaluations if split_of(each).get("task")] or list(evaluations)
 
 
-def said(evaluation: Evaluation) -> dict[str, Any]:
-    """What the documents say of their split: its task, training size and seed, where known."""
+def split_of(evaluation: Evaluation) -> dict[str, Any]:
+    """The task, training size and seed of the split, where the documents know them."""
     return vrdu.split_meta(evaluation.documents)
 
 
@@ -82,17 +82,15 @@ def few_shot(
         and 1; of one split it is the score with its bootstrap interval over documents. `interval`
         says which, ``n_splits`` over how many splits with a defined score.
     """
-    rows = [row for one in evaluations for row in _split_rows(one, resamples, seed)]
-    each = pl.DataFrame(rows, schema=FEW_SHOT)
-    groups = each.group_by(*_GROUP, maintain_order=True)
-    found = [_over_splits(group) for _, group in groups]
-    return pl.DataFrame(found, schema=FEW_SHOT).sort(
+    rows = [row for each in evaluations for row in _split_rows(each, resamples, seed)]
+    groups = pl.DataFrame(rows, schema=FEW_SHOT).group_by(*_GROUP, maintain_order=True)
+    return pl.DataFrame([_over_splits(group) for _, group in groups], schema=FEW_SHOT).sort(
         "corpus", "part", "metric", "task", "train_size", maintain_order=True
     )
 
 
 def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[dict[str, Any]]:
-    schema, info = schema_of(evaluation), said(evaluation)
+    schema, info = schema_of(evaluation), split_of(evaluation)
     if schema is None:
         return
     ready = evaluation.scores.filter(pl.col("level") == "document")
@@ -106,10 +104,9 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
     }  # fmt: skip
     for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
-        part, wanted = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
-        if row["metric"] in wanted:
-            own = {name: row[name] for name in FEW_SHOT if name in row}
-            yield own | base | {"part": part}
+        part, names = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
+        if row["metric"] in names:
+            yield {name: row.get(name) for name in FEW_SHOT} | base | {"part": part}
 
 
 def _over_splits(group: pl.DataFrame) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def ask_judge(
         for page, (answer, record) in zip(pages, pool.map(asked, pages), strict=True):
             yield page, answer, record
     finally:
-        # Whoever stops reading lets go what was not begun; answers in flight reach the store.
+        # If the caller stops, calls not yet begun are cancelled; those under way reach the store.
         pool.shutdown(cancel_futures=True)
 
 
@@ -177,7 +177,7 @@ def audit(
     human = human.select("doc_id", "path", human="correct", reason="reason")
     table = table.join(human, on=["doc_id", "path"], how="left", maintain_order="left")
     table = table.with_columns(final=pl.coalesce("human", "rule"))
-    # A judge is overruled by a human, else by the rules, which can be walked back.
+    # A human overrules the judge; without one the rules do, as their verdict can be retraced.
     overruled = pl.col("judge") != pl.col("final")
     by = pl.when(pl.col("human").is_not_null()).then(pl.lit("human")).otherwise(pl.lit("rule"))
     why = pl.coalesce("reason", by + pl.lit(": ") + pl.coalesce("text", pl.lit("not found")))

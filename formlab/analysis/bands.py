@@ -1,4 +1,4 @@
-"""Columns to slice by that follow from a case: how long, how tall, how sure, how big a page."""
+"""Columns to slice by that follow from a case: length, box size, depth, confidence, position."""
 
 from __future__ import annotations
 

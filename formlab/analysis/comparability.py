@@ -24,11 +24,11 @@ class Common:
 
 
 def common(evaluations: Sequence[Evaluation]) -> Common:
-    """The part of each evaluation that can be compared with the others.
+    """Each evaluation cut to what can be compared with the others.
 
     Tasks, metrics and fields that only some systems were scored on are left out and counted in
     `notes`. A document without an answer stays: it counts as nothing found. Systems of one name
-    are told apart by their place: ``ocr``, ``ocr (2)``.
+    are numbered: ``ocr``, ``ocr (2)``.
 
     Raises
     ------

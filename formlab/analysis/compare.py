@@ -1,4 +1,4 @@
-"""Two or more systems on the same corpus: by how much they differ, and how sure that is."""
+"""Two or more systems on the same corpus: by how much they differ, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMPARISON: dict[str, Any] = {
     "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
     "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": tables.SETTINGS,
 }  # fmt: skip
-# What the gold says of a case; the rest of its columns is the system's and differs by system.
+# The columns of a case that come from the gold; the others differ by system.
 OF_GOLD = (
     "task", "path", "kind", "modality", "subtype", "page", "scope", "reference", "complexity",
     "modal", "gold",
@@ -40,7 +40,7 @@ OF_SYSTEM = ("certainty",)
 _ROW = ("metric", *SLICE)
 # The metric and slice that a row is of.
 Key = tuple[str | None, ...]
-# Of a verdict, under all rules of reading fields from pages: see `agreeing`.
+# Whether the verdict is the same under all rules of reading fields from pages: see `agreeing`.
 SAME, DEPENDS = "same", "depends"
 
 
@@ -229,7 +229,7 @@ def system_pairs(systems: Iterable[str], reference: str | None) -> list[tuple[st
 def evaluation_pairs(
     evaluations: Sequence[Evaluation], reference: str | None = None
 ) -> list[tuple[Evaluation, Evaluation]]:
-    """The evaluations of `system_pairs`; systems of one name are told apart by `common`."""
+    """The evaluations of `system_pairs`; `common` numbers systems of one name."""
     by_name = {each.system: each for each in evaluations}
     return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
 
@@ -294,7 +294,7 @@ def _better(row: dict[str, Any]) -> str | None:
 def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
     """`rows` with `p_holm` and `p_bh`, over the slices of a metric; the wholes are apart.
 
-    The whole is what one set out to compare; to look at its parts as well does not weaken it.
+    The comparison over all fields was planned; looking at slices as well costs it nothing.
     """
     p = np.array([row["p"] for row in rows], dtype=float)
     family = [(row.get("metric"), row["slice_by"] is None) for row in rows]

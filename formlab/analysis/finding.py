@@ -15,7 +15,7 @@ NAN = float("nan")
 OUTCOME = "outcome"
 # A claim holds from here on, after adjusting for all that was looked at beside it.
 ALPHA = 0.05
-# How a case is found again.
+# The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
@@ -96,12 +96,12 @@ def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
 
 
 def origin(evaluation: Evaluation) -> dict[str, str]:
-    """What every finding of an evaluation says of where it comes from."""
+    """The columns of a finding that name its evaluation."""
     return {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
 
 
 def keys(cases: pl.DataFrame) -> pl.DataFrame:
-    """How the cases behind a finding are found again."""
+    """The keys of the cases behind a finding."""
     return cases.select(KEYS)
 
 
@@ -111,7 +111,7 @@ def word(name: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """p as a sentence says it."""
+    """p as text."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 

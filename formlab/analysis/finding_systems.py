@@ -30,7 +30,7 @@ def tell_apart(
     permutations: int = 9999,
     seed: int = 0,
 ) -> list[Finding]:
-    """What can be said of every pair of systems: one finding by fields, and one by whole pages.
+    """The findings on every pair of systems: one by fields, and one by whole pages.
 
     All are adjusted together after Holm. A finding by fields must hold as well without fields
     whose verdict depends on the reading rule, and without those whose label may be wrong.
@@ -113,7 +113,7 @@ def _finding(
 ) -> Finding:  # fmt: skip
     low, high = row["ci_low"], row["ci_high"]
     clear = low > 0 or high < 0
-    # What speaks for both in turn, as the reading rule is changed, speaks for neither.
+    # A difference that changes sides with the reading rule is none.
     depends = row.get("rules") == DEPENDS
     holds = bool(adjusted <= alpha and clear and not depends)
     say = _of_fields if row["about"] == "fields" else _of_pages

@@ -39,7 +39,7 @@ SYSTEM = (
     "status", "outcome", *LADDER, "similarity", "cause", "pred_origin", "readings",
     "at", "ambiguous",
 )  # fmt: skip
-# Slices by what became of a case say how errors move; a test of them would test its own premise.
+# Slices by outcome are descriptive; testing them would be circular.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")
 MATRIX: dict[str, Any] = {
     **tables.SLICE, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
@@ -91,7 +91,7 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     names = {name: f"{name}_a" for name in own}
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
     joined = joined.drop(f"{name}_b" for name in gold).rename(names)
-    # A system that rightly makes no claim: a match of nothing with nothing.
+    # Defaults for a system that correctly predicted nothing.
     silent = {"status": "ok", "outcome": "match", "right": True}
     return joined.with_columns(
         pl.col(f"{name}_{s}").fill_null(value)

@@ -145,7 +145,7 @@ def with_label_corrections(
         mode=evaluation.mode, threshold=evaluation.settings["threshold"],
         reader=evaluation.settings.get("reader", READER),
     )  # fmt: skip
-    # The corpus was cut before: which documents it holds is to be said as before.
+    # The corpus was cut before; settings and notes keep which documents it has.
     before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
     again = part.marked(again, evaluation.settings.get("documents", part.ALL), before)
     gone = corpus.records.filter(

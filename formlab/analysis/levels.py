@@ -1,4 +1,4 @@
-"""What is reached on each level of understanding forms, and what may share an axis."""
+"""The scores of each level of understanding forms, and which of them may share an axis."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
 
 
 def rules(row: Mapping[str, Any]) -> str:
-    """What says how a score is measured, and not of what, by whom or how surely."""
+    """How a score is measured, without its data, its system and its interval."""
     settings = Settings(**row["settings"])
     kept = Settings(rules=settings.rules, read=settings.read, average=settings.average)
     whose = dict.fromkeys(("benchmark", "split"))

@@ -1,4 +1,4 @@
-"""What was run and what came of it, over all evaluations."""
+"""All evaluations: what was run, its counts and costs, and the status of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All splits of a benchmark as one evaluation, its entities and data types, and what is lost."""
+"""All splits of a benchmark as one evaluation, its entities and data types, and lost values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from formlab.folders import Evaluation
 from formlab.metrics import METRICS
 from formlab.scoring.causes import CAUSES
 
-# What was read wrongly shows more than what stands alone.
+# Values read wrongly come before those that are missing or made up: they show more.
 _NOT_READ = ("spurious", "hallucinated", "missed", "missing_document")
 _ORDER = (*(name for name in CAUSES if name not in _NOT_READ), *_NOT_READ)
 

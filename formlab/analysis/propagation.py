@@ -1,4 +1,4 @@
-"""How one fault on a form leads to others: what a misplaced value did to the fields it landed in.
+"""How one fault on a form leads to others: a misplaced value, and the fields it overwrote.
 
 It reads the log of an arena run, which scoring keeps in the documents' meta.
 """

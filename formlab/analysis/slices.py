@@ -36,7 +36,7 @@ SLICES: dict[str, Any] = {
     "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 CORRECTIONS = ("by", "bh")
-# Defined by the error: a slice of them is bad by its making.
+# Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
 

@@ -78,16 +78,16 @@ def open_evaluations(
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
-    found = [_loaded(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
-    if not found:
+    evaluations = [_loaded(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
+    if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
     for name in ("benchmark", "system", "mode", "root"):
-        values = sorted({str(getattr(one, name)) for one in found})
+        values = sorted({str(getattr(each, name)) for each in evaluations})
         if len(values) > 1:
             what = f"evaluations that differ in their {name}: {', '.join(values)}"
             raise DataBroken(what, where=folder, remedy="a folder for each of them")
-    return found
+    return evaluations
 
 
 def open_compared(
@@ -171,8 +171,8 @@ def _of_sample(
         resources.need(reader.extra)
     out = cache_folder() / "runs" / f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
-    found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
-    return evaluate(corpus, found)
+    predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
+    return evaluate(corpus, predictions)
 
 
 def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
@@ -180,8 +180,8 @@ def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predicti
     folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
     if not folder.is_dir():
         return None
-    found = Predictions.load(folder)
-    return found if found.settings == found.settings | settings else None
+    shipped = Predictions.load(folder)
+    return shipped if shipped.settings == shipped.settings | settings else None
 
 
 def state_of(

@@ -12,13 +12,12 @@ import altair as alt
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.published import OWN as OWN
-from formlab.analysis.published import PUBLISHED as PUBLISHED
 from formlab.charts import theme
 from formlab.charts._output import clean, known, number
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
+OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
 NOTHING = "Nothing to show: nothing was scored for it."

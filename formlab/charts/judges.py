@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.audit import RATERS
-from formlab.analysis.factpages import Audit
+from formlab.analysis.audit import RATERS, Audit
 from formlab.charts._dots import dots
 from formlab.charts._parts import OWN, PUBLISHED, note
 from formlab.charts._words import caption, table

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from formlab import files, resources
-from formlab.analysis.published import OWN, PUBLISHED
+from formlab.charts._parts import OWN, PUBLISHED
 from formlab.errors import UnknownName
 
 FOLDER = resources.folder("data/published")

@@ -12,7 +12,7 @@ import pytest
 
 from formlab import analysis
 from formlab.analysis import Finding
-from formlab.analysis.finding_pairs import kind_tallies
+from formlab.analysis.finding_kinds import kind_tallies
 from formlab.metrics import ratio
 from tests.analysis.made_pairs import made
 from tests.analysis.test_finding_systems import pages_alone

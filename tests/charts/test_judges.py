@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import charts
-from formlab.analysis.audit import COLUMNS
-from formlab.analysis.factpages import Audit
+from formlab.analysis.audit import COLUMNS, Audit
 from formlab.charts.judges import NONE, beside_published
 
 ROWS = [

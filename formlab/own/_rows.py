@@ -207,7 +207,7 @@ def _sheet(path: Path, flaws: Counter[str]) -> list[tuple[str, Row]]:
     try:
         book = python_calamine.CalamineWorkbook.from_path(path)
         sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
-        full = [sheet for sheet in sheets if sheet.total_height]
+        full = [sheet for sheet in sheets if sheet.start is not None]
         if not full:
             raise DataBroken("the workbook is empty", where=path, remedy="a header and rows")
         flaws["sheets left out: only the first is read"] += len(full) - 1

@@ -115,8 +115,9 @@ def predictions(
     """Answers to a corpus, whether its user's own or a benchmark.
 
     A document may be named by its file (``scans/a.png`` for ``a``). One value where the gold has a
-    list is its first item, and a list of where the gold has one value begins with it. A value that
-    is empty is one left blank; a document with nothing but empty values is `missing`.
+    list is its first item, and a list of where the gold has one value begins with it. An answer
+    without a value claims nothing: where the gold is blank as well, that is right; a document with
+    no other answers is `missing`.
 
     Parameters
     ----------
@@ -299,15 +300,7 @@ def _read(
         name = systems[0] if systems else None
     name = name or (path.resolve().stem if path else "answers")
     values = values.drop("system", strict=False)
-    silent = pl.col("value").is_null().all().over("doc_id")
-    status = pl.when(silent).then(pl.lit("missing")).otherwise(pl.lit("ok"))
-    if "status" in values.columns:
-        status = pl.coalesce("status", status)
-    page = pl.col("path").is_null()
-    kind = pl.when(page).then(pl.lit("page"))
-    kind = kind.otherwise(pl.col("kind") if "kind" in values.columns else None)
-    value = pl.when(page | silent).then("value").otherwise(pl.col("value").fill_null(""))
-    values = values.with_columns(status.alias("status"), kind.alias("kind"), value.alias("value"))
+    values = _claims(values)
     values = values.join(_tasks(corpus), on=["doc_id", "path"], how="left", maintain_order="left")
     task = [pl.col("task")] if "task" in values.columns else []
     values = values.with_columns(
@@ -325,6 +318,20 @@ def _read(
         sources=_sources(path),
         notes={what: count for what, count in sorted(notes.items()) if count},
     ).check()
+
+
+def _claims(values: pl.DataFrame) -> pl.DataFrame:
+    """The answers without those that name no value; one row for a document without any."""
+    empty = pl.col("value").is_null()
+    stated = [pl.col("status")] if "status" in values.columns else []
+    status = pl.coalesce(*stated, pl.when(empty).then(pl.lit("missing")).otherwise(pl.lit("ok")))
+    silent = values.filter(empty.all().over("doc_id"), *(one.is_null() for one in stated))
+    silent = silent.unique("doc_id", keep="first", maintain_order=True)
+    said = values.filter(pl.any_horizontal(~empty, *(one.is_not_null() for one in stated)))
+    both = pl.concat([said, silent.with_columns(path=pl.lit(None, pl.String))])
+    kind = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+    kind = kind.otherwise(pl.col("kind") if "kind" in values.columns else None)
+    return both.with_columns(status.alias("status"), kind.alias("kind"))
 
 
 def _tasks(corpus: Corpus) -> pl.DataFrame:

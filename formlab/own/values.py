@@ -44,7 +44,7 @@ def read_values(
     A *long* source has a column for the document and one for the value; a *wide* one has a row or
     an object for each document, with a column or member for each field. Nested objects and lists
     become JSON pointers (``/items/0/price``). Values are text as the source writes them: "007" and
-    "9.00" stay, and an empty cell is null.
+    "9.00" stay, and an empty cell is null (that of a list's item in a wide table: no item).
 
     Parameters
     ----------
@@ -159,10 +159,14 @@ def _is_long(
     if "path" in names and {names[n].lower() for n in ("path", "value")} == {"path", "value"}:
         return True
     others = set(known) - set(names.values()) - {*RECORD, *DOCUMENT, *tables.RECORDS}
-    if not others:
-        return True
-    documents = Counter(as_text(row.get(names["doc_id"])) for _, row in rows.rows)
-    return "path" in names and max(documents.values()) > 1
+    if "path" not in names:
+        return not others
+    # A table of values names a document again for its next value, or a field in the next document.
+    again = {
+        name: len({as_text(row.get(names[name])) for _, row in rows.rows}) < len(rows.rows)
+        for name in ("doc_id", "path")
+    }
+    return again["doc_id"] or (not others and (again["path"] or len(rows.rows) == 1))
 
 
 def _document(row: Row, column: str, rows: Rows, origin: str) -> str:
@@ -211,6 +215,9 @@ def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
             if name in names.values() or (rows.documents and name == "doc_id"):
                 continue
             start = tables.storable(_member(name))
+            # A column for the third item is blank where there are two.
+            if member is None and "*" in pattern(start):
+                continue
             for end, leaf in _leaves(member, "", rows, origin):
                 count += 1
                 below = f"#{start}{end}" if rows.documents else ""

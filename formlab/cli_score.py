@@ -67,6 +67,8 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--name", help="What the run is called in tables and charts.")
+@click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
+@click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
 @asking
 @as_json
 def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> None:
@@ -90,7 +92,14 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
         limit=options["limit"], workers=options["workers"],
     )  # fmt: skip
     responses = predictions.responses
-    say(predictions.notes, only=(systems.SKIPPED,))
+    say(predictions.notes)
+    if options["batch"]:
+        files = predictions.notes.get("batch files written", 0)
+        show([{"system": predictions.system, "files": files, "batch": options["batch"]}],
+             as_json=as_json)  # fmt: skip
+        click.echo("when its results are there: the same command, --batch-results for --batch",
+                   err=True)  # fmt: skip
+        return
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
         click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)

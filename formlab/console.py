@@ -31,7 +31,11 @@ _ASKING = (
     ),
     click.option("--max-cost", help="chat: stop before the calls cost more than this."),
     click.option("--max-calls", help="chat: stop after so many calls."),
+    click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )
+
+
+_FLAGS = ("base_url", "retry", "max_cost", "max_calls", "prices", "batch", "batch_results")
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,7 +53,7 @@ def asked(options: Mapping[str, Any]) -> dict[str, str]:
     >>> asked({"changes": ("boxes=none",), "retry": "bad", "max_cost": None})
     {'boxes': 'none', 'retry': 'bad'}
     """
-    flags = {name: options.get(name) for name in ("base_url", "retry", "max_cost", "max_calls")}
+    flags = {name: options.get(name) for name in _FLAGS}
     return pairs(options["changes"]) | {n: value for n, value in flags.items() if value is not None}
 
 

@@ -153,9 +153,7 @@ class ChatAgent:
             If a limit of calls or money is reached, or the server refuses every call, which is
             its cause then.
         """
-        page = pages([observation.image], limit=self._shown.limit or max(observation.size), most=1)[
-            0
-        ]
+        (page,) = pages([observation.image], limit=self._shown.limit)
         try:
             answer = self._asker.answer(self._asked(observation, page))
         except chat.Stopped as stop:

@@ -145,13 +145,14 @@ class FieldTypes:
 
         `values` has the columns path and value.
         """
-        named = values.filter(pl.col("path").is_not_null(), pl.col("value").is_not_null())
+        named = values.filter(pl.col("path").is_not_null())
         paths = named.select(pl.col("path").unique())
         patterns = paths.with_columns(
             pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
         )
-        known = named.join(patterns, on="path").group_by("pattern", maintain_order=True)
-        found = known.agg(pl.col("value").unique(maintain_order=True).head(_ENOUGH))
+        known = named.join(patterns, on="path", maintain_order="left")
+        some = pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
+        found = known.group_by("pattern", maintain_order=True).agg(some)
         return cls({path: FieldType(type=_type_of(some)) for path, some in found.iter_rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
@@ -173,6 +174,11 @@ class FieldTypes:
 def _stated(one: Rule) -> dict[str, Any]:
     usual = type(one)()
     return {n: v for n, v in dataclasses.asdict(one).items() if v != getattr(usual, n)}
+
+
+def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of what a model answers about a document of a corpus."""
+    return FieldTypes.of_document(document).json_schema()
 
 
 def rule_text(one: FieldType) -> str | None:
@@ -346,7 +352,8 @@ def _leaf(one: FieldType) -> dict[str, Any]:
     stated: dict[str, Any] = {"type": [_JSON.get(one.kind or "", "string"), "null"]}
     if one.choices:
         stated["enum"] = [*one.choices, None]
-    return stated | ({"description": one.question} if one.question else {})
+    asked = one.question or one.label
+    return stated | ({"description": asked} if asked else {})
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:

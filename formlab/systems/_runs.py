@@ -24,20 +24,27 @@ HEAD = "run.json"
 SHARP = 2.0
 
 
-def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl.DataFrame, int]:
+def first(
+    corpus: Corpus, limit: int | None, *, images: bool = True, texts: bool = False
+) -> tuple[pl.DataFrame, int]:
     """The first `limit` documents (all if None), and how many without an image were passed over.
 
-    Only a system that reads `images` passes over documents; `DataMissing` if none has one.
+    Only a system that reads `images` passes over documents; `DataMissing` if none has one. With
+    `texts`, a document without an image may have a text of its own instead.
     """
     if limit is None:
         return corpus.documents, 0
     if not images:
         return corpus.documents.head(limit), 0
     rows: list[int] = []
-    for row, image in enumerate(corpus.documents["image"]):
+    for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
         if len(rows) == limit:
             break
-        if image is not None and corpus.root is not None and (corpus.root / image).is_file():
+        if image is None:
+            has_page = texts and bool(text)
+        else:
+            has_page = corpus.root is not None and (corpus.root / image).is_file()
+        if has_page:
             rows.append(row)
     if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"

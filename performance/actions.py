@@ -2,7 +2,7 @@
 
 Run: python performance/actions.py [--json]
 
-One core, CPU time, best of `ROUNDS`; memory is the peak of a process that reads and scores.
+One core, CPU time, best of three rounds; memory is the peak of a process that reads and scores.
 Beside it the loop that one would write: each field against each line of the output, by the
 functions for one pair of values. It gives the same figures, without the tables; both must agree on
 all of them. Exit code 1 when they do not, or a target is missed.
@@ -10,29 +10,21 @@ all of them. Exit code 1 when they do not, or a target is missed.
 
 from __future__ import annotations
 
-import os
+from measure import Row, apart, fastest, peak, report  # isort: skip
 
-os.environ["OMP_NUM_THREADS"] = os.environ["POLARS_MAX_THREADS"] = "1"
-
-import argparse
 import json
 import math
-import multiprocessing
 import random
 import re
-import resource
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 from PIL import Image
-from rich.console import Console
-from rich.table import Table
 from scipy.optimize import linear_sum_assignment
 
 from formlab import text
@@ -45,7 +37,7 @@ from formlab.scoring.tasks import actions
 from formlab.scoring.tasks._spec import Scored
 from formlab.tables import LADDER
 
-INSTANCES, FIELDS, ROUNDS = 1_240, 10, 3
+INSTANCES, FIELDS = 1_240, 10
 FAULTS = 0.1
 # Fields a second, and MiB.
 TARGET, MEBIBYTES = 10_000, 450
@@ -157,22 +149,7 @@ def ours(scored: Scored) -> dict[str, float]:
     return sums | {"causes": asked["cause"].count()}
 
 
-def fastest(work: Callable[[], object]) -> float:
-    """The least CPU seconds that `work` took."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
-def row(what: str, measured: float, unit: str, target: float | None, holds: bool | None) -> dict:
-    """One line of the result."""
-    return {"what": what, "measured": measured, "unit": unit, "target": target, "holds": holds}
-
-
-def speed(root: Path, folder: Path) -> list[dict]:
+def speed(root: Path, folder: Path) -> list[Row]:
     """Fields a second by mode, beside the loop."""
     corpus = formfactory.read("all", root)
     predictions = outputs.read(folder, corpus)
@@ -182,59 +159,38 @@ def speed(root: Path, folder: Path) -> list[dict]:
     for mode in ("official", "fixed"):
         score = partial(actions.score, corpus, predictions, mode=mode, threshold=0.8)
         taken, plain = fastest(score), fastest(partial(loop, corpus, texts, mode))
-        held = count / taken >= TARGET
-        what = f"{mode}: ten metrics, cases, ladder and causes of {count:,} fields"
-        rows.append(row(what, count / taken, "fields/s", TARGET, held))
-        rows.append(row(f"{mode}: the same by a loop", count / plain, "fields/s", None, None))
-        rows.append(row(f"{mode}: times as fast as the loop", plain / taken, "×", None, None))
+        rows.append({
+            "what": f"{mode}: ten metrics, cases, ladder and causes of {count:,} fields",
+            "fields_a_second": count / taken, "loop_fields_a_second": count / plain,
+            "ratio": plain / taken, "target": TARGET, "holds": count / taken >= TARGET,
+        })  # fmt: skip
         one, other = ours(score()), loop(corpus, texts, mode)
         wrong = [name for name in other if not math.isclose(one.get(name, 0), other[name])]
         what = f"{mode}: of {len(other)} figures, those that differ from the loop's"
-        rows.append(row(what, len(wrong), "", 0, not wrong))
+        rows.append({"what": what, "figures": len(wrong), "target": 0, "holds": not wrong})
     return rows
 
 
 def whole(root: Path, folder: Path) -> tuple[float, float]:
-    """Seconds to read and score it all in a process of its own, and its peak in MiB."""
+    """Seconds to read and score it all, and the peak in MiB."""
     start = time.perf_counter()
     corpus = formfactory.read("all", root)
     actions.score(corpus, outputs.read(folder, corpus), mode="fixed", threshold=0.8)
-    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return time.perf_counter() - start, peak()
 
 
-def memory(root: Path, folder: Path) -> list[dict]:
-    """What reading and scoring the whole set takes."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        seconds, peak = pool.apply(whole, (root, folder))
-    what = f"read and score {INSTANCES:,} forms"
-    return [
-        row(f"{what}: peak", peak, "MiB", MEBIBYTES, peak < MEBIBYTES),
-        row(f"{what}: time", seconds, "s", None, None),
-    ]
-
-
-def main() -> None:
+def main() -> int:
     """Measure, print, and say by the exit code whether every target holds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true")
-    as_json = parser.parse_args().json
     with tempfile.TemporaryDirectory() as name:
         root, folder = Path(name) / "data", Path(name) / "outputs"
         write(root, folder)
-        rows = speed(root, folder) + memory(root, folder)
-    if as_json:
-        print(json.dumps(rows, indent=1))
-    else:
-        table = Table("what", "measured", "unit", "target", "holds", box=None)
-        for item in rows:
-            measured, target = (
-                "" if item[key] is None else f"{item[key]:,.0f}" for key in ("measured", "target")
-            )
-            holds = {True: "yes", False: "NO", None: ""}[item["holds"]]
-            table.add_row(item["what"], measured, item["unit"], target, holds)
-        Console().print(table)
-    sys.exit(0 if all(item["holds"] in (True, None) for item in rows) else 1)
+        rows = speed(root, folder)
+        seconds, most = apart(whole, root, folder)
+    return report([*rows, {
+        "what": f"read and score {INSTANCES:,} forms", "seconds": seconds, "peak_mib": most,
+        "target_mib": MEBIBYTES, "holds": most < MEBIBYTES,
+    }])  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

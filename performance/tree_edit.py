@@ -2,33 +2,26 @@
 
 Run: python performance/tree_edit.py [--json]
 
-One run, one core, CPU time, best of `ROUNDS` for both sides. Exit code 1 when a target is missed.
+One run, one core, CPU time, best of three rounds for both sides. Exit code 1 when a target is
+missed.
 """
 
 from __future__ import annotations
 
-import os
+from measure import Row, apart, beside, fastest, peak, report  # isort: skip
 
-os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
-os.environ["POLARS_MAX_THREADS"] = "1"
-
-import json
-import multiprocessing
 import random
-import resource
 import sys
 import time
 from collections.abc import Callable
 
 import zss
-from rich.console import Console
-from rich.table import Table
 
 from formlab.metrics.tree import tree_edit_distance
 from formlab.metrics.tree_edits import edit_script
 from formlab.trees import Node, flatten
 
-NODES, PAIRS, ROUNDS, RATIO = 100, 4, 3, 500
+NODES, PAIRS, RATIO = 100, 4, 500
 LARGE, SECONDS, MEBIBYTES = 2_000, 3.0, 256.0
 LABELS = "abcdefgh"
 
@@ -99,32 +92,17 @@ def by_zss(gold: Node, pred: Node) -> float:
     return float(zss.distance(gold, pred, lambda node: node.children, alone, alone, renamed))
 
 
-def fastest(work: Callable[[], object]) -> float:
-    """The least CPU seconds that `work` took in `ROUNDS` rounds."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
-def speed() -> list[dict[str, object]]:
-    """One row: pairs of random trees, beside zss."""
+def speed() -> Row:
+    """Pairs of random trees, beside zss."""
     generator = random.Random(0)
     pairs = [(bushy(NODES, generator), bushy(NODES, generator)) for _ in range(PAIRS)]
     # The first call compiles or loads what numba cached; that is not counted.
-    apart = max(abs(tree_edit_distance(*pair) - by_zss(*pair)) for pair in pairs)
+    error = max(abs(tree_edit_distance(*pair) - by_zss(*pair)) for pair in pairs)
     times = 50
     ours = fastest(lambda: [tree_edit_distance(*pair) for pair in pairs * times]) / times
     theirs = fastest(lambda: [by_zss(*pair) for pair in pairs])
-    return [
-        {
-            "what": f"{PAIRS} pairs of {NODES}-node trees", "formlab_seconds": ours,
-            "beside": "zss", "beside_seconds": theirs, "ratio": theirs / ours, "target": RATIO,
-            "largest_difference": apart, "holds": theirs / ours >= RATIO and apart < 1e-9,
-        }
-    ]  # fmt: skip
+    row = beside(f"{PAIRS} pairs of {NODES}-node trees", ours, "zss", theirs, RATIO)
+    return row | {"largest_difference": error, "holds": row["holds"] and error < 1e-9}
 
 
 def large(what: str, gold_shape: str, pred_shape: str) -> tuple[float, float]:
@@ -133,14 +111,12 @@ def large(what: str, gold_shape: str, pred_shape: str) -> tuple[float, float]:
     generator = random.Random(1)
     gold, pred = (globals()[shape](LARGE, generator) for shape in (gold_shape, pred_shape))
     work(Node("a"), Node("b"))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
+    before, start = peak(), time.process_time()
     work(gold, pred)
-    seconds = time.process_time() - start
-    return seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return time.process_time() - start, peak() - before
 
 
-def sizes() -> list[dict[str, object]]:
+def sizes() -> list[Row]:
     """One row per pair of large trees, each in a process of its own."""
     shapes = ("bushy", "chain", "star", "comb_left", "comb_right", "balanced")
     cases = [(what, shape, shape, True) for what in ("distance", "script") for shape in shapes]
@@ -148,47 +124,15 @@ def sizes() -> list[dict[str, object]]:
     cases += [("distance", "comb_left", "comb_right", False), ("distance", "deep", "deep", False)]
     rows = []
     for what, ours, theirs, aimed in cases:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            seconds, growth = pool.apply(large, (what, ours, theirs))
-        row = {
-            "what": f"{what}, {LARGE:,} nodes a side: {ours} and {theirs}",
-            "formlab_seconds": seconds, "peak_growth_mebibytes": growth,
-        }  # fmt: skip
+        seconds, growth = apart(large, what, ours, theirs)
+        row: Row = {"what": f"{what}, {LARGE:,} nodes a side: {ours} and {theirs}"}
+        row |= {"formlab_seconds": seconds, "peak_growth_mib": growth}
         if aimed:
-            row |= {
-                "target": SECONDS, "target_mebibytes": MEBIBYTES,
-                "holds": seconds < SECONDS and growth <= MEBIBYTES,
-            }  # fmt: skip
+            holds = seconds < SECONDS and growth <= MEBIBYTES
+            row |= {"target": SECONDS, "target_mib": MEBIBYTES, "holds": holds}
         rows.append(row)
     return rows
 
 
-def show(speeds: list[dict[str, object]], larges: list[dict[str, object]]) -> None:
-    """Print both tables."""
-    words = {True: "yes", False: "NO", None: "–"}
-    first = Table("what", "formlab s", "zss s", "ratio", "target", "holds", title="Speed")
-    for row in speeds:
-        numbers = [f"{row[key]:.3g}" for key in ("formlab_seconds", "beside_seconds", "ratio")]
-        first.add_row(row["what"], *numbers, f">= {row['target']}", words[row["holds"]])
-    second = Table("what", "s", "peak grew by MiB", "target", "holds", title="Large trees")
-    for row in larges:
-        aim = f"< {SECONDS:g} s, <= {MEBIBYTES:g} MiB" if "target" in row else "–"
-        second.add_row(
-            row["what"], f"{row['formlab_seconds']:.2f}", f"{row['peak_growth_mebibytes']:.0f}",
-            aim, words[row.get("holds")],
-        )  # fmt: skip
-    Console(width=120).print(first, second)
-
-
-def main() -> int:
-    """Measure, print, and say by the exit code whether every target holds."""
-    speeds, larges = speed(), sizes()
-    if "--json" in sys.argv:
-        print(json.dumps([*speeds, *larges], indent=1))
-    else:
-        show(speeds, larges)
-    return 0 if all(row.get("holds", True) for row in [*speeds, *larges]) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report([speed(), *sizes()]))

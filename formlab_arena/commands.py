@@ -18,7 +18,7 @@ from formlab.errors import DataBroken, FormlabError
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
-    from formlab_arena.run import Settings
+    from formlab_arena.run import RunSettings
 
 NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
 _PATH = click.Path(path_type=Path)
@@ -39,11 +39,11 @@ def serve(host: str, port: int, database: Path, folder: Path | None, public: boo
     """Show the forms in a browser until stopped."""
     resources.need("arena")
     from formlab_arena import server, spec
-    from formlab_arena.store import Store
+    from formlab_arena.store import SubmissionStore
 
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
-    app = server.create(Store(database), folder=folder or spec.FOLDER, hosts=(host,))
+    app = server.create(SubmissionStore(database), folder=folder or spec.FOLDER, hosts=(host,))
     listening = server.listen(app, host=host, port=port)
     click.echo(f"forms at http://{host}:{listening.server_port}")
     sys.stdout.flush()
@@ -78,7 +78,7 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     from formlab_arena import run, spec
 
     kept = ("system", "seed", "policy", "scale", "ruler", "steps")
-    settings = run.Settings(**{name: options[name] for name in kept}, options=_given(options))
+    settings = run.RunSettings(**{name: options[name] for name in kept}, options=_given(options))
     if options["url"]:
         _fill_at(settings, out, options, as_json=as_json)
         return
@@ -153,7 +153,7 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
         bar.update(job, completed=total)
 
 
-def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def _fill_at(settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
     from formlab import files
     from formlab_arena.form_url import fill_url
 

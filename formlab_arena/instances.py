@@ -8,7 +8,7 @@ import random
 import re
 from typing import Any
 
-from formlab_arena.spec import Field, Form
+from formlab_arena.spec import FormField, WebForm
 
 PER_FORM = 50
 _FIRST = (
@@ -70,7 +70,7 @@ class Instance:
         return {name: f"%PDF-1.4\n% {name}\n%%EOF\n".encode() for name in names}
 
 
-def make(form: Form, number: int, *, seed: int = 0) -> Instance:
+def make(form: WebForm, number: int, *, seed: int = 0) -> Instance:
     """Instance `number` of a form: the same for the same seed, on every machine.
 
     Examples
@@ -108,7 +108,7 @@ def _person(dice: random.Random) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _value(field: Field, dice: random.Random, person: dict[str, str], name: str) -> Any:
+def _value(field: FormField, dice: random.Random, person: dict[str, str], name: str) -> Any:
     if field.type == "checkbox":
         return field.required or dice.random() < 0.5
     if field.type == "file":
@@ -135,7 +135,7 @@ def _value(field: Field, dice: random.Random, person: dict[str, str], name: str)
     return dice.choice(field.any)
 
 
-def _prose(form: Form, values: dict[str, Any], dice: random.Random) -> str:
+def _prose(form: WebForm, values: dict[str, Any], dice: random.Random) -> str:
     said = [f"Please fill in the {form.name} for me."]
     for page in form.pages:
         lines = [
@@ -149,17 +149,17 @@ def _prose(form: Form, values: dict[str, Any], dice: random.Random) -> str:
     return "\n\n".join(said)
 
 
-def _sentence(field: Field, value: Any, dice: random.Random) -> str:
+def _sentence(field: FormField, value: Any, dice: random.Random) -> str:
     kind = {True: "yes", False: "no"}[value] if isinstance(value, bool) else field.type
     return dice.choice(_SAY[kind]).format(label=field.label, value=spoken(field, value))
 
 
-def spoken(field: Field, value: Any) -> str:
+def spoken(field: FormField, value: Any) -> str:
     """A value as the text says it: dates and large numbers as people write them.
 
     Examples
     --------
-    >>> spoken(Field("day", "date", "Day"), "2027-03-05")
+    >>> spoken(FormField("day", "date", "Day"), "2027-03-05")
     '5 March 2027'
     """
     if field.type == "date":

@@ -12,8 +12,8 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from formlab.errors import NotAvailable
 from formlab_arena import validate
-from formlab_arena.spec import FOLDER, Form, forms
-from formlab_arena.store import Store
+from formlab_arena.spec import FOLDER, WebForm, forms
+from formlab_arena.store import SubmissionStore
 
 LARGEST = 8_000_000
 _HEADERS = {
@@ -27,7 +27,7 @@ _HEADERS = {
 }
 
 
-def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
+def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
     """The application over the forms of a folder.
 
     Parameters
@@ -43,7 +43,7 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
     Examples
     --------
     >>> import tempfile
-    >>> app = create(Store(Path(tempfile.mkdtemp()) / "s.sqlite"))
+    >>> app = create(SubmissionStore(Path(tempfile.mkdtemp()) / "s.sqlite"))
     >>> app.test_client().get("/forms/E12").status_code
     200
     """
@@ -57,7 +57,7 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
     app.jinja_env.autoescape = True
     known = forms(folder)
 
-    def named(code: str) -> Form:
+    def named(code: str) -> WebForm:
         return known[code] if code in known else abort(404, f"there is no form {code[:40]!r}")
 
     @app.get("/")
@@ -101,7 +101,7 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
     return app
 
 
-def _receive(form: Form, store: Store) -> Any:
+def _receive(form: WebForm, store: SubmissionStore) -> Any:
     sent = {name: request.form.getlist(name) for name in request.form if name != "_episode"}
     uploads = {name: file for name, file in request.files.items() if file.filename}
     names = {name: file.filename or "" for name, file in uploads.items()}
@@ -120,7 +120,7 @@ def _receive(form: Form, store: Store) -> Any:
     return redirect(url_for("received", identity=identity), 303)
 
 
-def _page(form: Form, episode: str, sent: dict[str, list[str]], wrong: dict[str, str]) -> str:
+def _page(form: WebForm, episode: str, sent: dict[str, list[str]], wrong: dict[str, str]) -> str:
     return render_template("form.html.j2", form=form, episode=episode, sent=sent, wrong=wrong)
 
 

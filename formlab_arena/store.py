@@ -24,13 +24,13 @@ CREATE INDEX IF NOT EXISTS by_episode ON submissions (episode, number);
 """
 
 
-class Store:
+class SubmissionStore:
     """The submissions of one server, in one file; safe to use from many threads.
 
     Examples
     --------
     >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "s.sqlite")
+    >>> store = SubmissionStore(Path(tempfile.mkdtemp()) / "s.sqlite")
     >>> received = store.add("E12", "one", {"holder": "Ada Berg"}, {})
     >>> store.get(received)["answers"], store.latest("one")["id"] == received
     ({'holder': 'Ada Berg'}, True)

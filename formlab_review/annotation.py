@@ -16,12 +16,12 @@ from formlab.errors import DataBroken
 from formlab_review._spans import Span, applied, written
 
 HTML_KEYS = ("matched_html", "html", "text")
-__all__ = ["Problem", "Span", "applied", "problems", "ratings", "read", "written"]
+__all__ = ["TagProblem", "Span", "applied", "problems", "ratings", "read", "written"]
 NOTHING = "none"
 _TAG = re.compile(rf"<(/?)({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 
 
-class Problem(NamedTuple):
+class TagProblem(NamedTuple):
     """A fact tag that is not as it should be, and the line and column where it stands, from 1."""
 
     line: int
@@ -29,14 +29,14 @@ class Problem(NamedTuple):
     what: str
 
 
-def problems(markup: str) -> list[Problem]:
+def problems(markup: str) -> list[TagProblem]:
     """Fact tags that are nested, not closed, not opened or empty, from top to bottom.
 
     Examples
     --------
     >>> problems("<number>5</number>\\n<number>6 <date>7</date>")
-    [Problem(line=2, column=1, what='<number> is not closed'), \
-Problem(line=2, column=11, what='<date> inside <number>')]
+    [TagProblem(line=2, column=1, what='<number> is not closed'), \
+TagProblem(line=2, column=11, what='<date> inside <number>')]
     """
     found: list[tuple[int, str]] = []
     stack: list[tuple[str, int, int]] = []
@@ -56,7 +56,7 @@ Problem(line=2, column=11, what='<date> inside <number>')]
                 found.append((start, f"<{name}> is empty"))
     found += [(start, f"<{name}> is not closed") for name, start, _ in stack]
     lines = [0, *(match.end() for match in re.finditer("\n", markup))]
-    return [Problem(*_place(lines, at), what) for at, what in sorted(found)]
+    return [TagProblem(*_place(lines, at), what) for at, what in sorted(found)]
 
 
 def _place(lines: list[int], at: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from formlab_review.items import LISTS, Item
 from formlab_review.pages import Pages
 
 if TYPE_CHECKING:
-    from formlab_review.widget import View
+    from formlab_review.widget import ReviewWidget
 
 OPEN = "open"
 _NAME = re.compile(r"[\w][\w.@+-]{0,63}")
@@ -63,7 +63,7 @@ class Review:
         self.file = Path(self.folder) / f"{self.reviewer}{decided.SUFFIX}"
         self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
         self._undo: list[tuple[int, dict[str, Any] | None]] = []
-        self._view: View | None = None
+        self._view: ReviewWidget | None = None
         self.reload()
         # What an earlier session decided can be taken back too, the last first.
         in_time = sorted(self.done, key=lambda at: self.done[at]["time"] or "")
@@ -188,13 +188,13 @@ class Review:
         """The version of this reviewer's file, as `decisions.version`."""
         return decided.version(decided.found(self.file))
 
-    def view(self) -> View:
+    def view(self) -> ReviewWidget:
         """The widget to decide in."""
         # Reports and plain Python need no widget machinery.
-        from formlab_review.widget import View
+        from formlab_review.widget import ReviewWidget
 
         if self._view is None:
-            self._view = View(self)
+            self._view = ReviewWidget(self)
         return self._view
 
     def show(self) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ def _styles() -> str:
     return tokens + _asset("assets/review.css", "formlab_review")
 
 
-class View(anywidget.AnyWidget):
+class ReviewWidget(anywidget.AnyWidget):
     """Draws a `Review`; the session in the kernel holds all state, so a reloaded page loses none.
 
     The page sends messages (`hello`, `page`, `decide`, `undo`) and gets one back for each

@@ -136,7 +136,7 @@ def _form(
             sums[rung] += getattr(rungs, rung)
         sums["causes"] += not rungs.exact or not hit
         if not rungs.exact:
-            cause(field["value"], said, typed=rungs.typed, path=field["path"])
+            cause(field["value"], said, right=rungs.typed)
     return sums
 
 

@@ -65,4 +65,6 @@ def report(rows: list[Row]) -> int:
 def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "NO"
-    return f"{value:,.3g}" if isinstance(value, float) and value < 1000 else f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -3,7 +3,7 @@ import pytest
 from formlab import browser
 from formlab.errors import NotAvailable
 from formlab_arena import server
-from formlab_arena.store import Store
+from formlab_arena.store import SubmissionStore
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def chromium():
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "submissions.sqlite")
+    return SubmissionStore(tmp_path / "submissions.sqlite")
 
 
 @pytest.fixture

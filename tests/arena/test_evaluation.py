@@ -9,7 +9,7 @@ from formlab.tables import only
 from formlab_arena import agent_registry, fill
 from formlab_arena.actions import Click, Press, Type
 from formlab_arena.evaluation import read_run
-from formlab_arena.run import Settings
+from formlab_arena.run import RunSettings
 
 from ..made_arena import CLUMSY, VALUES, run, screen
 from ..made_arena import fill as entering
@@ -179,7 +179,7 @@ class Clumsy:
 def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
     tmp_path, monkeypatch
 ):
-    fill(tmp_path / "good", Settings("oracle"), codes=["A13", "A12"])
+    fill(tmp_path / "good", RunSettings("oracle"), codes=["A13", "A12"])
     done = scored(tmp_path / "good")
     for metric in done.scores["metric"].unique():
         held = only(done.scores, metric=metric)["value"].drop_nans()
@@ -188,7 +188,7 @@ def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
         assert set(held) == (set() if nothing else {1.0}), metric
     assert analysis.propagation(done).height == analysis.misses(done).height == 0
     monkeypatch.setitem(agent_registry.AGENTS.loaded, "clumsy", Clumsy)
-    fill(tmp_path / "bad", Settings("clumsy"), codes=["E12"])
+    fill(tmp_path / "bad", RunSettings("clumsy"), codes=["E12"])
     faults = analysis.propagation(scored(tmp_path / "bad"))
     held = faults.select("path", "fault", "first", "root", "chain").rows()
     assert held[:2] == [

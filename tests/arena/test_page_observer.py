@@ -5,7 +5,7 @@ import pytest
 from formlab import files
 from formlab_arena import action_groups
 from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.run import Settings, open_session, serving
+from formlab_arena.run import RunSettings, open_session, serving
 
 
 def events(session):
@@ -23,7 +23,7 @@ def at(session, name, kind=None):
 def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
     with (
         serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/C11", tmp_path, "", Settings("tests")) as session,
+        open_session(f"{server.ensure()}/forms/C11", tmp_path, "", RunSettings("tests")) as session,
     ):
         session.look()
         session.do(at(session, "artist"))
@@ -68,7 +68,7 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
 def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(tmp_path):
     with (
         serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/E12", tmp_path, "", Settings("tests")) as session,
+        open_session(f"{server.ensure()}/forms/E12", tmp_path, "", RunSettings("tests")) as session,
     ):
         session.look()
         session.do(at(session, "holder"))

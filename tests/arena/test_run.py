@@ -10,10 +10,10 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Oracle
-from formlab_arena.run import Settings, fill
+from formlab_arena.run import RunSettings, fill
 from tests.systems.scripted_server import serving
 
-SETTINGS = Settings("oracle")
+SETTINGS = RunSettings("oracle")
 
 
 def events(folder):
@@ -42,11 +42,11 @@ def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
 @pytest.mark.browser
 @pytest.mark.usefixtures("chromium")
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
-    [stepwise] = fill(tmp_path / "b", Settings("oracle", policy="step"), codes=["A11"])
+    [stepwise] = fill(tmp_path / "b", RunSettings("oracle", policy="step"), codes=["A11"])
     asked = [event["step"] for event in events(tmp_path / "b" / "A11-001") if "asked" in event]
     # One action a look: four fields with click, select all and text, and the button.
     assert (stepwise["right"], asked) == (4, list(range(1, 14)))
-    settings = Settings("oracle", policy="page", scale=0.5, ruler=True)
+    settings = RunSettings("oracle", policy="page", scale=0.5, ruler=True)
     assert [r["right"] for r in fill(tmp_path / "a", settings, codes=["E12"])] == [5]
     clicks = [e for e in events(tmp_path / "a" / "E12-001") if "factor" in e]
     assert clicks
@@ -123,19 +123,19 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
     with serving("wrong_key", then='{"actions": []}') as server:
         options = {"base_url": server.url, "attempts": 1}
         with pytest.raises(NotAvailable, match="refuses every call"):
-            fill(tmp_path, Settings("chat:m", options=options), codes=["A11", "E12"])
-        limited = Settings("chat:m", options=options | {"max_calls": 1})
+            fill(tmp_path, RunSettings("chat:m", options=options), codes=["A11", "E12"])
+        limited = RunSettings("chat:m", options=options | {"max_calls": 1})
         first, second = fill(tmp_path, limited, codes=["A11", "E12"])
         assert (first["status"], first["steps"], first["error"]) == ("unfinished", 1, None)
         assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
         told = []
-        settings = Settings("chat:m", options=options)
+        settings = RunSettings("chat:m", options=options)
         again = fill(tmp_path, settings, codes=["A11", "E12"], tell=told.append)
         assert [result["doc_id"] for result in told] == ["E12-001"]
         assert [result["status"] for result in again] == ["unfinished", "unfinished"]
         assert len(server.calls) == 3
     with pytest.raises(DataBroken, match="another temperature"):
-        hotter = Settings("chat:m", options=options | {"temperature": 1.0})
+        hotter = RunSettings("chat:m", options=options | {"temperature": 1.0})
         fill(tmp_path, hotter, codes=["A11"])
 
 
@@ -157,7 +157,7 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
 
     monkeypatch.setattr(run.Server, "ensure", watched)
     monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
-    settings = Settings("oracle", steps=5)
+    settings = RunSettings("oracle", steps=5)
     first, second = fill(tmp_path, settings, codes=["E12", "A11"])
     assert first["status"] in ("crashed", "unfinished")
     assert (second["status"], second["right"]) == ("submitted", 4)
@@ -174,13 +174,13 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
             return [Scroll(50), Click(-5, 10), Click(5000, 10)]
 
     monkeypatch.setitem(run.AGENTS.loaded, "idle", lambda _: Idle())
-    [result] = fill(tmp_path, Settings("idle", steps=2), codes=["E12"])
+    [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
 
 
 def test_unknown_system_or_form_is_named(tmp_path):
     with pytest.raises(UnknownName, match="oracle"):
-        fill(tmp_path, Settings("oracel"))
+        fill(tmp_path, RunSettings("oracel"))
     with pytest.raises(UnknownName, match="unknown form 'Q1'"):
         fill(tmp_path, SETTINGS, codes=["Q1"])

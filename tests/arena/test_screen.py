@@ -2,7 +2,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from formlab_arena import screen
-from formlab_arena.screen import Line, Screen, arrange
+from formlab_arena.screen import Screen, TextLine, arrange
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
@@ -20,15 +20,15 @@ def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
 
 
 LINES = [
-    Line("First name", (20, 24, 110, 46)),
-    Line("Last name", (340, 24, 430, 46)),
-    Line("Ada", (30, 58, 60, 78)),
-    Line("Remarks", (110, 116, 190, 138)),
-    Line("Travel", (22, 214, 80, 234)),
-    Line("By rail", (50, 238, 110, 258)),
-    Line("By bus", (20, 268, 110, 288)),  # OCR took the ring into the line.
-    Line("I agree", (50, 308, 110, 328)),
-    Line("Send", (55, 370, 105, 390)),
+    TextLine("First name", (20, 24, 110, 46)),
+    TextLine("Last name", (340, 24, 430, 46)),
+    TextLine("Ada", (30, 58, 60, 78)),
+    TextLine("Remarks", (110, 116, 190, 138)),
+    TextLine("Travel", (22, 214, 80, 234)),
+    TextLine("By rail", (50, 238, 110, 258)),
+    TextLine("By bus", (20, 268, 110, 288)),  # OCR took the ring into the line.
+    TextLine("I agree", (50, 308, 110, 328)),
+    TextLine("Send", (55, 370, 105, 390)),
 ]
 
 
@@ -56,8 +56,8 @@ def test_pale_borders_and_dark_pages_are_read_too():
 
 
 def test_line_that_runs_into_a_box_is_parted_at_its_side():
-    words = (Line("Town", (120, 56, 160, 76)), Line("Oslo", (350, 56, 390, 76)))
-    found = arrange(page(), [Line("Town Oslo", (120, 56, 390, 76), words)])
+    words = (TextLine("Town", (120, 56, 160, 76)), TextLine("Oslo", (350, 56, 390, 76)))
+    found = arrange(page(), [TextLine("Town Oslo", (120, 56, 390, 76), words)])
     assert found.fields[1].text == "Oslo"
 
 

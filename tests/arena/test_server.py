@@ -14,7 +14,7 @@ from formlab.errors import NotAvailable
 from formlab_arena import server
 from formlab_arena.run import serving
 from formlab_arena.spec import FOLDER, forms
-from formlab_arena.store import Store
+from formlab_arena.store import SubmissionStore
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
@@ -142,6 +142,6 @@ def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tm
             later = [one.result() for one in waiting]
         acknowledged = {*first, *later} - {None}
         assert None in later
-        assert acknowledged <= set(Store(database).ids())
+        assert acknowledged <= set(SubmissionStore(database).ids())
         assert running.ensure() != address
-        assert send(running.address, 1) in Store(database).ids()
+        assert send(running.address, 1) in SubmissionStore(database).ids()

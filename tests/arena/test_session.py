@@ -3,7 +3,7 @@ import json
 import pytest
 
 from formlab_arena.actions import Click, Press, Type
-from formlab_arena.run import Settings, open_session, serving
+from formlab_arena.run import RunSettings, open_session, serving
 from formlab_arena.session import inside
 
 
@@ -36,7 +36,7 @@ def session(tmp_path, upload, chromium):
     with (
         serving(tmp_path / "s.sqlite") as server,
         open_session(
-            f"{server.ensure()}/forms/A12", tmp_path, "text", Settings("oracle")
+            f"{server.ensure()}/forms/A12", tmp_path, "text", RunSettings("oracle")
         ) as session,
     ):
         yield session

@@ -1,12 +1,12 @@
 import pytest
 
 from formlab_arena.instances import make
-from formlab_arena.spec import Field, Form, Page, form, forms
+from formlab_arena.spec import FormField, FormPage, WebForm, form, forms
 from formlab_arena.validate import read
 
 
 def one(**field):
-    return Form("Z1", "Tiny", "Test", {}, (Page("", (Field("a", label="A", **field),)),))
+    return WebForm("Z1", "Tiny", "Test", {}, (FormPage("", (FormField("a", label="A", **field),)),))
 
 
 def answer(texts, **field):

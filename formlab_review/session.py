@@ -29,7 +29,7 @@ _NAME = re.compile(r"[\w][\w.@+-]{0,63}")
 
 @dataclasses.dataclass(eq=False)
 class Review:
-    """What is to be decided, by whom, and what was decided so far; shows itself in JupyterLab.
+    """Items, their reviewer, and the decisions so far; shows itself in JupyterLab.
 
     Parameters
     ----------
@@ -87,13 +87,9 @@ class Review:
                 self.done[at] = row
 
     def decide(
-        self,
-        at: int,
-        decision: str,
-        *,
-        parts: Mapping[str, str] | None = None,
+        self, at: int, decision: str, *, parts: Mapping[str, str] | None = None,
         note: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Save a decision on item `at`; it is on the disk when this returns.
 
         Parameters
@@ -135,11 +131,11 @@ class Review:
         for name in parts:
             if name not in item.parts:
                 raise UnknownName.of("part of this item", name, item.parts)
-        given = {name: str(_kept(text)) for name, text in parts.items()}
-        new = {name: text for name, text in given.items() if text != item.parts[name]}
+        texts = {name: str(_kept(text)) for name, text in parts.items()}
+        new = {name: text for name, text in texts.items() if text != item.parts[name]}
         if decision == "label_error":
             # The editor opens on what the systems read, so an unchanged text is an answer too.
-            new |= {"value": given["value"]} if "value" in given else {}
+            new |= {"value": texts["value"]} if "value" in texts else {}
         value = new.pop("value", None)
         shown = {name: text.split("\n") if name in LISTS else text for name, text in new.items()}
         kept = json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else None
@@ -161,7 +157,7 @@ class Review:
 
     @property
     def first_open(self) -> int:
-        """The place of the first item without a decision; that of the last if all have one."""
+        """The index of the first item without a decision; that of the last if all have one."""
         rest = (at for at in range(len(self.items)) if at not in self.done)
         return next(rest, max(0, len(self.items) - 1))
 
@@ -179,9 +175,9 @@ class Review:
 
     def state(self) -> tuple[Caption, Table]:
         """A caption and the table of progress: what a report shows of a review."""
-        said = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
+        text = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
         settings = f"decisions={self.file.name}@{self.version()}"
-        caption = Caption(f"Progress: {said}.", label="Table", settings=settings)
+        caption = Caption(f"Progress: {text}.", label="Table", settings=settings)
         return caption, Table(self.progress())
 
     def version(self) -> str:
@@ -198,7 +194,7 @@ class Review:
         return self._view
 
     def show(self) -> tuple[Any, ...]:
-        """What to display: the widget where there is someone to decide, else how far it has got."""
+        """The widget; in a report, where nobody decides, the progress."""
         return self.state() if theme.in_report() else (self.view(),)
 
 

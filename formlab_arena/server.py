@@ -28,17 +28,10 @@ _HEADERS = {
 
 
 def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
-    """The application over the forms of a folder.
+    """The application over the forms of a folder of YAML files.
 
-    Parameters
-    ----------
-    store
-        Where submissions go.
-    folder
-        The YAML files of the forms.
-    hosts
-        Names, besides this machine's own, under which browsers may address the server. Any
-        other is refused, so that a foreign page cannot reach the server through a name it owns.
+    `hosts` are names, besides this machine's own, under which browsers may address the server. Any
+    other is refused, so that a foreign page cannot reach the server through a name it owns.
 
     Examples
     --------
@@ -79,10 +72,11 @@ def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, .
 
     @app.get("/received/<identity>")
     def received(identity: str) -> Any:
-        found = store.get(identity) or abort(404, "no such submission")
+        submission = store.get(identity) or abort(404, "no such submission")
         if _wants_json():
-            return jsonify(found)
-        return render_template("received.html.j2", found=found, form=named(found["form"]))
+            return jsonify(submission)
+        form = named(submission["form"])
+        return render_template("received.html.j2", submission=submission, form=form)
 
     @app.errorhandler(HTTPException)
     def refuse(error: HTTPException) -> Any:

@@ -83,7 +83,7 @@ class Review:
         self.done: dict[int, dict[str, Any]] = {}
         for row in mine.iter_rows(named=True):
             at = self._at.get(self._key(row))
-            if at is not None and row["label"] == _kept(self.items[at].label):
+            if at is not None and row["label"] == tables.storable(self.items[at].label):
                 self.done[at] = row
 
     def decide(
@@ -115,8 +115,9 @@ class Review:
             raise UnknownName.of("decision", decision, self.words)
         item = self.items[at]
         row = dict.fromkeys(tables.DECISIONS) | dict(item.key) | {
-            "decision": decision, "label": _kept(item.label), "note": _kept(note) or None,
-            "reviewer": self.reviewer, "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "decision": decision, "label": tables.storable(item.label),
+            "note": tables.storable(note) or None, "reviewer": self.reviewer,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }  # fmt: skip
         if decision in ("edit", "label_error") and parts is not None:
             row |= self._changed(item, parts, decision)
@@ -131,7 +132,7 @@ class Review:
         for name in parts:
             if name not in item.parts:
                 raise UnknownName.of("part of this item", name, item.parts)
-        texts = {name: str(_kept(text)) for name, text in parts.items()}
+        texts = {name: str(tables.storable(text)) for name, text in parts.items()}
         new = {name: text for name, text in texts.items() if text != item.parts[name]}
         if decision == "label_error":
             # The editor opens on what the systems read, so an unchanged text is an answer too.
@@ -196,8 +197,3 @@ class Review:
     def show(self) -> tuple[Any, ...]:
         """The widget; in a report, where nobody decides, the progress."""
         return self.state() if theme.in_report() else (self.view(),)
-
-
-def _kept(text: str | None) -> str | None:
-    """Text as a file can hold it: half of a surrogate pair is kept as its escape."""
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode()

@@ -9,12 +9,6 @@ from formlab_arena.episode import RunSettings
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 @pytest.mark.parametrize(
     ("settings", "error", "says"),
     [

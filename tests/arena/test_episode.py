@@ -146,7 +146,6 @@ class OneField(Typist):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
     contents = []
     with hosting(MOVES) as server:

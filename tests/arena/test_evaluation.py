@@ -34,11 +34,8 @@ def case(evaluation, path):
 def test_episodes_are_documents_with_gold_where_the_controls_stood(tmp_path):
     corpus, predictions = read_run(run(tmp_path / "run", (RIGHT, SENT)))
     document = corpus.documents.row(0, named=True)
-    assert (corpus.benchmark, corpus.split, corpus.root) == (
-        "formfactory",
-        "arena",
-        tmp_path / "run",
-    )
+    assert (corpus.benchmark, corpus.split) == ("formfactory", "arena")
+    assert corpus.root == tmp_path / "run"
     assert (document["doc_id"], document["template"]) == ("E12-001", "E12")
     assert (document["n_fields"], document["n_kinds"], document["width"]) == (5, 3, 400)
     assert (corpus.root / document["image"]).is_file()
@@ -125,11 +122,6 @@ def test_system_that_only_refused_has_that_as_the_status_of_its_fields(tmp_path)
     assert only(done.cases, doc_id="E12-002")["status"].to_list() == ["ok", *["truncated"] * 4]
 
 
-def test_run_of_no_submission_at_all_is_a_run_in_which_nothing_arrived(tmp_path):
-    done = scored(run(tmp_path, (CLUMSY, {})))
-    assert only(done.scores, metric="value_submitted_accuracy")["value"].to_list() == [0] * 5
-
-
 def test_click_on_another_screen_is_no_click_on_this_one(tmp_path):
     turned = [
         screen(("holder",)), *entering("holder", "Ada Berg"), screen(("born",), number=2),
@@ -175,23 +167,19 @@ class Clumsy:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
-def test_oracle_is_perfect_and_one_misclick_is_one_fault_with_one_consequence(
-    tmp_path, monkeypatch
-):
+def test_oracle_is_perfect_and_one_misclick_has_one_consequence(tmp_path, monkeypatch):
     fill(tmp_path / "good", RunSettings("oracle"), codes=["A13", "A12"])
     done = scored(tmp_path / "good")
     for metric in done.scores["metric"].unique():
-        held = only(done.scores, metric=metric)["value"].drop_nans()
+        values = only(done.scores, metric=metric)["value"].drop_nans()
         # These forms have no box to leave alone, and no click misses.
         nothing = metric in ("click_distance", "unwanted_clicks")
-        assert set(held) == (set() if nothing else {1.0}), metric
+        assert set(values) == (set() if nothing else {1.0}), metric
     assert analysis.propagation(done).height == analysis.misses(done).height == 0
     monkeypatch.setitem(agent_registry.AGENTS.loaded, "clumsy", Clumsy)
     fill(tmp_path / "bad", RunSettings("clumsy"), codes=["E12"])
     faults = analysis.propagation(scored(tmp_path / "bad"))
-    held = faults.select("path", "fault", "first", "root", "chain").rows()
-    assert held[:2] == [
+    assert faults.select("path", "fault", "first", "root", "chain").rows()[:2] == [
         ("/Account holder", "overwritten", False, "/Born on", 2),
         ("/Born on", "misplaced", True, "/Born on", 2),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ import pytest
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
+from tests.arena.conftest import events
 from tests.arena.foreign import RIGHT, TEXT, hosting
 from tests.systems.scripted_server import serving
 
@@ -20,22 +21,11 @@ PLAN = [
 SEND = [{"do": "Click", "x": 108, "y": 578}]
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 def answer(actions):
     return json.dumps({"actions": actions})
 
 
-def events(folder):
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tmp_path):
     script = [answer(PLAN), "<html>I am done</html>", answer(SEND), answer([])]
     with hosting() as host, serving(*script) as model:
@@ -59,7 +49,6 @@ def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tm
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_path):
     with hosting() as host, serving("refused", "<p>Hello</p>", "truncated") as model:
         settings = RunSettings("chat:m", options={"base_url": model.url, "attempts": 1})
@@ -73,7 +62,6 @@ def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_pa
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_address_without_a_server_is_named(tmp_path):
     with hosting() as host:
         address = host.url

@@ -1,16 +1,10 @@
-import json
-
 import pytest
 
 from formlab import files
 from formlab_arena import action_groups
 from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.run import RunSettings, open_session, serving
 
-
-def events(session):
-    text = (session.folder / "events.jsonl").read_text()
-    return [json.loads(line) for line in text.split("\n") if line]
+from .conftest import events, opened
 
 
 def at(session, name, kind=None):
@@ -19,12 +13,8 @@ def at(session, name, kind=None):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
-    with (
-        serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/C11", tmp_path, "", RunSettings("tests")) as session,
-    ):
+    with opened("C11", tmp_path) as session:
         session.look()
         session.do(at(session, "artist"))
         session.do(Type("Ada"))
@@ -38,7 +28,7 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
         session.look()
         session.do(at(session, "sale"))
         session.look()
-    log = events(session)
+    log = events(tmp_path)
     screens = [event for event in log if "screen" in event]
     # The first page, the second, and the second with the price that "for sale" brings.
     assert [event["screen"] for event in screens] == [1, 2, 3]
@@ -64,12 +54,8 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(tmp_path):
-    with (
-        serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/E12", tmp_path, "", RunSettings("tests")) as session,
-    ):
+    with opened("E12", tmp_path) as session:
         session.look()
         session.do(at(session, "holder"))
         session.do(Type("Ada"))

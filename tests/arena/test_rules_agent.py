@@ -91,7 +91,6 @@ def test_hostile_text_and_labels_cost_no_crash():
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
     with hosting() as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)

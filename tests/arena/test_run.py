@@ -1,27 +1,22 @@
 import contextlib
-import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Oracle
 from formlab_arena.run import RunSettings, fill
+from tests.arena.conftest import events
 from tests.systems.scripted_server import serving
 
 SETTINGS = RunSettings("oracle")
 
 
-def events(folder):
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().split("\n") if line]
-
-
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
     results = fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"])
     assert [(r["status"], r["right"], r["fields"]) for r in results] == [
@@ -40,7 +35,6 @@ def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
     [stepwise] = fill(tmp_path / "b", RunSettings("oracle", policy="step"), codes=["A11"])
     asked = [event["step"] for event in events(tmp_path / "b" / "A11-001") if "asked" in event]
@@ -57,7 +51,6 @@ def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_p
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch):
     class Broken(Oracle):
         def act(self, seen):
@@ -99,7 +92,6 @@ def own_browsers():
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
 def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
     class Killer(Oracle):
@@ -117,7 +109,6 @@ def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-forty-characters-in-all-0")
     with serving("wrong_key", then='{"actions": []}') as server:
@@ -140,7 +131,6 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
     running = []
     ensure = run.Server.ensure
@@ -164,7 +154,6 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
     class Idle:
         name, knows_targets = "idle", False
@@ -177,10 +166,3 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
     [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
-
-
-def test_unknown_system_or_form_is_named(tmp_path):
-    with pytest.raises(UnknownName, match="oracle"):
-        fill(tmp_path, RunSettings("oracel"))
-    with pytest.raises(UnknownName, match="unknown form 'Q1'"):
-        fill(tmp_path, SETTINGS, codes=["Q1"])

@@ -50,15 +50,28 @@ def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_p
             assert event["done"]["x"] == event["asked"]["x"] * 2
 
 
-@pytest.mark.browser
-def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch):
-    class Broken(Oracle):
-        def act(self, seen):
-            if seen.step == 1 and "Bank Account" in seen.text:
-                raise RuntimeError("lost the browser")
-            return super().act(seen)
+@pytest.fixture
+def before_bank(monkeypatch):
+    """Make the oracle do something before each of its answers about a bank account."""
 
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Broken(one.values))
+    def use(damage):
+        class Damaging(Oracle):
+            def act(self, seen):
+                if "Bank Account" in seen.text:
+                    damage()
+                return super().act(seen)
+
+        monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Damaging(one.values))
+
+    return use
+
+
+@pytest.mark.browser
+def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch, before_bank):
+    def lose():
+        raise RuntimeError("lost the browser")
+
+    before_bank(lose)
     results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert [r["status"] for r in results] == ["crashed", "submitted"]
     assert results[0]["error"] == "RuntimeError: lost the browser"
@@ -93,15 +106,8 @@ def own_browsers():
 
 @pytest.mark.browser
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
-def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
-    class Killer(Oracle):
-        def act(self, seen):
-            if "Bank Account" in seen.text:
-                for number in own_browsers():
-                    os.kill(number, signal.SIGKILL)
-            return super().act(seen)
-
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
+def test_killed_browser_costs_one_episode(tmp_path, before_bank):
+    before_bank(lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()])
     first, second = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert (first["status"], first["right"]) == ("crashed", 0)
     assert "closed" in first["error"]
@@ -131,7 +137,7 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
 
 
 @pytest.mark.browser
-def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
+def test_killed_server_costs_one_episode(tmp_path, monkeypatch, before_bank):
     running = []
     ensure = run.Server.ensure
 
@@ -139,16 +145,9 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
         running.append(self)
         return ensure(self)
 
-    class Killer(Oracle):
-        def act(self, seen):
-            if "Bank Account" in seen.text:
-                os.kill(running[-1].pid, signal.SIGKILL)
-            return super().act(seen)
-
     monkeypatch.setattr(run.Server, "ensure", watched)
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
-    settings = RunSettings("oracle", steps=5)
-    first, second = fill(tmp_path, settings, codes=["E12", "A11"])
+    before_bank(lambda: os.kill(running[-1].pid, signal.SIGKILL))
+    first, second = fill(tmp_path, RunSettings("oracle", steps=5), codes=["E12", "A11"])
     assert first["status"] in ("crashed", "unfinished")
     assert (second["status"], second["right"]) == ("submitted", 4)
 

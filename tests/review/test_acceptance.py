@@ -60,8 +60,8 @@ class Desk:
             items += review.of_corpus(self.corpus, self.root)
         one = review.Review(items, self.root / "reviews", reviewer)
         at = {f"{item.key['doc_id']}:{item.key['path']}": n for n, item in enumerate(items)}
-        for name, said in decided.items():
-            word, parts = said if isinstance(said, tuple) else (said, None)
+        for name, decision in decided.items():
+            word, parts = decision if isinstance(decision, tuple) else (decision, None)
             one.decide(at[name], word, parts=parts)
 
     def accepted(self):
@@ -85,6 +85,14 @@ def desk(tmp_path):
         return Desk(root, made)
 
     return opened
+
+
+@pytest.fixture
+def accepted_one(desk):
+    """A folder with one question, which Ada accepts."""
+    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
+    one.says("ada", **{"order:/vqa/d1": "accept"})
+    return one
 
 
 def everything(word, *paths):
@@ -190,10 +198,7 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
 
 
 def test_an_edit_of_a_field_to_no_word_of_the_taxonomy_keeps_its_form_and_items_out(desk):
-    one = desk(
-        draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")),
-        converted=True,
-    )
+    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")), converted=True)
     one.says("ada", **everything("accept", "/Name", "/Name#2", "/Days/Start", "/vqa/d1"))
     one.says("ada", **everything(("edit", {"subtype": "scrawled"}), "/Paid"))
     assert {(path, why) for _, path, why in one.accepted().kept_out()} == {
@@ -216,7 +221,7 @@ def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("edit", "why"),
     [
         ({"parts": {"expected": "x"}}, "the edit is of expected, and the item has no such part"),
         ({"value": "x"}, "the edit is of value, and the item has no such part"),
@@ -226,25 +231,21 @@ def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
         ({"parts": {"options": ["", " "]}}, ""),
     ],
 )
-def test_an_edit_written_by_hand_is_held_against_the_item_as_well(desk, said, why):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    file = one.root / "reviews" / "ada.jsonl"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | said))
-    assert [reason for *_, reason in one.accepted().kept_out()] == ([why] if why else [])
+def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, edit, why):
+    file = accepted_one.root / "reviews" / "ada.jsonl"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
+    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
 
 
-def test_a_decision_without_a_split_holds_unless_one_is_closer(desk):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    file = one.root / "reviews" / "ada.jsonl"
+def test_a_decision_without_a_split_holds_unless_one_is_closer(accepted_one):
+    file = accepted_one.root / "reviews" / "ada.jsonl"
     row = json.loads(file.read_text())
     (file.parent / "bob.jsonl").write_text(
         json.dumps(row | {"split": None, "decision": "reject", "reviewer": "bob"})
     )
-    assert outcomes(one.accepted()) == {"/vqa/d1": "accepted"}
+    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "accepted"}
     file.unlink()
-    assert outcomes(one.accepted()) == {"/vqa/d1": "rejected"}
+    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "rejected"}
 
 
 def test_a_form_in_an_outer_key_keeps_its_fields(desk, tmp_path):
@@ -256,12 +257,10 @@ def test_a_form_in_an_outer_key_keeps_its_fields(desk, tmp_path):
     assert made.documents["n_fields"].to_list() == one.corpus.documents["n_fields"].to_list()
 
 
-def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(desk, tmp_path):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    found = one.accepted()
+def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
+    found = accepted_one.accepted()
     with pytest.raises(DataBroken, match="the ones drafted on"):
-        found.save(one.root)
+        found.save(accepted_one.root)
     out = found.save(tmp_path / "out")
     assert found.save(out) == out
     (out / "test" / "forms" / "stale.json").write_text("{}")
@@ -269,12 +268,10 @@ def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(desk, tmp_path):
         found.save(out)
 
 
-def test_drafts_on_a_form_that_is_not_here_are_an_error(desk):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    one.made = [draft("gone", "vqa", question(1, "Bob", "/Name", "/Name#2"))]
+def test_drafts_on_a_form_that_is_not_here_are_an_error(accepted_one):
+    accepted_one.made = [draft("gone", "vqa", question(1, "Bob", "/Name", "/Name#2"))]
     with pytest.raises(DataBroken, match="no form of gone"):
-        one.accepted()
+        accepted_one.accepted()
     # A form that could not be converted is not there either, and no error.
-    one.made = [Draft("test", "gone", "layout", None, "refused")]
-    assert outcomes(one.accepted()) == {"form": "unsound"}
+    accepted_one.made = [Draft("test", "gone", "layout", None, "refused")]
+    assert outcomes(accepted_one.accepted()) == {"form": "unsound"}

@@ -53,14 +53,14 @@ def write(root: Path, folder: Path) -> None:
     root.mkdir()
     (root / "fields.csv").write_text("code,label,kind,elements\n" + "".join(rows))
     folder.mkdir()
-    for place, form in enumerate(forms.values()):
-        count = INSTANCES // len(forms) + (place < INSTANCES % len(forms))
+    for index, form in enumerate(forms.values()):
+        count = INSTANCES // len(forms) + (index < INSTANCES % len(forms))
         values = [
             {label: f"word {dice.getrandbits(40):x}" for label in labels} for _ in range(count)
         ]
         shots = root / "labeled-images" / form.code[0]
-        for part in (root / "data1", shots):
-            part.mkdir(parents=True, exist_ok=True)
+        for target in (root / "data1", shots):
+            target.mkdir(parents=True, exist_ok=True)
         (root / "data1" / f"{form.file}.json").write_text(json.dumps(values))
         boxes = "".join(
             f"[{form.code}][{label}][0,{60 * n},900,{60 * n + 40}]\n"
@@ -68,26 +68,26 @@ def write(root: Path, folder: Path) -> None:
         )
         (shots / f"{form.code}.txt").write_text(boxes)
         Image.new("1", (1000, 60 * FIELDS)).save(shots / f"{form.code}.png")
-        for number, held in enumerate(values, start=1):
-            lines = [_output(dice, n, value) for n, value in enumerate(held.values())]
+        for number, gold in enumerate(values, start=1):
+            lines = [_output(dice, n, value) for n, value in enumerate(gold.values())]
             (folder / f"{formfactory.doc_id(form, number)}.txt").write_text("\n".join(lines))
 
 
 def _output(dice: random.Random, field: int, value: str) -> str:
     x = 950 if dice.random() < FAULTS else 500
-    said = "another" if dice.random() < FAULTS else value
-    return f"[{x},{60 * field + 20}] {said}"
+    entered = "another" if dice.random() < FAULTS else value
+    return f"[{x},{60 * field + 20}] {entered}"
 
 
 def loop(corpus: Corpus, texts: dict[str, str], mode: str) -> dict[str, float]:
     """The sum of the hits of each metric, and the rungs that hold, field by field."""
     sums: Counter[str] = Counter()
-    for (doc_id,), part in corpus.records.group_by("doc_id", maintain_order=True):
-        fields = part.to_dicts()
+    for (doc_id,), document in corpus.records.group_by("doc_id", maintain_order=True):
+        fields = document.to_dicts()
         matches = [_LINE.match(line) for line in texts[doc_id].split("\n")]
         lines = [(int(m[1]), int(m[2]), m[3]) for m in matches]
-        rungs = [[text.ladder(f["value"], said, kind=f["kind"], accepted=f["accepted"] or ())
-                  for f in fields] for _, _, said in lines]  # fmt: skip
+        rungs = [[text.ladder(f["value"], entered, kind=f["kind"], accepted=f["accepted"] or ())
+                  for f in fields] for _, _, entered in lines]  # fmt: skip
         gaps = [[_gap(f, x, y) for f in fields] for x, y, _ in lines]
         same = [[r.exact if mode == "official" else r.typed for r in row] for row in rungs]
         weights = [
@@ -114,29 +114,29 @@ def _form(
 ) -> Counter[str]:  # fmt: skip
     """The hits of one form's fields."""
     sums: Counter[str] = Counter()
-    meant = {
+    assigned = {
         field: line
         for line, field in zip(*linear_sum_assignment(weights, maximize=True), strict=True)
         if weights[line][field] > 0
     }
-    for place, field in enumerate(fields):
-        line = meant.get(place)
-        hit = line is not None and gaps[line][place] == 0
-        right = line is not None and same[line][place]
+    for index, field in enumerate(fields):
+        line = assigned.get(index)
+        hit = line is not None and gaps[line][index] == 0
+        right = line is not None and same[line][index]
         sums["click_accuracy"] += hit
         stands = found_in([field["value"]], output, inside=mode == "official")
         sums["value_found_accuracy"] += right or stands
         sums["value_placed_accuracy"] += right and hit
         sums["action_match_rate"] += 2 * (right + hit)
         if line is not None:
-            sums["click_distance"] += gaps[line][place]
-        said = lines[line][2] if line is not None else ""
-        rungs = text.ladder(field["value"], said, kind=field["kind"])
+            sums["click_distance"] += gaps[line][index]
+        entered = lines[line][2] if line is not None else ""
+        rungs = text.ladder(field["value"], entered, kind=field["kind"])
         for rung in LADDER:
             sums[rung] += getattr(rungs, rung)
         sums["causes"] += not rungs.exact or not hit
         if not rungs.exact:
-            cause(field["value"], said, right=rungs.typed)
+            cause(field["value"], entered, right=rungs.typed)
     return sums
 
 
@@ -164,8 +164,8 @@ def speed(root: Path, folder: Path) -> list[Row]:
             "fields_a_second": count / taken, "loop_fields_a_second": count / plain,
             "ratio": plain / taken, "target": TARGET, "holds": count / taken >= TARGET,
         })  # fmt: skip
-        one, other = ours(score()), loop(corpus, texts, mode)
-        wrong = [name for name in other if not math.isclose(one.get(name, 0), other[name])]
+        scored_sums, other = ours(score()), loop(corpus, texts, mode)
+        wrong = [name for name in other if not math.isclose(scored_sums.get(name, 0), other[name])]
         what = f"{mode}: of {len(other)} figures, those that differ from the loop's"
         rows.append({"what": what, "figures": len(wrong), "target": 0, "holds": not wrong})
     return rows

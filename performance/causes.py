@@ -28,13 +28,13 @@ RATIO, GROWTH = 6.0, 3.0
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
     """Values of a few words, each with one letter changed."""
     draw = random.Random(seed)
-    found = []
+    made = []
     for _ in range(count):
         letters = draw.choices("abdehkmnprsuvwz ", k=draw.randint(5, 30))
         wrong = list(letters)
         wrong[draw.randrange(len(wrong))] = draw.choice("cfgijloqtxy")
-        found.append(("x" + "".join(letters), "x" + "".join(wrong)))
-    return found
+        made.append(("x" + "".join(letters), "x" + "".join(wrong)))
+    return made
 
 
 def cases(values: list[tuple[str, str]], *, a_document: int) -> object:

@@ -60,11 +60,11 @@ def by_hand(cases: pd.DataFrame) -> int:
     tried = 0
     for size in (1, 2, 3):
         for names in itertools.combinations(COLUMNS, size):
-            for _, part in cases.groupby(list(names)):
-                if len(part) < 20 or part["doc_id"].nunique() < 5:
+            for _, rows in cases.groupby(list(names)):
+                if len(rows) < 20 or rows["doc_id"].nunique() < 5:
                     continue
-                rest = cases.drop(part.index)
-                inside = part.groupby("doc_id")["right"].mean()
+                rest = cases.drop(rows.index)
+                inside = rows.groupby("doc_id")["right"].mean()
                 outside = rest.groupby("doc_id")["right"].mean()
                 stats.ttest_ind(inside, outside, equal_var=False)
                 tried += 1
@@ -73,12 +73,12 @@ def by_hand(cases: pd.DataFrame) -> int:
 
 def search() -> Row:
     """Weak slices of 20,000 fields."""
-    one = evaluation()
-    found = find_slices(one, columns=list(COLUMNS))
-    chosen = one.cases.select("doc_id", "outcome", *COLUMNS)
+    data = evaluation()
+    found = find_slices(data, columns=list(COLUMNS))
+    chosen = data.cases.select("doc_id", "outcome", *COLUMNS)
     cases = pd.DataFrame(chosen.to_dict(as_series=False))
     cases["right"] = cases["outcome"] == "match"
-    ours = fastest(lambda: find_slices(one, columns=list(COLUMNS)))
+    ours = fastest(lambda: find_slices(data, columns=list(COLUMNS)))
     plain = fastest(lambda: by_hand(cases), rounds=1)
     what = f"weak slices of {len(cases):,} fields, {found['n_tested'][0]:,} conjunctions"
     return beside(what, ours, "pandas group-by and scipy", plain, TIMES_FASTER)

@@ -55,11 +55,11 @@ def value(function: str, generator: random.Random) -> str:
 
 def annotations(generator: random.Random, line_items: int) -> list:
     """The gold of one document: eight single entities, and line items of four parts."""
-    found: list = [[name, [entity(value(kind, generator))]] for name, kind in SINGLE.items()]
+    collected: list = [[name, [entity(value(kind, generator))]] for name, kind in SINGLE.items()]
     for _ in range(line_items):
         parts = [entity(value(kind, generator)) for kind in PARTS.values()]
-        found.append([list(PARTS), [parts]])
-    return found
+        collected.append([list(PARTS), [parts]])
+    return collected
 
 
 def entity(text: str) -> list:
@@ -76,9 +76,9 @@ def answers(gold: list, generator: random.Random) -> list:
             if isinstance(name, str)
             else zip(name, entities_[0], strict=True)
         )
-        for one, (text, *rest) in pairs:
+        for entity_name, (text, *rest) in pairs:
             wrong = text[::-1] if generator.random() < 0.1 else text
-            flat.append([one, [wrong, *rest]])
+            flat.append([entity_name, [wrong, *rest]])
     return flat
 
 
@@ -90,7 +90,7 @@ def write_corpus(root: Path, count: int, *, characters: int, line_items: int) ->
     patterns = dict.fromkeys(SINGLE, "unrepeated") | dict.fromkeys(PARTS, "line_item")
     meta = {"entity_name_to_match_func": SINGLE | PARTS, "entity_appearance_pattern": patterns}
     (root / "main" / "meta.json").write_text(json.dumps(meta))
-    golds = {f"{place:05d}.pdf": annotations(generator, line_items) for place in range(count)}
+    golds = {f"{index:05d}.pdf": annotations(generator, line_items) for index in range(count)}
     words = " ".join(value("", generator) for _ in range(characters // 18))[:characters]
     tokens = [{"text": word, "bbox": [0.1, 0.1, 0.2, 0.2]} for word in words.split()]
     ocr = {"text": words, "pages": [{"width": 1700, "height": 2200, "tokens": tokens}]}
@@ -113,11 +113,11 @@ def speed(folder: Path) -> list[Row]:
     corpus = vrdu.read(SPLIT, folder / "data")
     predictions = predicted.read(file, corpus)
     schema = vrdu.Schema.of(corpus)
-    found = leaves(corpus, predictions, schema)
-    count = found.pred.height
+    collected = leaves(corpus, predictions, schema)
+    count = collected.pred.height
     rows = []
     for mode in ("official", "fixed"):
-        match = partial(match_entities, found.gold, found.pred, schema.matches, mode=mode)
+        match = partial(match_entities, collected.gold, collected.pred, schema.matches, mode=mode)
         score = partial(entities.score, corpus, predictions, mode=mode, threshold=0.8)
         matched, scored = (count / fastest(work) for work in (match, score))
         rows.append({

@@ -34,16 +34,16 @@ LABELS = [
 def page(seed: int) -> tuple[str, str]:
     """A statement of 25 rows with two tagged amounts each, and a prediction with 1 in 20 wrong."""
     draw = random.Random(seed)
-    rows, said = [], []
+    rows, predicted = [], []
     for row in range(FACTS_PER_PAGE // 2):
         label = " ".join(draw.sample(LABELS, 3)) + f" {'abcdefghij'[row % 10]}"
         amounts = [f"{draw.randrange(1, 1_000_000):,}" for _ in range(2)]
         cells = "".join(f'<td class="nump">$ <number>{amount}</number></td>' for amount in amounts)
         rows.append(f"<tr><td>{label}</td>{cells}</tr>")
         read = [amount if draw.random() > 0.05 else amount[::-1] for amount in amounts]
-        said.append(f"<tr><td>{label}</td><td>$ {read[0]}</td><td>$ {read[1]}</td></tr>")
+        predicted.append(f"<tr><td>{label}</td><td>$ {read[0]}</td><td>$ {read[1]}</td></tr>")
     head = "<table><tr><th></th><th>2025</th><th>2024</th></tr>"
-    return f"<html><body>{head}{''.join(rows)}</table>", f"{head}{''.join(said)}</table>"
+    return f"<html><body>{head}{''.join(rows)}</table>", f"{head}{''.join(predicted)}</table>"
 
 
 def matched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
@@ -64,9 +64,9 @@ def searched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
     total = right = 0
     for gold, pred in pages:
         text = visible_text(pred)
-        found = [fact.value in text for fact in tagged(written_events(gold))]
-        total += len(found)
-        right += sum(found)
+        matches = [fact.value in text for fact in tagged(written_events(gold))]
+        total += len(matches)
+        right += sum(matches)
     return total, right
 
 

@@ -51,10 +51,10 @@ def field(generator: random.Random, words: list[str]) -> str:
 def misread(generator: random.Random, value: str, rate: float) -> str:
     """`value` with each character at `rate` changed, doubled, dropped or followed by a space."""
     chars = list(value)
-    for place in range(len(chars)):
+    for index in range(len(chars)):
         if generator.random() < rate:
-            char = chars[place]
-            chars[place] = generator.choice((generator.choice(LETTERS), char * 2, "", f"{char} "))
+            char = chars[index]
+            chars[index] = generator.choice((generator.choice(LETTERS), char * 2, "", f"{char} "))
     return "".join(chars)
 
 
@@ -96,8 +96,8 @@ def speed() -> list[Row]:
     def row(what, target, data, name, other, theirs, sample=None):
         ours = fastest(lambda: metrics.get(name).tallies(*data))
         sample = sample or len(data[0])
-        part = [side[:sample] for side in data]
-        other_seconds = fastest(lambda: each(theirs, *part)) * len(data[0]) / sample
+        sides = [side[:sample] for side in data]
+        other_seconds = fastest(lambda: each(theirs, *sides)) * len(data[0]) / sample
         return beside(what, ours, other, other_seconds, target, beside_measured=sample)
 
     rows = [

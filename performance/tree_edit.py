@@ -26,12 +26,14 @@ LARGE, SECONDS, MEBIBYTES = 2_000, 3.0, 256.0
 LABELS = "abcdefgh"
 
 
-def grown(count: int, generator: random.Random, place: Callable[[int, list[Node]], Node]) -> Node:
-    """A tree of `count` nodes; `place` gives the parent of the next one."""
+def grown(
+    count: int, generator: random.Random, parent_of: Callable[[int, list[Node]], Node]
+) -> Node:
+    """A tree of `count` nodes; `parent_of` gives the parent of the next one."""
     nodes = [Node("form")]
     for number in range(1, count):
         node = Node(generator.choice(LABELS))
-        place(number, nodes).children.append(node)
+        parent_of(number, nodes).children.append(node)
         nodes.append(node)
     return nodes[0]
 
@@ -86,10 +88,10 @@ def by_zss(gold: Node, pred: Node) -> float:
         mean = (depths[id(ours)] + depths[id(theirs)]) / 2
         return 0.0 if ours.label == theirs.label else 1 / (1 + mean)
 
-    def alone(node: Node) -> float:
+    def removed(node: Node) -> float:
         return 1 / (1 + depths[id(node)])
 
-    return float(zss.distance(gold, pred, lambda node: node.children, alone, alone, renamed))
+    return float(zss.distance(gold, pred, lambda node: node.children, removed, removed, renamed))
 
 
 def speed() -> Row:

@@ -36,13 +36,13 @@ def test_what_shapes_answers_is_said_and_how_they_are_got_is_not():
 
 
 def test_each_system_makes_its_agent(tmp_path):
-    one = instances.make(spec.form("A11"), 1)
+    instance = instances.make(spec.form("A11"), 1)
     for settings, kind in (
         (RunSettings("oracle"), Oracle),
         (RunSettings("oracle", policy="step"), OneByOne),
         (RunSettings("chat:m", policy="step", options=LOCAL), ChatAgent),
     ):
         with agent_registry.making(settings, tmp_path) as make:
-            agent = make(one)
+            agent = make(instance)
         assert isinstance(agent, kind)
         assert agent.name == settings.system

@@ -31,7 +31,7 @@ def asking(server, folder, *, policy="page", ruler=False, **given):
     return chat_agent.asking("chat:m", folder, given, policy=policy, ruler=ruler)
 
 
-def told(call):
+def question_of(call):
     """What the user message of a call says, and the image in it."""
     text, image = call["body"]["messages"][1]["content"]
     return json.loads(text["text"]), image["image_url"]["url"]
@@ -45,10 +45,10 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         assert agent.note["status"] == "ok"
         second = seen(tmp_path, step=2, refused=("Press(key='Q+'): no such key",))
         assert agent.act(second) == []
-        first, image = told(server.calls[0])
+        first, image = question_of(server.calls[0])
         assert first == {"TEXT": "My name is Ada.", "FILES": ["cv.pdf"], "DONE": [], "REFUSED": []}
         assert image.startswith("data:image/png;base64,")
-        later, _ = told(server.calls[1])
+        later, _ = question_of(server.calls[1])
         assert later["DONE"] == ["look 1: Click(x=100.0, y=50.0)", "look 1: Type(text='Ada')"]
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
 
@@ -114,7 +114,7 @@ def test_useless_answer_is_named_and_the_next_question_says_so(tmp_path, step, s
             agent.act(seen(tmp_path))
         assert (problem.value.status, agent.note["status"]) == (status, status)
         assert agent.act(seen(tmp_path)) == [Click(100, 50)]
-        assert told(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
+        assert question_of(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
 
 
 def test_nothing_is_asked_twice(tmp_path):

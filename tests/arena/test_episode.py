@@ -97,13 +97,13 @@ def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
     file = tmp_path / "run.json"
     check_same_settings(file, SETTINGS, {"temperature": 0.0})
     check_same_settings(file, SETTINGS, {"temperature": 0.0})
-    for other, said, name in (
+    for other, shaping, name in (
         (RunSettings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
         (RunSettings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
         (SETTINGS, {"temperature": 1.0}, "temperature"),
     ):
         with pytest.raises(DataBroken, match=f"another {name}"):
-            check_same_settings(file, other, said)
+            check_same_settings(file, other, shaping)
 
 
 def test_what_an_earlier_try_logged_is_gone(tmp_path):

@@ -46,13 +46,10 @@ def test_episodes_are_documents_with_gold_where_the_controls_stood(tmp_path):
     assert json.loads(born["meta"])["items"][0]["targets"] == [
         [1, 100, 200, 300, 230], [1, 100, 180, 300, 198],
     ]  # fmt: skip
-    given = predictions.records.filter(pl.col("path").is_not_null())
-    assert given.filter(pl.col("task") == "click").select("path", "value", "x0", "page").row(0) == (
-        "/lines/0", "Ada Berg", 150, 1,
-    )  # fmt: skip
-    assert given.filter(pl.col("task") == "value").select("path", "value").rows()[1] == (
-        "/Born on", "1970-02-03",
-    )  # fmt: skip
+    predicted = predictions.records.filter(pl.col("path").is_not_null())
+    clicks, values = (predicted.filter(task=task) for task in ("click", "value"))
+    assert clicks.select("path", "value", "x0", "page").row(0) == ("/lines/0", "Ada Berg", 150, 1)
+    assert values.select("path", "value").row(1) == ("/Born on", "1970-02-03")
 
 
 @pytest.mark.parametrize("mode", ["official", "fixed"])
@@ -154,8 +151,8 @@ class Clumsy:
 
     name, knows_targets = "clumsy", True
 
-    def __init__(self, one):
-        self.values, self.done = one.values, False
+    def __init__(self, instance):
+        self.values, self.done = instance.values, False
 
     def act(self, seen):
         if self.done:

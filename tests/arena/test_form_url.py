@@ -41,8 +41,8 @@ def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tm
         # What the page wanted from another server was stopped, and is told.
         assert logged[-1]["blocked"] == ["https://cdn.example.com/look.css"]
         answers = [event["answer"] for event in logged if "answer" in event]
-        assert [one["status"] for one in answers] == ["ok", "bad_json", "ok", "ok"]
-        assert [one["factor"] for one in answers] == [1, 1, 1, 1]
+        assert [note["status"] for note in answers] == ["ok", "bad_json", "ok", "ok"]
+        assert [note["factor"] for note in answers] == [1, 1, 1, 1]
         again = fill_url(host.url, tmp_path, settings, text=TEXT)
         assert again == result | {"left_at": again["left_at"]}
         assert len(model.calls) == 4

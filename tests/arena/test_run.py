@@ -29,9 +29,9 @@ def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
         assert all((tmp_path / result["doc_id"] / name).is_file() for name in pictures)
         typed = [e for e in logged if e.get("asked", {}).get("do") == "Type"]
         assert all(event["target"]["value"] for event in typed)
-    told = []
-    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=told.append) == results
-    assert told == []
+    reported = []
+    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=reported.append) == results
+    assert reported == []
 
 
 @pytest.mark.browser
@@ -61,7 +61,7 @@ def before_bank(monkeypatch):
                     damage()
                 return super().act(seen)
 
-        monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Damaging(one.values))
+        monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Damaging(instance.values))
 
     return use
 
@@ -76,10 +76,10 @@ def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypat
     assert [r["status"] for r in results] == ["crashed", "submitted"]
     assert results[0]["error"] == "RuntimeError: lost the browser"
     assert results[0]["right"] == 0
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Oracle(one.values))
-    told = []
-    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=told.append)
-    assert [r["doc_id"] for r in told] == ["E12-001"]
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Oracle(instance.values))
+    reported = []
+    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=reported.append)
+    assert [r["doc_id"] for r in reported] == ["E12-001"]
     assert [r["status"] for r in again] == ["submitted", "submitted"]
 
 
@@ -92,7 +92,7 @@ def own_browsers():
             parents[int(folder.name)] = int(
                 (folder / "stat").read_text().rpartition(")")[2].split()[1]
             )
-    found = []
+    browsers = []
     for number in parents:
         above = number
         while above not in (0, os.getpid()):
@@ -100,8 +100,8 @@ def own_browsers():
         with contextlib.suppress(OSError):
             line = Path(f"/proc/{number}/cmdline").read_text()
             if above and "--headless" in line and "--type=" not in line:
-                found.append(number)
-    return found
+                browsers.append(number)
+    return browsers
 
 
 @pytest.mark.browser
@@ -125,10 +125,10 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
         first, second = fill(tmp_path, limited, codes=["A11", "E12"])
         assert (first["status"], first["steps"], first["error"]) == ("unfinished", 1, None)
         assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
-        told = []
+        reported = []
         settings = RunSettings("chat:m", options=options)
-        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=told.append)
-        assert [result["doc_id"] for result in told] == ["E12-001"]
+        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=reported.append)
+        assert [result["doc_id"] for result in reported] == ["E12-001"]
         assert [result["status"] for result in again] == ["unfinished", "unfinished"]
         assert len(server.calls) == 3
     with pytest.raises(DataBroken, match="another temperature"):

@@ -33,21 +33,21 @@ LINES = [
 
 
 def test_fields_have_the_nearest_label_and_what_is_in_them():
-    found = arrange(page(), LINES)
-    assert [(f.labels[:1], f.text) for f in found.fields] == [
+    result = arrange(page(), LINES)
+    assert [(f.labels[:1], f.text) for f in result.fields] == [
         (("First name",), "Ada"), (("Last name",), ""), (("Remarks",), ""), ((), "Send"),
     ]  # fmt: skip
-    x0, y0, x1, y1 = found.fields[0].box
+    x0, y0, x1, y1 = result.fields[0].box
     assert max(abs(x0 - 20), abs(y0 - 50), abs(x1 - 301), abs(y1 - 87)) <= 2
 
 
 def test_rings_and_boxes_are_apart_and_ticks_are_seen():
-    found = arrange(page(), LINES)
-    assert [[(m.text, m.ticked, m.is_ring) for m in group.marks] for group in found.groups] == [
+    result = arrange(page(), LINES)
+    assert [[(m.text, m.ticked, m.is_ring) for m in group.marks] for group in result.groups] == [
         [("By rail", False, True), ("By bus", True, True)],
         [("I agree", False, False)],
     ]
-    assert found.groups[0].labels == ("Travel",)
+    assert result.groups[0].labels == ("Travel",)
 
 
 def test_pale_borders_and_dark_pages_are_read_too():
@@ -57,8 +57,8 @@ def test_pale_borders_and_dark_pages_are_read_too():
 
 def test_line_that_runs_into_a_box_is_parted_at_its_side():
     words = (TextLine("Town", (120, 56, 160, 76)), TextLine("Oslo", (350, 56, 390, 76)))
-    found = arrange(page(), [TextLine("Town Oslo", (120, 56, 390, 76), words)])
-    assert found.fields[1].text == "Oslo"
+    result = arrange(page(), [TextLine("Town Oslo", (120, 56, 390, 76), words)])
+    assert result.fields[1].text == "Oslo"
 
 
 def test_empty_page_has_nothing():
@@ -69,11 +69,11 @@ def test_same_picture_is_read_only_once(tmp_path, monkeypatch):
     read = []
 
     def start(settings, threads):
-        def one(document, root):
+        def read_page(document, root):
             read.append(document["image"])
             return [{"kind": "page", "path": None, "value": ""}]
 
-        return one
+        return read_page
 
     monkeypatch.setattr("formlab.systems.ocr.start", start)
     reader = screen.reader()

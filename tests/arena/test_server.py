@@ -136,10 +136,10 @@ def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tm
         assert None not in first
         with ThreadPoolExecutor(50) as pool:
             waiting = [pool.submit(send, address, n) for n in range(50, 300)]
-            while sum(one.done() for one in waiting) < 20:
+            while sum(future.done() for future in waiting) < 20:
                 pass
             os.kill(running.pid, signal.SIGKILL)
-            later = [one.result() for one in waiting]
+            later = [future.result() for future in waiting]
         acknowledged = {*first, *later} - {None}
         assert None in later
         assert acknowledged <= set(SubmissionStore(database).ids())

@@ -34,19 +34,19 @@ def write(tmp_path, *fields, head=BARE):
 def test_forms_have_the_names_counts_and_types_of_the_paper():
     published = pl.read_csv(PUBLISHED, infer_schema=False).head(25).rows_by_key("form", named=True)
     assert len(forms()) == len(published) == 25
-    for one in forms().values():
-        (row,) = published[one.name]
-        assert len(one.fields) == int(row["fields"]), one.name
+    for web_form in forms().values():
+        (row,) = published[web_form.name]
+        assert len(web_form.fields) == int(row["fields"]), web_form.name
         ticked = {kind for kind, column in COLUMNS.items() if row[column] == "yes"}
-        assert {field.type for field in one.fields} == ticked | {"string"}, one.name
-        assert (len(one.pages) > 1) == (row["multiple_pages"] == "yes"), one.name
+        assert {field.type for field in web_form.fields} == ticked | {"string"}, web_form.name
+        assert (len(web_form.pages) > 1) == (row["multiple_pages"] == "yes"), web_form.name
 
 
 def test_forms_have_279_fields_in_eight_domains():
-    assert sum(len(one.fields) for one in forms().values()) == 279
-    assert len({one.domain for one in forms().values()}) == 8
-    assert len({one.style["layout"] for one in forms().values()}) == 4
-    assert len({one.style["colour"] for one in forms().values()}) == 25
+    assert sum(len(web_form.fields) for web_form in forms().values()) == 279
+    assert len({web_form.domain for web_form in forms().values()}) == 8
+    assert len({web_form.style["layout"] for web_form in forms().values()}) == 4
+    assert len({web_form.style["colour"] for web_form in forms().values()}) == 25
 
 
 def test_codes_are_those_of_the_file_names():

@@ -5,12 +5,12 @@ from formlab_arena.spec import FormField, FormPage, WebForm, form, forms
 from formlab_arena.validate import read
 
 
-def one(**field):
+def form_with(**field):
     return WebForm("Z1", "Tiny", "Test", {}, (FormPage("", (FormField("a", label="A", **field),)),))
 
 
 def answer(texts, **field):
-    answers, wrong = read(one(**field), {"a": texts}, {})
+    answers, wrong = read(form_with(**field), {"a": texts}, {})
     return answers["a"] if not wrong else wrong["a"]
 
 
@@ -49,7 +49,7 @@ def test_multiple_is_in_the_order_of_the_form_and_an_unticked_wish_is_false():
 
 
 def test_file_needs_its_ending_and_is_no_text():
-    attach = one(type="file", accept=("pdf",))
+    attach = form_with(type="file", accept=("pdf",))
     assert read(attach, {}, {"a": "x.PDF"}) == ({"a": "x.PDF"}, {})
     assert ".pdf" in read(attach, {}, {"a": "x.exe"})[1]["a"]
     assert "not a text" in read(attach, {"a": ["x.pdf"]}, {})[1]["a"]

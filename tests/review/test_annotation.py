@@ -17,8 +17,8 @@ def exported(tmp_path, tasks):
 
 def task(page, *annotators):
     def result(label, node, first, last):
-        place = {"start": node, "end": node, "startOffset": first, "endOffset": last}
-        return {"type": "labels", "value": {"labels": [label]} | place}
+        position = {"start": node, "end": node, "startOffset": first, "endOffset": last}
+        return {"type": "labels", "value": {"labels": [label]} | position}
 
     annotations = [
         {"completed_by": {"id": who} if who == "2" else who, "result": [result(*s) for s in spans]}
@@ -73,7 +73,7 @@ def test_a_span_that_is_not_there_is_reported_with_its_place():
 
 
 @pytest.mark.parametrize(
-    ("markup", "found"),
+    ("markup", "expected"),
     [
         ("<number>5</number>", []),
         ("a\n <number>5", [(2, 2, "<number> is not closed")]),
@@ -82,8 +82,8 @@ def test_a_span_that_is_not_there_is_reported_with_its_place():
         ("<number>1<number>2</number></number>", [(1, 10, "<number> inside <number>")]),
     ],
 )
-def test_malformed_tags_are_reported_with_line_and_column(markup, found):
-    assert [tuple(problem) for problem in problems(markup)] == found
+def test_malformed_tags_are_reported_with_line_and_column(markup, expected):
+    assert [tuple(problem) for problem in problems(markup)] == expected
 
 
 @pytest.mark.parametrize(

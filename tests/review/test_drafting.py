@@ -48,8 +48,8 @@ def items(tmp_path, corpus):
 
 
 def asked_of(body):
-    said = body["messages"][1]["content"]
-    return json.loads(said if isinstance(said, str) else said[0]["text"])
+    content = body["messages"][1]["content"]
+    return json.loads(content if isinstance(content, str) else content[0]["text"])
 
 
 def two_questions(body):
@@ -174,7 +174,7 @@ def test_annotations_become_forms_that_load(tmp_path, annotated):
     with serving(then=form_of((texts[0], texts[1]), (texts[0], "made up"))) as server:
         made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
         shown = server.calls[0]["body"]["messages"][1]["content"]
-        assert [part["type"] for part in shown] == ["text", "image_url"]
+        assert [entry["type"] for entry in shown] == ["text", "image_url"]
         # Forms that are there already are left as they are.
         drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
         assert len(server.calls) == count

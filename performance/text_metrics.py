@@ -12,7 +12,6 @@ from measure import Row, apart, beside, fastest, peak, report  # isort: skip
 
 import random
 import sys
-from collections.abc import Callable
 
 import jiwer
 from rouge_score.rouge_scorer import RougeScorer
@@ -73,12 +72,6 @@ def pages(generator: random.Random, words: list[str], count: int, length: int) -
     return [golds, [misread(generator, gold, 0.02) for gold in golds]]
 
 
-def each(function: Callable[[str, str], object], golds: list[str], preds: list[str]) -> None:
-    """Call a one-pair function on every pair."""
-    for gold, pred in zip(golds, preds, strict=True):
-        function(gold, pred)
-
-
 def speed() -> list[Row]:
     """One row per comparison."""
     generator = random.Random(0)
@@ -97,7 +90,7 @@ def speed() -> list[Row]:
         ours = fastest(lambda: metrics.get(name).tallies(*data))
         sample = sample or len(data[0])
         sides = [side[:sample] for side in data]
-        other_seconds = fastest(lambda: each(theirs, *sides)) * len(data[0]) / sample
+        other_seconds = fastest(lambda: list(map(theirs, *sides))) * len(data[0]) / sample
         return beside(what, ours, other, other_seconds, target, beside_measured=sample)
 
     rows = [

@@ -26,54 +26,30 @@ LARGE, SECONDS, MEBIBYTES = 2_000, 3.0, 256.0
 LABELS = "abcdefgh"
 
 
-def grown(
-    count: int, generator: random.Random, parent_of: Callable[[int, list[Node]], Node]
-) -> Node:
-    """A tree of `count` nodes; `parent_of` gives the parent of the next one."""
+# The parent of the next node of a tree, by the tree's shape.
+PARENTS: dict[str, Callable[[int, list[Node], random.Random], Node]] = {
+    "bushy": lambda _, nodes, generator: generator.choice(nodes),
+    # Some two hundred levels.
+    "deep": lambda _, nodes, generator: generator.choice(nodes[-20:]),
+    "chain": lambda _, nodes, __: nodes[-1],
+    "star": lambda _, nodes, __: nodes[0],
+    "balanced": lambda number, nodes, _: nodes[(number - 1) // 2],
+    # A spine, every node of it with a leaf before the rest of the spine, or after it.
+    "comb_right": lambda number, nodes, _: nodes[(number - 1) // 2 * 2],
+    "comb_left": lambda number, nodes, _: nodes[(number - 1) // 2 * 2],
+}
+
+
+def grown(shape: str, count: int, generator: random.Random) -> Node:
+    """A tree of `count` nodes."""
     nodes = [Node("form")]
     for number in range(1, count):
         node = Node(generator.choice(LABELS))
-        parent_of(number, nodes).children.append(node)
+        PARENTS[shape](number, nodes, generator).children.append(node)
         nodes.append(node)
-    return nodes[0]
-
-
-def bushy(count: int, generator: random.Random) -> Node:
-    """Every node below any earlier one, each equally likely."""
-    return grown(count, generator, lambda _, nodes: generator.choice(nodes))
-
-
-def deep(count: int, generator: random.Random) -> Node:
-    """Every node below one of the last twenty: some two hundred levels."""
-    return grown(count, generator, lambda _, nodes: generator.choice(nodes[-20:]))
-
-
-def chain(count: int, generator: random.Random) -> Node:
-    """One node a level."""
-    return grown(count, generator, lambda _, nodes: nodes[-1])
-
-
-def star(count: int, generator: random.Random) -> Node:
-    """All below the root."""
-    return grown(count, generator, lambda _, nodes: nodes[0])
-
-
-def balanced(count: int, generator: random.Random) -> Node:
-    """Two children each."""
-    return grown(count, generator, lambda number, nodes: nodes[(number - 1) // 2])
-
-
-def comb_right(count: int, generator: random.Random) -> Node:
-    """A spine, every node of it with a leaf before the rest of the spine."""
-    return grown(count, generator, lambda number, nodes: nodes[(number - 1) // 2 * 2])
-
-
-def comb_left(count: int, generator: random.Random) -> Node:
-    """The same with the leaf after the rest of the spine."""
-    tree = comb_right(count, generator)
-    for node in flatten(tree).nodes:
+    for node in nodes if shape == "comb_left" else ():
         node.children.reverse()
-    return tree
+    return nodes[0]
 
 
 def by_zss(gold: Node, pred: Node) -> float:
@@ -97,7 +73,7 @@ def by_zss(gold: Node, pred: Node) -> float:
 def speed() -> Row:
     """Pairs of random trees, beside zss."""
     generator = random.Random(0)
-    pairs = [(bushy(NODES, generator), bushy(NODES, generator)) for _ in range(PAIRS)]
+    pairs = [[grown("bushy", NODES, generator) for _ in "ab"] for _ in range(PAIRS)]
     # The first call compiles or loads what numba cached; that is not counted.
     error = max(abs(tree_edit_distance(*pair) - by_zss(*pair)) for pair in pairs)
     times = 50
@@ -111,7 +87,7 @@ def large(what: str, gold_shape: str, pred_shape: str) -> tuple[float, float]:
     """CPU seconds for one pair of large trees, and by how many MiB it raised the peak."""
     work = {"distance": tree_edit_distance, "script": edit_script}[what]
     generator = random.Random(1)
-    gold, pred = (globals()[shape](LARGE, generator) for shape in (gold_shape, pred_shape))
+    gold, pred = (grown(shape, LARGE, generator) for shape in (gold_shape, pred_shape))
     work(Node("a"), Node("b"))
     before, start = peak(), time.process_time()
     work(gold, pred)

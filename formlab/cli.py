@@ -37,7 +37,11 @@ class _Group(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        return COMMANDS.get(name)
+        command = COMMANDS.get(name)
+        if command is None or isinstance(command, click.Command):
+            return command
+        # A plug-in's command may be a plain function, with click's options or without any.
+        return click.command(name)(command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

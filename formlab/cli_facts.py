@@ -71,7 +71,7 @@ def ask(
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
-    found = formats.read_predictions(predictions, corpus)
+    answers_read = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
     call = judge_call(model, store=store, settings=settings)
@@ -79,7 +79,7 @@ def ask(
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
     for page, answer, record in audit.ask_judge(
-        corpus, found, call=call, prompt=prompt, workers=workers
+        corpus, answers_read, call=call, prompt=prompt, workers=workers
     ):
         if record["status"] == "missing":
             counts["not_asked"] += 1

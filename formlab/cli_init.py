@@ -49,8 +49,8 @@ def init(folder: Path) -> None:
     try:
         (folder / "notebooks").mkdir(parents=True, exist_ok=True)
         for copy, book in books.items():
-            with files.atomic(copy) as part:
-                shutil.copyfile(book, part)
+            with files.atomic(copy) as temporary:
+                shutil.copyfile(book, temporary)
         lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
         # Last: with a manifest the folder is whole.
         files.write_text(manifest, _HEAD.format(manifest=MANIFEST) + "".join(lines))

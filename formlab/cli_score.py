@@ -103,18 +103,18 @@ def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> N
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
     import polars as pl
 
-    wanted = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     load = partial(benchmarks.load, benchmark, root=options["root"])
-    documents = documents_of(options["documents"], (load(split=name) for name in wanted))
+    documents = documents_of(options["documents"], (load(split=name) for name in names))
     summaries = []
-    for name in wanted:
+    for name in names:
         corpus = load(split=name)
-        chosen = _in_split(documents, corpus, alone=len(wanted) == 1)
+        chosen = _in_split(documents, corpus, alone=len(names) == 1)
         if not chosen:
             click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
             continue
         answers = formats.read_predictions(predictions, corpus)
-        several = bool(options["out"]) and len(wanted) > 1
+        several = bool(options["out"]) and len(names) > 1
         out = options["out"] / corpus.split if several else options["out"]
         summaries.append(scored(corpus, answers, options | {"documents": chosen, "out": out}))
     show_summary(pl.concat(summaries), as_json=as_json)
@@ -126,15 +126,15 @@ def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
 
     if chosen in (part.ALL, part.ANSWERED):
         return chosen
-    wanted = part.listed(chosen)
+    names = part.listed(chosen)
     known = [name for corpus in corpora for name in corpus.documents["doc_id"]]
-    part.check_listed(wanted, known, file=chosen)
-    return list(wanted)
+    part.check_listed(names, known, file=chosen)
+    return list(names)
 
 
-def _in_split(documents: str | list[str], corpus: Corpus, *, alone: bool) -> str | list[str]:
+def _in_split(documents: str | list[str], corpus: Corpus, *, single: bool) -> str | list[str]:
     """Of a list for several splits those that this one has; a list for one is taken whole."""
-    if alone or isinstance(documents, str):
+    if single or isinstance(documents, str):
         return documents
     return sorted(set(documents) & set(corpus.documents["doc_id"]))
 

@@ -219,21 +219,21 @@ def atomic(path: str | Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     os.close(handle)
-    part = Path(name)
+    temporary = Path(name)
     try:
-        yield part
-        with part.open("rb") as stream:
+        yield temporary
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
-        part.chmod(0o644)
-        part.replace(path)
+        temporary.chmod(0o644)
+        temporary.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write UTF-8 text, atomically; a lone surrogate is written as its escape."""
-    with atomic(path) as part:
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
+    with atomic(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -243,8 +243,8 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
     """Write a table as Parquet, atomically."""
-    with atomic(path) as part:
-        frame.write_parquet(part)
+    with atomic(path) as temporary:
+        frame.write_parquet(temporary)
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

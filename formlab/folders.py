@@ -85,8 +85,8 @@ class Folder:
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
         values |= {
-            name: part.load(folder / name)
-            for name, part in cls.PARTS.items()
+            name: kind.load(folder / name)
+            for name, kind in cls.PARTS.items()
             if name in manifest.get("parts", ())
         }
         for field in dataclasses.fields(cls):

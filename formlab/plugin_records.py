@@ -50,9 +50,9 @@ def source_of(kind: str, name: str) -> str | None:
 def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     """A record for each name, by kind, that a plug-in provides; `restore` reads them."""
     records = []
-    for kind, wanted in names.items():
+    for kind, mentioned in names.items():
         entries = view(kind)
-        for name in dict.fromkeys(wanted):
+        for name in dict.fromkeys(mentioned):
             if name not in entries.builtin and name in entries:
                 records.append({"plugin": kind, "entry": name, **asdict(entries.source(name))})
     return records

@@ -123,6 +123,9 @@ STATUSES = (
 )  # fmt: skip
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
+LEVELS = (
+    "document", "page", "field", "fact", "question", "check", "node", "stretch", "answer",
+)  # fmt: skip
 # Scores of these levels are of single cases, so that columns of the cases can slice them.
 FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
@@ -184,7 +187,8 @@ def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     rows = list(rows)
     unknown = sorted({key for row in rows for key in row} - set(schema))
     if unknown:
-        raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}")
+        remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
+        raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     columns = {key: [row.get(key) for row in rows] for key in schema}
     if name == "cases":
         columns["level"] = [row.get("level") or _level(row) for row in rows]

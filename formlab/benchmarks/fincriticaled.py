@@ -100,14 +100,14 @@ def _pages(
     if not root.is_dir():
         raise DataMissing("no such folder", where=root, remedy=_REMEDY)
     for name in FOLDERS:
-        found = {
+        numbered = {
             int(m[1]): f for f in (root / name).glob("gold_*") if (m := _NAME.fullmatch(f.name))
         }
-        for number in sorted(found):
-            file = found[number]
+        for number in sorted(numbered):
+            file = numbered[number]
             sources[file.relative_to(root).as_posix()] = files.sha256(file)
             yield str(number), _decoded(file, flaws), file.name, _beside(file)
-        if found:
+        if numbered:
             return
     for file in sorted(root.glob("*.csv")):
         yield from _rows(file, flaws, sources)
@@ -164,9 +164,9 @@ def _rows(
 def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
     base = root.parent if root.is_file() else root
     images = [base / folder / f"{stem}.png" for folder in IMAGES]
-    found = next((image for image in images if image.is_file()), None)
+    image = next((image for image in images if image.is_file()), None)
     # Pages may come without images: that is no flaw.
-    return image_columns(base, found, flaws) if found else {}
+    return image_columns(base, image, flaws) if image else {}
 
 
 def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
@@ -175,16 +175,16 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     side = (base / image["image"]).with_suffix(".json") if image else None
     if side is None or not side.is_file():
         return {}
-    given = files.read_json(side)
-    if not isinstance(given, list):
+    listed = files.read_json(side)
+    if not isinstance(listed, list):
         raise DataBroken("boxes of facts are a list", where=side, remedy="[[x0, y0, x1, y1], …]")
-    found = {}
-    for mark, box in enumerate(given):
+    boxes = {}
+    for mark, box in enumerate(listed):
         if isinstance(box, list) and len(box) == 4 and all(type(v) in (int, float) for v in box):
-            found[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
+            boxes[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
         else:
             flaws["fact boxes not known"] += 1
-    return found
+    return boxes
 
 
 def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:

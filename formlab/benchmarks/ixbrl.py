@@ -100,8 +100,8 @@ def write_pages(
             files.write_json(out / f"meta_{number}.json", meta)
             style = f"<style>{_STYLE % zoom}</style>"
             visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
-            with files.atomic(out / "images" / f"{number}.png") as part:
-                visit.page.screenshot(path=part, type="png", full_page=True)
+            with files.atomic(out / "images" / f"{number}.png") as temporary:
+                visit.page.screenshot(path=temporary, type="png", full_page=True)
             files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
     return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
 

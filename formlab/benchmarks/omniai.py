@@ -65,13 +65,13 @@ def _items(file: Path) -> Iterator[tuple[str, Row]]:
             yield f"{file.name}:{number}", item
         return
     value = files.read_json(file)
-    for place, item in enumerate(value if isinstance(value, list) else [value]):
+    for index, item in enumerate(value if isinstance(value, list) else [value]):
         if not isinstance(item, dict) or "trueJsonOutput" not in item:
             raise DataBroken(
                 "an item is an object with imageUrl, jsonSchema and trueJsonOutput",
-                where=f"{file}#/{place}",
+                where=f"{file}#/{index}",
             )
-        yield (f"{file.name}#/{place}" if isinstance(value, list) else file.name), item
+        yield (f"{file.name}#/{index}" if isinstance(value, list) else file.name), item
 
 
 def _image(item: Row) -> str:
@@ -140,8 +140,8 @@ def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[st
             rule = inner.get(key) if isinstance(inner, dict) else None
             yield from _leaves(item, rule, f"{path}/{escape(key)}", depth + 1)
     elif isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _leaves(item, rules.get("items"), f"{path}/{place}", depth + 1)
+        for index, item in enumerate(value):
+            yield from _leaves(item, rules.get("items"), f"{path}/{index}", depth + 1)
     elif path:
         stated = rules.get("type")
         kind = (
@@ -162,8 +162,8 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
         ),
     }  # fmt: skip
     name = PurePosixPath(urlsplit(_image(item)).path).name
-    found = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
-    return row | image_columns(root, found, flaws, missing="images not in the folder")
+    image = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
+    return row | image_columns(root, image, flaws, missing="images not in the folder")
 
 
 def _text(value: Any) -> str | None:

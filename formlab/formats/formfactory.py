@@ -93,8 +93,8 @@ def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
             "neither an output, a batch with a list of results, nor a list of submissions",
             where=file, remedy='{"template_used": "A11", "model_response": {"model_response": ""}}',
         )  # fmt: skip
-    for place, entry in enumerate(entries):
-        yield f"{file.name}#/{place}", entry
+    for index, entry in enumerate(entries):
+        yield f"{file.name}#/{index}", entry
 
 
 class _Reader(Collected):
@@ -151,12 +151,12 @@ class _Reader(Collected):
         self.records.append(base | {"kind": "page", "value": text})
         lines = parse_lines(text) if status == "ok" else []
         self.notes["outputs without a line '[x, y] value'"] += status == "ok" and not lines
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             self.records.append(base | {
-                "path": f"/lines/{place}", "kind": "line", "value": line.value,
+                "path": f"/lines/{index}", "kind": "line", "value": line.value,
                 "page": None if math.isnan(line.page) else int(line.page),
                 "x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y,
-                "origin": f"{where}/lines/{place}",
+                "origin": f"{where}/lines/{index}",
             })  # fmt: skip
 
     def submission(self, doc: str, entry: Row, where: str) -> None:

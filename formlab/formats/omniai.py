@@ -53,14 +53,14 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         )  # fmt: skip
     ids, collected = _ids(corpus), Collected(corpus, models[0])
     taken: set[str] = set()
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         url = str(entry.get("fileUrl") or "")
-        doc_id = ids.get(url) or ids.get(_basename(url)) or _basename(url) or f"entry {place}"
+        doc_id = ids.get(url) or ids.get(_basename(url)) or _basename(url) or f"entry {index}"
         if doc_id in taken:
-            raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{place}")
+            raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{index}")
         taken.add(doc_id)
         rows, response = _entry(entry)
-        base = {"doc_id": doc_id, "origin": f"{file.name}#/{place}"}
+        base = {"doc_id": doc_id, "origin": f"{file.name}#/{index}"}
         collected.records += [base | row for row in rows]
         collected.responses.append({"doc_id": doc_id} | response)
         collected.notes[f"entries {response['status']}"] += 1

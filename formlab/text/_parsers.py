@@ -14,10 +14,10 @@ _DIGIT = re.compile("[0-9]")
 _CODE = re.compile(r"0[0-9]+")
 
 
-def _same_money(one: Money, other: Money) -> bool:
+def _same_money(ours: Money, theirs: Money) -> bool:
     # A form often prints the currency in its label, so a value may leave it out.
-    alike = one.currency == other.currency or None in (one.currency, other.currency)
-    return alike and one.amount == other.amount
+    alike = ours.currency == theirs.currency or None in (ours.currency, theirs.currency)
+    return alike and ours.amount == theirs.amount
 
 
 def _read_date(text: str) -> tuple[object, object] | None:
@@ -71,8 +71,8 @@ class Parser(NamedTuple):
 
     def __call__(self, gold: str, pred: str) -> bool:
         """Whether two texts are the same value."""
-        one, other = self.read(gold), self.read(pred)
-        return one is not None and other is not None and self.same(one, other)
+        ours, theirs = self.read(gold), self.read(pred)
+        return ours is not None and theirs is not None and self.same(ours, theirs)
 
 
 def _guess(date: Parser) -> Parser:
@@ -87,8 +87,8 @@ def _guess(date: Parser) -> Parser:
 
     def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
         return any(
-            None not in (one, other) and guess.same(one, other)
-            for guess, one, other in zip(guesses, ours, theirs, strict=True)
+            None not in (mine, yours) and guess.same(mine, yours)
+            for guess, mine, yours in zip(guesses, ours, theirs, strict=True)
         )
 
     return Parser(read, same)

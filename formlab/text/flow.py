@@ -165,8 +165,8 @@ class Flow:
         elif name in ("td", "th") and self._stack:
             self._stack[-1].inside = False
 
-    def _close(self, place: int) -> None:
-        _, number, unit, start = self._open.pop(place)
+    def _close(self, index: int) -> None:
+        _, number, unit, start = self._open.pop(index)
         if unit < len(self.units):
             # The text was cut inside the tag: what belongs to its first block is marked.
             self.marks[number] = (unit, start, len(self.units[unit].text))
@@ -203,7 +203,7 @@ def read(text: str) -> Flow:
         if _RULE.fullmatch(cells):
             continue
         for column, cell in enumerate(cells.strip("|").split("|")):
-            if said := _SPACE.sub(" ", cell).strip():
-                flow.units.append(Unit(said, table, row, column, 1, line=number))
+            if words := _SPACE.sub(" ", cell).strip():
+                flow.units.append(Unit(words, table, row, column, 1, line=number))
         row += 1
     return flow

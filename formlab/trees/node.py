@@ -34,11 +34,11 @@ class Node:
     path: str = ""
 
     def __repr__(self) -> str:
-        held = "" if self.value is None else f", value={self.value!r}"
+        shown = "" if self.value is None else f", value={self.value!r}"
         count = len(self.children)
         if count:
-            held += f", {count} {'child' if count == 1 else 'children'}"
-        return f"Node({self.label!r}{held})"
+            shown += f", {count} {'child' if count == 1 else 'children'}"
+        return f"Node({self.label!r}{shown})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +92,15 @@ def flatten(tree: Node | Flat | None) -> Flat:
         if depth >= MAX_LEVELS:
             check_level(depth, node.path)
         seen.add(id(node))
-        place = len(nodes)
+        index = len(nodes)
         nodes.append(node)
         depths.append(depth)
         parents.append(parent)
         if node.children:
-            waiting.extend(zip(reversed(node.children), repeat(place)))
+            waiting.extend(zip(reversed(node.children), repeat(index)))
     sizes = [1] * len(nodes)
-    for place in range(len(nodes) - 1, 0, -1):
-        sizes[parents[place]] += sizes[place]
+    for index in range(len(nodes) - 1, 0, -1):
+        sizes[parents[index]] += sizes[index]
     arrays = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
     return Flat(tuple(nodes), *arrays)
 

@@ -58,11 +58,11 @@ def read(split: str, root: Path) -> Corpus:
         parts = _Parts(form, screens, owned(form, screens))
         instances = _instances(file)
         texts = _texts(root, form, instances, flaws, sources)
-        for number, (instance, given) in enumerate(zip(instances, texts, strict=True), start=1):
+        for number, (instance, text) in enumerate(zip(instances, texts, strict=True), start=1):
             key = {"doc_id": doc_id(form, number)}
             rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
             records += [key | {"task": "click"} | row for row in rows]
-            documents.append(key | parts.document(number, given, rows))
+            documents.append(key | parts.document(number, text, rows))
     return corpus(
         "formfactory", split, root, documents=documents, records=records, flaws=flaws,
         sources=sources,
@@ -82,12 +82,12 @@ def doc_id(form: Form, number: int) -> str:
 
 
 def _instances(file: Path) -> list[Row]:
-    given = files.read_json(file)
-    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+    instances = files.read_json(file)
+    if not isinstance(instances, list) or not all(isinstance(item, dict) for item in instances):
         raise DataBroken(
             "gold is a list of objects, one an instance", where=file, remedy='[{"Label": "value"}]'
         )
-    return given
+    return instances
 
 
 def _texts(
@@ -111,14 +111,14 @@ class _Parts:
             [*box.row, pointer(label)] for label, held in boxes.items() for box in held
         ]
 
-    def document(self, number: int, given: str | None, rows: list[Row]) -> Row:
+    def document(self, number: int, text: str | None, rows: list[Row]) -> Row:
         """The row of *documents* of an instance."""
         width, height = self.screens.size or (None, None)
         images = self.screens.images
         meta = {"form": self.form.name, "file": self.form.file, "instance": number}
         meta |= {"images": images, "elements": self.elements}
         return {
-            "template": self.form.code, "domain": self.form.domain, "context": given,
+            "template": self.form.code, "domain": self.form.domain, "context": text,
             "image": images[0] if images else None, "width": width, "height": height,
             "n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows}),
             "meta": json.dumps(meta),

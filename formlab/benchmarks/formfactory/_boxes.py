@@ -73,7 +73,7 @@ def _order(stem: str) -> tuple[int, str]:
 
 
 def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[str]) -> list[Box]:
-    found = []
+    boxes = []
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
         if not line.strip():
             continue
@@ -86,8 +86,8 @@ def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[s
         flaws["boxes named for another screenshot"] += match[1] != file.stem
         flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
         flaws["boxes beyond their screenshot"] += bool(size and (x1 > size[0] or y1 > size[1]))
-        found.append(Box(match[2], page, (x0, y0, x1, y1)))
-    return found
+        boxes.append(Box(match[2], page, (x0, y0, x1, y1)))
+    return boxes
 
 
 def owned(form: Form, screens: Screens) -> dict[str, list[Box]]:
@@ -96,16 +96,16 @@ def owned(form: Form, screens: Screens) -> dict[str, list[Box]]:
     A screenshot of an open list names the input first and its options after it.
     """
     inputs = {name for item in form.fields.values() for name in item.elements}
-    found: dict[str, list[Box]] = {}
+    owners: dict[str, list[Box]] = {}
     for label, item in form.fields.items():
-        found[label] = [box for box in screens.boxes if box.name in item.elements]
+        owners[label] = [box for box in screens.boxes if box.name in item.elements]
         if item.kind != "dropdown":
             continue
-        for page in {box.page for box in found[label]}:
+        for page in {box.page for box in owners[label]}:
             listed = [box for box in screens.boxes if box.page == page]
             if listed[0].name in item.elements:
-                found[label] += [box for box in listed[1:] if box.name not in inputs]
-    return found
+                owners[label] += [box for box in listed[1:] if box.name not in inputs]
+    return owners
 
 
 def targets(item: Field, boxes: list[Box], value: str) -> list[Box]:

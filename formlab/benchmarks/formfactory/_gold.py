@@ -43,7 +43,7 @@ def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
 
 def gold_row(field: Field, value: Any, entries: list[Row]) -> Row:
     """What *records* has of a field: page and box are those of the first place that is right."""
-    places = [place for entry in entries for place in entry["targets"]]
+    places = [target for entry in entries for target in entry["targets"]]
     page, *box = places[0] if places else [None] * 5
     return {
         "path": pointer(field.label), "kind": field.kind, "page": page,
@@ -64,8 +64,8 @@ def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
     [[{'value': '40', 'targets': []}], []]
     """
     # One JSON of all of them is read faster than each by itself.
-    found = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
-    return [meta.get("items", []) for meta in found]
+    metas_read = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
+    return [meta.get("items", []) for meta in metas_read]
 
 
 def with_value(meta: str, value: str) -> str:

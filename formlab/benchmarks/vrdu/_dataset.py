@@ -48,15 +48,15 @@ def documents(path: Path) -> tuple[dict[str, Document], int]:
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @functools.lru_cache(maxsize=2)
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     count = 0
     for number, line in _lines(path):
         document = _document(line, where=f"{path.name}:{number}", path=path, number=number)
-        found[document.name] = document
+        documents[document.name] = document
         count += 1
-    if not found:
+    if not documents:
         raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    return found, count - len(found)
+    return documents, count - len(documents)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -104,8 +104,8 @@ def _size(page: Any) -> tuple[float, float] | None:
 def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
-    for place, annotation in enumerate(document.annotations):
-        where = f"{document.where}#/annotations/{place}"
+    for index, annotation in enumerate(document.annotations):
+        where = f"{document.where}#/annotations/{index}"
         name, entities = _shape(annotation, where)
         if isinstance(name, str):
             path = _flat_path(name, schema, seen)
@@ -133,8 +133,8 @@ def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any
 def _flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
     number = seen[name]
     seen[name] += 1
-    alone = schema.patterns.get(name) == UNREPEATED and number == 0
-    return f"/{escape(name)}" if alone else f"/{escape(name)}/{number}"
+    single = schema.patterns.get(name) == UNREPEATED and number == 0
+    return f"/{escape(name)}" if single else f"/{escape(name)}/{number}"
 
 
 def _line_item(
@@ -149,14 +149,14 @@ def _line_item(
     flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
     base = f"/{escape(group)}/{seen[group]}"
     seen[group] += 1
-    given: Counter[str] = Counter()
-    for place, name in enumerate(names):
+    counts: Counter[str] = Counter()
+    for index, name in enumerate(names):
         path = f"{base}/{escape(name)}"
-        if given[name]:
+        if counts[name]:
             flaws["line items with a component twice"] += 1
-            path += f"/{given[name]}"
-        given[name] += 1
-        yield _record(path, name, entities[place : place + 1], document, where, flaws)
+            path += f"/{counts[name]}"
+        counts[name] += 1
+        yield _record(path, name, entities[index : index + 1], document, where, flaws)
 
 
 def _record(
@@ -206,10 +206,10 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     """Page (from 1), and the corners in pixels where the page's size is known."""
-    found = fractions(box)
-    if found is None:
+    page_box = fractions(box)
+    if page_box is None:
         return {}
-    page, corners = found
+    page, corners = page_box
     size = sizes[page] if 0 <= page < len(sizes) else None
     if size is None:
         return {"page": page + 1}

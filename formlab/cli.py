@@ -74,13 +74,13 @@ def _load(ctx: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> No
     help="A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS.",
 )  # fmt: skip
 def main() -> None:
-    """Where and why models fail on forms."""
+    """Show where and why models fail on forms."""
 
 
 @click.command("benchmarks")
 @as_json
 def list_benchmarks(as_json: bool) -> None:
-    """What can be loaded: tasks, splits, licence, and the sample at hand."""
+    """List the benchmarks: tasks, splits, licence, and whether a sample is there."""
     from formlab import benchmarks
 
     rows = [
@@ -104,12 +104,12 @@ def list_benchmarks(as_json: bool) -> None:
 @click.command("plugins")
 @as_json
 def list_plugins(as_json: bool) -> None:
-    """Every plug-in that was found, where it comes from, and why one cannot be used."""
+    """List the plug-ins: where each comes from, and why it cannot be used, if so."""
     show(plugin_records.plugins(), as_json=as_json)
 
 
 def _note_problems(kind: str) -> None:
-    """What of this kind is not in a list, and why."""
+    """Print the plug-ins of a kind that cannot be used, and why."""
     for problem in registry.problems(kind):
         what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
         click.echo(f"note: plug-in that cannot be used: {what}", err=True)

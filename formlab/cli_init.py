@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from formlab.console import plain
+from formlab.console import path, plain
 from formlab.errors import DataBroken
 
 MANIFEST = "reports.yml"
@@ -32,7 +32,7 @@ reports:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=path)
 def init(folder: Path) -> None:
     """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again: FORMLAB_CACHE, else formlab's in the user's cache."""
+    """The cache folder: FORMLAB_CACHE, else formlab's folder in the user's cache."""
     chosen = os.environ.get("FORMLAB_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(chosen) if chosen else Path(base) / "formlab"

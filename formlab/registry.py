@@ -1,4 +1,4 @@
-"""How formlab finds what has a name: benchmarks, metrics, systems, formats, agents and the rest.
+"""Registries: benchmarks, metrics, systems, formats, agents and the rest by name.
 
 A `Registry` holds formlab's own entries as ``module:attribute``, imported when first used, and
 the plug-ins of other people. A plug-in is an entry point of an installed package (group
@@ -272,9 +272,8 @@ def load(path: str | Path) -> ModuleType:
         del sys.modules[name]
         _unload(path)
         _STATE.files[path] = Problem("", path.stem, str(path), _why(error))
-        raise NotAvailable(
-            f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
-        ) from error
+        what = f"plug-in cannot be loaded: {_why(error)}"
+        raise NotAvailable(what, where=path, remedy="mend the file") from error
     _STATE.files[path] = source.version
     known_files.remember(source.name, source.version)
     # Processes that start from this one find it there, whatever folder they work in.

@@ -10,7 +10,7 @@ from typing import Any
 
 from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, gold_items, gold_row, pointer
-from formlab.benchmarks.formfactory import Field as Place
+from formlab.benchmarks.formfactory import FormField as Place
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries

@@ -54,8 +54,8 @@ class _Node:
     first: int
     last: int = -1
     mark: int = -1
-    # Where it stands among its parent's children.
-    place: int = 0
+    # Its index among the children of its parent.
+    index: int = 0
     children: list[_Node | str] = field(default_factory=list)
 
 
@@ -104,7 +104,7 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list
                 strings.append(text)
                 top.children.append(text)
         elif what == "start":
-            node = _Node(name, top, len(strings), place=len(top.children))
+            node = _Node(name, top, len(strings), index=len(top.children))
             top.children.append(node)
             if name in VOID:
                 node.last = node.first
@@ -145,7 +145,7 @@ def _next(node: _Node | None) -> _Node | str | None:
     if node is None or node.parent is None:
         return None
     siblings = node.parent.children
-    for at in range(node.place + 1, len(siblings)):
+    for at in range(node.index + 1, len(siblings)):
         sibling = siblings[at]
         if isinstance(sibling, str) or sibling.last > sibling.first:
             return sibling

@@ -27,12 +27,11 @@ from formlab.text.markup import written_events
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
 IMAGES = ("images", "gold/images")
 COLUMNS = ("gold_html", "annotated_html", "matched_html", "html")
-ENCODINGS = ("utf-8-sig", "latin-1")
 _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "fact_meta", "read", "tagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "tagged"]
 
 
 class FactMeta(NamedTuple):
@@ -106,7 +105,7 @@ def _pages(
         for number in sorted(numbered):
             file = numbered[number]
             sources[file.relative_to(root).as_posix()] = files.sha256(file)
-            yield str(number), _decoded(file, flaws), file.name, _beside(file)
+            yield str(number), decoded(file, flaws), file.name, _beside(file)
         if numbered:
             return
     for file in sorted(root.glob("*.csv")):
@@ -114,13 +113,13 @@ def _pages(
         return
 
 
-def _decoded(file: Path, flaws: Counter[str]) -> str:
-    text = files.read_text(file, encodings=ENCODINGS)
+def decoded(file: Path, counts: Counter[str]) -> str:
+    """The text of a file; one that is not UTF-8 is read as latin-1 and counted."""
     try:
-        file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        flaws["files in latin-1"] += 1
-    return text
+        return files.read_text(file)
+    except DataBroken:
+        counts["files in latin-1"] += 1
+        return files.read_text(file, encodings=("latin-1",))
 
 
 def _beside(file: Path) -> Row:
@@ -139,7 +138,7 @@ def _rows(
 ) -> Iterator[tuple[str, str, str, Row]]:
     # A page is longer than the 128 KiB that the module allows a cell.
     csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(_decoded(file, flaws), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(decoded(file, flaws), newline=""), strict=True)
     sources[file.name] = files.sha256(file)
     try:
         names = {name.strip().lower(): name for name in reader.fieldnames or () if name}

@@ -50,9 +50,8 @@ def _entities(file: Path) -> list[Row]:
     form = files.read_json(file)
     entities = form.get("form") if isinstance(form, dict) else None
     if not isinstance(entities, list) or not all(isinstance(e, dict) for e in entities):
-        raise DataBroken(
-            "a FUNSD annotation is an object with a list 'form' of entities", where=file
-        )
+        what = "a FUNSD annotation is an object with a list 'form' of entities"
+        raise DataBroken(what, where=file)
     return entities
 
 

@@ -50,9 +50,8 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     root = etree.fromstring(data, parser)
     body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
     if body is None or not any(_prefixed(node) for node in body.iter()):
-        raise DataBroken(
-            "no inline XBRL in this file", where=filing, remedy="an iXBRL 10-K or 10-Q"
-        )
+        what = "no inline XBRL in this file"
+        raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
     notes: Counter[str] = Counter()
     _drop_hidden(body, notes)
     facts: dict[int, dict[str, Any]] = {}

@@ -111,7 +111,7 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, best_box = alignment.score, _part(lines[start], span)
+                best, best_box = alignment.score, _part_of_line(lines[start], span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
             if len(joined) > 2 * len(target) + 8:
@@ -122,7 +122,7 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
     return best_box
 
 
-def _part(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
+def _part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
     # Without boxes of single characters, their width is taken as even.
     start, end, length = span
     width = (line["x1"] - line["x0"]) / length

@@ -49,9 +49,9 @@ def _files(path: Path) -> list[Path]:
 def _is_file(file: Path) -> bool:
     if file.suffix == ".txt":
         known = file.stem.partition("-")[0].partition("_")[0] in forms()
-        start = files.read_bytes_start(file, _START).decode("utf-8", "replace")
+        start = files.read_bytes(file, _START).decode("utf-8", "replace")
         return known and bool(parse_lines(start))
-    return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes_start(file, _START)))
+    return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes(file, _START)))
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -69,7 +69,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     """
     outputs = [file for file in _files(path) if _is_file(file)]
     whole = path.resolve()
-    reader = _Reader(corpus, whole.stem if path.is_file() else whole.name)
+    reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
     for file in sorted(outputs, key=_time):
         if file.suffix == ".txt":
             reader.output(file.stem, files.read_text(file), "ok", file.name)
@@ -97,7 +97,7 @@ def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
         yield f"{file.name}#/{index}", entry
 
 
-class _Reader(Collected):
+class _Outputs(Collected):
     def __init__(self, corpus: Corpus, system: str) -> None:
         super().__init__(corpus, system)
         self._next: Counter[tuple[str, str]] = Counter()

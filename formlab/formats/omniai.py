@@ -26,7 +26,7 @@ def is_one(path: Path) -> bool:
     file = path / NAME if path.is_dir() else path
     if not file.is_file() or file.suffix != ".json":
         return False
-    start = files.read_bytes_start(file, _START)
+    start = files.read_bytes(file, _START)
     return bool(_KEY.search(start) or _URL.search(start))
 
 

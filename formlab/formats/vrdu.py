@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks.vrdu import UNREPEATED, Schema, fractions, placed, whole
+from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
@@ -103,9 +103,7 @@ def _rows(entities: list[Any], schema: Schema, where: str, notes: Counter[str]) 
             path = f"/{escape(group)}/{items[group]}/{escape(name)}"
         else:
             notes["entities that meta.json does not know"] += name not in schema.matches
-            single = schema.patterns.get(name) == UNREPEATED and not seen[name]
-            path = f"/{escape(name)}" if single else f"/{escape(name)}/{seen[name]}"
-            seen[name] += 1
+            path = flat_path(name, schema, seen)
         notes["boxes missing or malformed"] += fractions(box) is None
         yield {
             "path": path, "kind": name, "value": whole(value, notes), "origin": origin,

@@ -11,7 +11,7 @@ import polars as pl
 from formlab.text.typed import date_readings
 
 Order = Literal["day", "month"]
-# Said in the settings of what is compared as dates.
+# Named in the settings of scores that compare dates.
 RULE = "dates=document,else corpus"
 # A corpus speaks for a document that shows no order if so many others show one, and such a share
 # of them the same: one date in hundreds may be misprinted.

@@ -83,16 +83,10 @@ class Flow:
     def _text(self, event: Event) -> None:
         if self._silent:
             return
-        if self._lines and not self._stack and "\n" in event.data:
-            self._plain(event.data)
-            return
-        self._add(event.data)
-
-    def _plain(self, data: str) -> None:
-        first, *rest = data.split("\n")
-        self._add(first)
-        for line in rest:
-            self._flush()
+        plain = self._lines and not self._stack
+        for number, line in enumerate(event.data.split("\n") if plain else [event.data]):
+            if number:
+                self._flush()
             self._add(line)
 
     def _add(self, data: str) -> None:

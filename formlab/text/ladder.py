@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab.text._parsers import Parser, parser_for, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
 
-# Pairs judged at once: bounds what is held beside the caller's own strings.
+# Pairs compared at a time, which bounds the memory used.
 _CHUNK = 16_384
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
@@ -187,13 +187,7 @@ def _candidates(
     """Row, right value, prediction and kind of each comparison, a chunk at a time."""
     for start in range(0, len(golds), _CHUNK):
         window = slice(start, start + _CHUNK)
-        sides = zip(
-            golds[window],
-            preds[window],
-            kinds[window],
-            accepted[window],
-            strict=True,
-        )
+        sides = zip(golds[window], preds[window], kinds[window], accepted[window], strict=True)
         chunk = [
             (row, right, pred, kind)
             for row, (gold, pred, kind, more) in enumerate(sides, start)
@@ -231,8 +225,8 @@ def rungs(
     threshold
         As for `ladder`.
     unlike
-        Whether to tell the similarity of pairs that are not `fuzzy` too; else it is 0, which is
-        faster.
+        Whether to compute the similarity of pairs that are not `fuzzy` too; else it is 0, which
+        is faster.
 
     Returns
     -------
@@ -258,7 +252,7 @@ def rungs(
     for parser, codes in groups.items():
         rows = np.flatnonzero(~holds[:, 1] & np.isin(kinds, codes))
         holds[rows, 2] = _same(parser, texts, golds[rows], preds[rows])
-    # Its own rounding would lose pairs that are just as alike as asked for.
+    # Rounding in the library would drop pairs exactly at the threshold.
     similarity = _alike(normal, golds, preds, least=0.0 if unlike else max(0.0, threshold - 1e-6))
     holds[:, 3] = holds[:, 2] | (similarity >= threshold)
     if not unlike:

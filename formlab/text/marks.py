@@ -30,7 +30,7 @@ TITLES = {
     "heading": "marks of headings", "fence": "code fences", "emphasis": "marks of emphasis",
     "image": "image marks", "link": "link targets", "escape": "escapes", "bar": "table bars",
 }  # fmt: skip
-# What a text must not hold for a kind of mark to be no character of it.
+# Where one of these stands in a text, marks of the kind may be its own characters.
 _SIGNS = {
     "rule": ("---",), "heading": ("#",), "fence": ("```", "~~~"), "emphasis": ("**", "__"),
     "escape": ("\\",), "bar": ("|",),

@@ -47,6 +47,7 @@ from formlab.benchmarks.formcraft.schema import (
     Group,
     Question,
     Relation,
+    share,
 )
 from formlab.benchmarks.formcraft.taxonomy import (
     MODALITIES,
@@ -64,7 +65,8 @@ __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
     "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
-    "label_of", "modality_of", "number_in", "read", "read_form", "splits", "tidied", "value_of",
+    "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
+    "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")

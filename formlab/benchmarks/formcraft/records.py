@@ -114,15 +114,15 @@ def _rows(
             "task": TASK_OF.get(modality or "", "text"), "path": paths.of(parent, field.label),
             "kind": field.kind or _KINDS.get(subtype or "", "string"), "modality": modality,
             "subtype": subtype, "value": field.value, "accepted": field.accepted or None,
-        } | _place(field)  # fmt: skip
+        } | _page_and_box(field)  # fmt: skip
     for group in groups or ():
         path = paths.of(parent, group.label)
         row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
-        yield row | _place(group)
+        yield row | _page_and_box(group)
         yield from _rows(group.fields, group.groups, path, paths, flaws)
 
 
-def _place(item: FieldModel | Group) -> Row:
+def _page_and_box(item: FieldModel | Group) -> Row:
     box = dict(zip(tables.BOX, item.box, strict=True)) if item.box else {}
     return {"page": item.page or 1} | box
 

@@ -14,7 +14,7 @@ from typing import Any
 from formlab import files
 from formlab.benchmarks._build import Row, corpus
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
-from formlab.benchmarks.formfactory._forms import Field, Form, forms
+from formlab.benchmarks.formfactory._forms import FormField, WebForm, forms
 from formlab.benchmarks.formfactory._gold import (
     elements_of,
     gold_items,
@@ -29,8 +29,8 @@ from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
 __all__ = [
-    "Box", "Field", "Form", "doc_id", "elements_of", "forms", "gold_items", "gold_row", "items_of",
-    "pointer", "read", "with_value",
+    "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
+    "items_of", "pointer", "read", "with_value",
 ]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def read(split: str, root: Path) -> Corpus:
     )  # fmt: skip
 
 
-def doc_id(form: Form, number: int) -> str:
+def doc_id(form: WebForm, number: int) -> str:
     """The id of an instance, counted from 1.
 
     Examples
@@ -84,14 +84,13 @@ def doc_id(form: Form, number: int) -> str:
 def _instances(file: Path) -> list[Row]:
     instances = files.read_json(file)
     if not isinstance(instances, list) or not all(isinstance(item, dict) for item in instances):
-        raise DataBroken(
-            "gold is a list of objects, one an instance", where=file, remedy='[{"Label": "value"}]'
-        )
+        what = "gold is a list of objects, one an instance"
+        raise DataBroken(what, where=file, remedy='[{"Label": "value"}]')
     return instances
 
 
 def _texts(
-    root: Path, form: Form, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
+    root: Path, form: WebForm, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
 ) -> list[str | None]:
     file = root / "data2" / f"{form.file}.txt"
     flaws["forms without texts"] += not file.is_file()
@@ -105,10 +104,10 @@ def _texts(
 class _Parts:
     """What the instances of one form share."""
 
-    def __init__(self, form: Form, screens: Screens, boxes: dict[str, list[Box]]) -> None:
+    def __init__(self, form: WebForm, screens: Screens, boxes: dict[str, list[Box]]) -> None:
         self.form, self.screens, self.boxes = form, screens, boxes
         self.elements = [
-            [*box.row, pointer(label)] for label, held in boxes.items() for box in held
+            [*box.row, pointer(label)] for label, inputs in boxes.items() for box in inputs
         ]
 
     def document(self, number: int, text: str | None, rows: list[Row]) -> Row:
@@ -130,7 +129,7 @@ class _Parts:
         flaws["instances with labels that the form does not have"] += bool(strange)
         flaws["values under a label that the form does not have"] += len(strange)
         for label, value in instance.items():
-            field = self.form.fields.get(label) or Field(label, _kind(value), ())
+            field = self.form.fields.get(label) or FormField(label, _kind(value), ())
             entries = gold_items(field, value, self.boxes.get(label, []))
             flaws["values whose field has no box"] += not self.boxes.get(label)
             flaws["values whose option has no box"] += bool(

@@ -8,7 +8,7 @@ from typing import Any
 
 from formlab import tables, text
 from formlab.benchmarks.formfactory._boxes import Box, targets
-from formlab.benchmarks.formfactory._forms import Field
+from formlab.benchmarks.formfactory._forms import FormField
 from formlab.benchmarks.meta import Row, meta_of
 from formlab.trees import escape
 
@@ -24,12 +24,12 @@ def pointer(label: str) -> str:
     return f"/{escape(label)}"
 
 
-def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
+def gold_items(field: FormField, value: Any, boxes: Sequence[Box]) -> list[Row]:
     """The values to enter one by one, each with its `targets`; none for a field to leave alone.
 
     Examples
     --------
-    >>> gold_items(Field("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
+    >>> gold_items(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
     if _left_alone(field.kind, value):
@@ -41,7 +41,7 @@ def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
     ]
 
 
-def gold_row(field: Field, value: Any, entries: list[Row]) -> Row:
+def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
     """What *records* has of a field: page and box are those of the first place that is right."""
     places = [target for entry in entries for target in entry["targets"]]
     page, *box = places[0] if places else [None] * 5
@@ -92,7 +92,7 @@ def _typed(value: Any) -> str:
     return ", ".join(map(written, value)) if isinstance(value, list) else written(value)
 
 
-def _accepted(field: Field, value: Any) -> list[str] | None:
+def _accepted(field: FormField, value: Any) -> list[str] | None:
     """How else a value that is no text may be typed or said."""
     if field.kind == "checkbox":
         ticked = text.checked(written(value))

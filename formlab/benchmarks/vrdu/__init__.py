@@ -17,15 +17,15 @@ from formlab import files
 from formlab.benchmarks._build import Row, corpus
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
-from formlab.benchmarks.vrdu._dataset import fractions, placed, whole
+from formlab.benchmarks.vrdu._dataset import flat_path, fractions, placed, whole
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
 from formlab.folders import Corpus
 
 __all__ = [
-    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "fractions", "placed", "read",
-    "split_meta", "splits", "whole",
+    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
+    "read", "split_meta", "splits", "whole",
 ]  # fmt: skip
 
 

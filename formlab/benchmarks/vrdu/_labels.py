@@ -37,9 +37,8 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
         name = f"{row[0]}.pdf"
         if name in labels:
             what = f"{row[0]!r} is labelled twice"
-            raise DataBroken(
-                what, where=f"{path}:{reader.line_num}", remedy="keep one of the lines"
-            )
+            remedy = "keep one of the lines"
+            raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy=remedy)
         labels[name] = list(_records(header[1:], row[1:], where))
     return tuple(header[1:]), labels
 

@@ -99,7 +99,7 @@ def pages(paths: list[Path], *, limit: int, most: int, width: float | None = Non
     """
     if not paths:
         raise DataMissing("this document has no image")
-    if files.read_bytes_start(paths[0], 5) == b"%PDF-":
+    if files.read_bytes(paths[0], 5) == b"%PDF-":
         sizes = _pdf_sizes(paths[0], most)
         unit = width / sizes[0][0] if width else 1.0
         return [

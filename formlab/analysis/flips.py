@@ -39,7 +39,7 @@ SYSTEM = (
     "status", "outcome", *LADDER, "similarity", "cause", "pred_origin", "readings",
     "at", "ambiguous",
 )  # fmt: skip
-# Slices by what became of a case say how errors move; a test of them would test its own premise.
+# Slices by outcome are descriptive: a test of them would be circular.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")
 MATRIX: dict[str, Any] = {
     **tables.SLICE, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
@@ -190,8 +190,8 @@ def flip_matrix(
         Counts, the shares right `value_a` and `value_b`, their difference with its interval, `p`
         of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact and two-sided.
         McNemar's test takes fields for independent: where those of a page fail together it is too
-        sure, and `p` is the one to trust. Slices by what became of a case (``cause_a`` …) are not
-        tested: they are chosen by the very outcome. `rules` tells whether the verdict is the
+        sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
+        a test would be circular. `rules` tells whether the verdict is the
         ``same`` under every reading rule or ``depends`` on it, as for `compare`.
     """
     places = {doc: place for place, doc in enumerate(documents["doc_id"])}

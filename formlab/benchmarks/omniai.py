@@ -21,6 +21,7 @@ from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.
@@ -78,6 +79,20 @@ def _image(item: Row) -> str:
     return str(item.get("imageUrl") or item.get("file_name") or "")
 
 
+def basename(url: str) -> str:
+    """The name of the file at an address; empty if it is none.
+
+    Examples
+    --------
+    >>> basename("https://files.example/pages/f3.png?sig=1"), basename("https://[")
+    ('f3.png', '')
+    """
+    try:
+        return PurePosixPath(urlsplit(url).path).name
+    except ValueError:
+        return ""
+
+
 def image_url(document: Row | str | None) -> str:
     """The address or name of a document's image, as its item gives it."""
     return str(meta_of(document).get("imageUrl") or "")
@@ -85,7 +100,7 @@ def image_url(document: Row | str | None) -> str:
 
 def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
     """The name of the file if it holds one item, else that of the image."""
-    name = file.stem if where == file.name else PurePosixPath(urlsplit(_image(item)).path).stem
+    name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
     name = _NAME.sub("_", str(item.get("id") or name)) or "item"
     unique, number = name, 1
     while unique in taken:
@@ -111,7 +126,7 @@ def _records(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         flaws["true values of null"] += value is None
         yield {
             "task": "text", "path": path, "kind": kind,
-            "value": None if value is None else _written(value),
+            "value": None if value is None else as_text(value),
             "origin": f"{where}#/trueJsonOutput{path}",
         }  # fmt: skip
 
@@ -124,10 +139,6 @@ def _plain(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
@@ -161,7 +172,7 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
             ensure_ascii=False,
         ),
     }  # fmt: skip
-    name = PurePosixPath(urlsplit(_image(item)).path).name
+    name = basename(_image(item))
     image = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
     return row | image_columns(root, image, flaws, missing="images not in the folder")
 

@@ -22,11 +22,11 @@ from formlab.benchmarks.formfactory._gold import (
     items_of,
     pointer,
     with_value,
-    written,
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.text.llm_json import as_text
 
 __all__ = [
     "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
@@ -40,7 +40,7 @@ def read(split: str, root: Path) -> Corpus:
     `path` is ``/<label>``; `value` is a text as it stands and anything else as JSON, with the
     ways to type it in `accepted`; page (from 1) and box are those of the first place where a
     click is right. `meta` of a record has its `items`, the values to enter one by one, each with
-    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave alone has none. `meta` of a document
+    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
     has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
     folder = files.folder(
@@ -97,7 +97,7 @@ def _texts(
     if not file.is_file():
         return [None] * len(instances)
     sources[file.relative_to(root).as_posix()] = files.sha256(file)
-    values = [[written(value) for value in instance.values()] for instance in instances]
+    values = [[as_text(value) for value in instance.values()] for instance in instances]
     return split_texts(files.read_text(file), values, flaws)
 
 

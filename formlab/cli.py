@@ -98,7 +98,9 @@ def list_benchmarks(as_json: bool) -> None:
         for name, benchmark in benchmarks.BENCHMARKS.items()
     ]
     show(rows, as_json=as_json)
-    _note_problems("benchmarks")
+    for problem in registry.problems("benchmarks"):
+        what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
+        click.echo(f"note: plug-in that cannot be used: {what}", err=True)
 
 
 @click.command("plugins")
@@ -106,13 +108,6 @@ def list_benchmarks(as_json: bool) -> None:
 def list_plugins(as_json: bool) -> None:
     """List the plug-ins: where each comes from, and why it cannot be used, if so."""
     show(plugin_records.plugins(), as_json=as_json)
-
-
-def _note_problems(kind: str) -> None:
-    """Print the plug-ins of a kind that cannot be used, and why."""
-    for problem in registry.problems(kind):
-        what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
-        click.echo(f"note: plug-in that cannot be used: {what}", err=True)
 
 
 if __name__ == "__main__":

@@ -163,10 +163,11 @@ def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[st
 
 def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter[str]) -> Row:
     metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+    domain = metadata.get("format") or metadata.get("documentType")
     fields = [row for row in rows if row.get("path") not in (None, WHOLE)]
     row: Row = {
         "n_fields": len(fields), "n_kinds": len({field["kind"] for field in fields}),
-        "domain": _text(metadata.get("format") or metadata.get("documentType")),
+        "domain": None if domain is None else str(domain),
         "meta": json.dumps(
             {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")},
             ensure_ascii=False,
@@ -175,7 +176,3 @@ def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter
     name = basename(_image(item))
     image = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
     return row | image_columns(root, image, flaws, missing="images not in the folder")
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)

@@ -70,18 +70,13 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     outputs = [file for file in _files(path) if _is_file(file)]
     whole = path.resolve()
     reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
-    for file in sorted(outputs, key=_time):
+    for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
         if file.suffix == ".txt":
             reader.output(file.stem, files.read_text(file), "ok", file.name)
             continue
         for where, entry in _entries(files.read_json(file), file):
             reader.entry(entry, where, file)
     return reader.predictions(outputs)
-
-
-def _time(file: Path) -> tuple[str, str]:
-    stamp = _STAMP.search(file.name)
-    return (stamp[0] if stamp else "", file.name)
 
 
 def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:

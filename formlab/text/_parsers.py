@@ -45,10 +45,6 @@ def _known(readings: tuple[object, object]) -> tuple[object, object]:
     return (month_first or day_first, day_first or month_first)
 
 
-def _share_a_date(ours: tuple[object, object], theirs: tuple[object, object]) -> bool:
-    return bool((set(ours) & set(theirs)) - {None})
-
-
 def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
@@ -103,7 +99,7 @@ _DATES = {
     None: Parser(_read_date, _same_date),
     "day": Parser(_read_date_as("day"), _same_date),
     "month": Parser(_read_date_as("month"), _same_date),
-    "either": Parser(_read_date, _share_a_date),
+    "either": Parser(_read_date, lambda ours, theirs: bool((set(ours) & set(theirs)) - {None})),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 

@@ -90,7 +90,9 @@ def read(split: str, root: Path) -> Corpus:
         records += [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
         pdf = _pdf(home, root, paths.get(key), key, flaws)
         counts = {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
-        documents.append(base | info | pdf | counts | _page(sizes.get(key)))
+        if size := next(iter(sizes.get(key, ())), None):
+            counts |= {"width": round(size[0]), "height": round(size[1])}
+        documents.append(base | info | pdf | counts)
     sources = {str(file.relative_to(root)): files.sha256(file)}
     return corpus(
         "vrdu", split, root, documents=documents, records=records, flaws=flaws, sources=sources
@@ -133,8 +135,3 @@ def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[st
             return {"image": (main / path).relative_to(root).as_posix()}
     flaws["PDFs missing"] += 1
     return {}
-
-
-def _page(sizes: list[tuple[float, float] | None] | None) -> Row:
-    first = sizes[0] if sizes else None
-    return {"width": round(first[0]), "height": round(first[1])} if first else {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.benchmarks.formfactory import Box, Field, gold_items, gold_row, pointer
+from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
@@ -130,7 +130,7 @@ class _EpisodeTables:
             # Not a word of it could be used: what was wrong with the last one says more.
             self.status = self.log.unusable[-1]
 
-    def _boxes(self, field: spec.Field) -> list[Box]:
+    def _boxes(self, field: spec.FormField) -> list[Box]:
         """Boxes whose clicks reach a field: its controls and, as in browsers, their labels."""
         return [
             Box(control["option"] or field.label, number, tuple(box))
@@ -140,9 +140,9 @@ class _EpisodeTables:
             for box in (control["box"], *control["labels"])
         ]
 
-    def _gold(self, field: spec.Field) -> Row:
+    def _gold(self, field: spec.FormField) -> Row:
         kind = KINDS.get(field.type, field.type)
-        target, value = Field(field.label, kind, (field.label,)), self.values.get(field.name)
+        target, value = FormField(field.label, kind, (field.label,)), self.values.get(field.name)
         items = gold_items(target, value, self.boxes[field.name])
         row = gold_row(target, value, items)
         shown = [item | {"targets": item["targets"] or [NEVER]} for item in items]

@@ -180,7 +180,7 @@ class Crops:
     def _read(self, source: Source) -> _Page | FormlabError:
         try:
             path = self.root / source.image
-            pdf = files.read_bytes_start(path, 5) == b"%PDF-"
+            pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
             image = files.read_image(path, page=source.page, width=source.width, zoom=zoom)
             return _Page(image, zoom)

@@ -32,7 +32,8 @@ def held(hits: Sequence[bool | None]) -> np.ndarray:
 def _accuracy(name: str, title: str) -> Metric:
     return Metric(
         name=name, title=title, unit="right answers per item", view="counts",
-        source="FORMCRAFT, section 4.4 and Table 4b", units=("item",), tallies=answer_tallies,
+        source="FORMCRAFT, section 4.4 and Table 4b", units=("question", "check"),
+        tallies=answer_tallies,
     )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def forms(
     Returns
     -------
     list of Draft
-        A line for each field, with what speaks against it, and one for each form.
+        A line for each field, with the faults found in it, and one for each form.
 
     Raises
     ------

@@ -101,7 +101,7 @@ def pages(
     """
     if not paths:
         raise DataMissing("this document has no image")
-    is_pdf = files.read_bytes_start(paths[0], 5) == b"%PDF-"
+    is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
     sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
     unit = width / sizes[0][0] if is_pdf and width else 1.0
     made = []

@@ -93,6 +93,6 @@ def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarr
     chosen = np.full(weights.shape[1], -1)
     if weights.size:
         lines, values = linear_sum_assignment(weights, maximize=True)
-        meant = weights[lines, values] > 0
-        chosen[values[meant]] = lines[meant]
+        matched = weights[lines, values] > 0
+        chosen[values[matched]] = lines[matched]
     return chosen

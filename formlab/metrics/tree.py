@@ -83,7 +83,7 @@ def tree_edit_distance(
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return Pair(gold, pred, costs, values).distance
+    return TreePair(gold, pred, costs, values).distance
 
 
 def tree_edit_tallies(
@@ -103,7 +103,7 @@ def tree_edit_tallies(
     >>> tree_edit_tallies([gold, gold], [Node("form"), gold]).tolist()
     [[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]]
     """
-    pairs = (Pair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
+    pairs = (TreePair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
     rows = [(pair.distance, *pair.similarity().parts) for pair in pairs]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -132,10 +132,10 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return Pair(gold, pred, costs, values).similarity()
+    return TreePair(gold, pred, costs, values).similarity()
 
 
-class Pair:
+class TreePair:
     """Two trees, what it costs to edit their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree, costs: str, values: bool) -> None:
@@ -182,9 +182,9 @@ class Pair:
             *arrays, gold_order, pred_order = self._arrays()
             # Two siblings that changed places are one move rather than two renamings, which cost
             # as much. So little more for a renaming decides between equals and nothing else.
-            found = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
-            kept = found >= 0
-            partners[gold_order[kept]] = pred_order[found[kept]]
+            mapping = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
+            kept = mapping >= 0
+            partners[gold_order[kept]] = pred_order[mapping[kept]]
         return partners
 
     def _arrays(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring._evidence import Document, Words
+from formlab.scoring._evidence import DocumentEvidence, Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 
@@ -126,17 +126,17 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
     wrong = whole.filter(unlike)
     # Documents that are right all through are never asked.
     rows = _rows(whole.join(wrong.select("doc_id").unique(), on="doc_id", maintain_order="left"))
-    documents: dict[str, Document] = {}
+    documents: dict[str, DocumentEvidence] = {}
     for row in rows:
-        documents.setdefault(row["doc_id"], Document()).add(row)
+        documents.setdefault(row["doc_id"], DocumentEvidence()).add(row)
     golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
     words, agreed, seen = Words(golds.iter_rows()), _answers(others), {}
-    found: list[str | None] = [None] * cases.height
+    named: list[str | None] = [None] * cases.height
     asked = set(wrong["row"])
     for row in rows:
         if row["row"] in asked:
-            found[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
-    return found
+            named[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
+    return named
 
 
 _COLUMNS = (
@@ -159,7 +159,7 @@ def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
 
 
 def _cause(
-    row: dict, document: Document, words: Words, agreed: frozenset, seen: dict
+    row: dict, document: DocumentEvidence, words: Words, agreed: frozenset, seen: dict
 ) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
@@ -190,8 +190,8 @@ def _cause(
 
 def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:
     """How a right value is written otherwise, than the accepted value that is closest."""
-    found = [_pair(one, pred, True, seen) for one in (gold, *accepted) if one.strip()]
-    return next((name for name in found if name != "notation"), "notation")
+    names = [_pair(value, pred, True, seen) for value in (gold, *accepted) if value.strip()]
+    return next((name for name in names if name != "notation"), "notation")
 
 
 def _pair(gold: str, pred: str, right: bool, seen: dict) -> str:

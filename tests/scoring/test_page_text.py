@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab import analysis, benchmarks, text
-from formlab.scoring._stretches import MOST, Text, place, squash
+from formlab.scoring._stretches import MOST, Text, find_stretches, squash
 from formlab.scoring.page_text import RULES, read_page_text, texts_only
 from formlab.tables import BOX, only
 from tests.made_pages import LINES, entities, page_texts, planted
@@ -127,7 +127,7 @@ def test_fields_of_another_page_are_not_found(forms):
         own, other = ([squash(v) for _, v in entities(forms, d)] for d in (here, there))
         page = Text(" ".join(v for _, v in entities(forms, here)))
         absent = [value for value in other if value not in page.squashed]
-        placed = place(own + absent, page, lambda *_: 0.0)
+        placed = find_stretches(own + absent, page, lambda *_: 0.0)
         assert all(placed[: len(own)])
         found += sum(one is not None for one in placed[len(own) :])
         asked += len(absent)
@@ -273,5 +273,5 @@ def test_lines_of_a_field_that_stand_apart_are_one_field():
     page = Text("Ship to: Bill to:\nAda Berg Zoë Quux\n5 Mill Lane 7 Low Ferry")
     values = ["Ship to:", "Bill to:", "Ada Berg 5 Mill Lane", "Zoë Quux 7 Low Ferry"]
     words = {i: [squash(word) for word in value.split()] for i, value in enumerate(values)}
-    placed = place([squash(v) for v in values], page, lambda *_: 0.0, words=words)
+    placed = find_stretches([squash(v) for v in values], page, lambda *_: 0.0, words=words)
     assert [page.shown(one.places) for one in placed] == values

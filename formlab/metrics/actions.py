@@ -23,12 +23,12 @@ from formlab.metrics._forms import (
     GoldField,
     TargetValue,
 )
-from formlab.metrics._geometry import distances, nearest
+from formlab.metrics._geometry import nearest
 from formlab.metrics._spec import Metric
 
 __all__ = [
     "DESCRIPTION", "EPISODE", "METRICS", "ActionLine", "FieldVerdict", "Filled", "GoldField",
-    "TargetValue", "counts", "distances", "episodes", "found_in", "match_forms", "nearest",
+    "TargetValue", "counts", "episodes", "found_in", "match_forms", "nearest",
 ]  # fmt: skip
 
 

@@ -15,19 +15,13 @@ from formlab.trees import Flat, Node, flatten
 Tree = Node | Flat | None
 
 
-def depth_cost(depth: np.ndarray) -> np.ndarray:
-    """FORMCRAFT's cost of an edit at a depth: 1 / (1 + depth), the root being at depth 0."""
-    return 1.0 / (1.0 + depth)
-
-
-def unit_cost(depth: np.ndarray) -> np.ndarray:
-    """Every edit costs 1."""
-    return np.ones_like(depth, dtype=float)
-
-
 # What it costs to delete or insert a node, by its depth, and to rename one, by the mean of the
 # two depths. A cost that is positive and convex keeps `tree_similarity` in its range.
-COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"depth": depth_cost, "unit": unit_cost}
+# `depth` is FORMCRAFT's, the root being at depth 0; by `unit` every edit costs 1.
+COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "depth": lambda depth: 1.0 / (1.0 + depth),
+    "unit": lambda depth: np.ones_like(depth, dtype=float),
+}
 
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
@@ -218,10 +212,6 @@ def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
     return np.stack([tallies[:, 0], np.ones(len(tallies))], axis=1)
 
 
-def _similarities(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
-    return tree_edit_tallies(golds, preds)[:, 1:]
-
-
 # Their tallies come from trees, not texts: both have the view of scores counted elsewhere.
 TREE_METRICS = {
     "tree_edit_distance": Metric(
@@ -230,7 +220,8 @@ TREE_METRICS = {
         source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989", units=("document",),
     ),
     "tree_similarity": Metric(
-        name="tree_similarity", title="tree similarity", view="counts", tallies=_similarities,
+        name="tree_similarity", title="tree similarity", view="counts",
+        tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
         unit="depth-weighted nodes left alone per node of both trees",
         source="1 - tree edit distance / weight of both trees", units=("document",),
     ),

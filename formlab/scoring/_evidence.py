@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from typing import Any
 
 from rapidfuzz.distance import Levenshtein
@@ -34,7 +35,6 @@ class Words:
 
     def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
         self._values = values
-        self._counts: tuple[Counter[str], Counter[str], Counter[str]] | None = None
 
     def speak_against(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -60,32 +60,30 @@ class Words:
 
     def know(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counted()[2][word] > 0
+        return word.isdigit() or self._counts[2][word] > 0
 
     def _known(self, word: str, here: int, other: str) -> bool:
         """Whether the gold has `word` more often than the `here` times of the field itself.
 
         A slip that one document repeats is none the less a slip beside a common word.
         """
-        counts, written, folded = self._counted()
+        counts, written, folded = self._counts
         repeated = counts[_core(word)] > here and folded[letters(other)] < _COMMON
         return written[_core(word)] > 1 or repeated
 
-    def _counted(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
         """How often words stand there as written, and in how many documents, so and case folded."""
-        if self._counts is None:
-            counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
-            for doc_id, value in self._values:
-                for word in (value or "").split():
-                    counts[_core(word)] += 1
-                    written[_core(word)].add(doc_id)
-                    folded[letters(word)].add(doc_id)
-            written, folded = (
-                Counter({word: len(documents) for word, documents in table.items()})
-                for table in (written, folded)
-            )
-            self._counts = counts, written, folded
-        return self._counts
+        counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
+        for doc_id, value in self._values:
+            for word in (value or "").split():
+                counts[_core(word)] += 1
+                written[_core(word)].add(doc_id)
+                folded[letters(word)].add(doc_id)
+        documents = (
+            Counter({word: len(ids) for word, ids in table.items()}) for table in (written, folded)
+        )
+        return counts, *documents
 
 
 def _core(word: str) -> str:
@@ -123,10 +121,6 @@ class DocumentEvidence:
         self.rows: list[Row] = []
         self.answered = False
         self._left = _BUDGET
-        self._known: tuple[dict[str, list[str]], Counter[str], dict[str, set[str]]] | None = None
-        self._surplus: tuple[dict[str, list[str]], str, str] | None = None
-        self._lost: Counter[str] | None = None
-        self._pages: tuple[str, str] | None = None
 
     def add(self, row: Row) -> None:
         """Take a case in; all of them come before the first question."""
@@ -142,14 +136,14 @@ class DocumentEvidence:
             return "clipped"
         if len(gold) < _TELLING:
             return "missed"
-        places, surplus, answers = self._read()
+        places, surplus, answers = self._surplus
         if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
             return self._misplaced(row, elsewhere)
         if self._count(gold, surplus):
             # It is stuck to a neighbour's text, which is merged for it.
             return "clipped"
         words = _spaced(tokens(row["gold"]))
-        _, text = self._texts()
+        _, text = self._pages
         return "wrong_field" if self._count(words, text) > self._count(words, answers) else "missed"
 
     def _count(self, value: str, text: str) -> int:
@@ -169,9 +163,9 @@ class DocumentEvidence:
             telling = figures or any(len(word) > 1 for word in answer)
             own = telling and self._own(row, answer, words, figures)
             return "label_error" if own else "spurious"
-        gold, _ = self._texts()
+        gold, _ = self._pages
         known = self._count(_spaced(tokens(row["pred"])), gold)
-        known = known or letters(row["pred"]) in self._golds()[0]
+        known = known or letters(row["pred"]) in self._golds[0]
         return "hallucinated" if gold.strip() and not known else "spurious"
 
     def weigh(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
@@ -192,7 +186,7 @@ class DocumentEvidence:
         pred = letters(row["pred"])
         if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
             return None
-        places, _, _ = self._golds()
+        places, _ = self._golds
         elsewhere = [path for path in places.get(pred, ()) if path != row["path"]]
         alike = _likeness(letters(row["gold"]), pred)
         return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
@@ -200,7 +194,7 @@ class DocumentEvidence:
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
         own = _STEP.sub("/*", row["path"])
-        _, _, kinds = self._golds()
+        _, kinds = self._golds
         same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
         return "wrong_row" if same and len(kinds[own]) < 2 else "wrong_field"
 
@@ -218,7 +212,7 @@ class DocumentEvidence:
         self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
     ) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
-        others = max(_size(extra & self._lacking()), _size(extra & self._beside(row)))
+        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
         known = {word: n for word, n in extra.items() if word in figures or words.know(word)}
         return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
 
@@ -240,16 +234,16 @@ class DocumentEvidence:
                 neighbours.update(word for word in tokens(other["gold"] or "") if len(word) > 1)
         return neighbours
 
-    def _lacking(self) -> Counter[str]:
+    @cached_property
+    def _lost(self) -> Counter[str]:
         """The words of fields that were not read there."""
-        if self._lost is None:
-            self._lost = Counter()
-            for row in self._fields():
-                gold, pred = (tokens(row[side] or "") for side in ("gold", "pred"))
-                # Words that are only split otherwise are not lost.
-                if "".join(gold) != "".join(pred):
-                    self._lost += Counter(gold) - Counter(pred)
-        return self._lost
+        lost = Counter()
+        for row in self._fields():
+            gold, pred = (tokens(row[side] or "") for side in ("gold", "pred"))
+            # Words that are only split otherwise are not lost.
+            if "".join(gold) != "".join(pred):
+                lost += Counter(gold) - Counter(pred)
+        return lost
 
     def _inside(self, row: Row) -> bool:
         """Whether what was read stands in the field's own box."""
@@ -260,44 +254,39 @@ class DocumentEvidence:
         low = all(read[n] >= box[n] - slack for n in (0, 1))
         return low and all(read[n] <= box[n] + slack for n in (2, 3))
 
-    def _golds(self) -> tuple[dict[str, list[str]], Counter[str], dict[str, set[str]]]:
-        """The paths that hold a value, all words of the fields, and the kinds of a list's items."""
-        if self._known is None:
-            places, counts, kinds = defaultdict(list), Counter(), defaultdict(set)
-            for row in self._fields():
-                kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
-                if row["gold"]:
-                    places[letters(row["gold"])].append(row["path"])
-                    counts.update(tokens(row["gold"]))
-            self._known = places, counts, kinds
-        return self._known
+    @cached_property
+    def _golds(self) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+        """The paths that have each value, and the kinds of a list's items."""
+        places, kinds = defaultdict(list), defaultdict(set)
+        for row in self._fields():
+            kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
+            if row["gold"]:
+                places[letters(row["gold"])].append(row["path"])
+        return places, kinds
 
-    def _read(self) -> tuple[dict[str, list[str]], str, str]:
+    @cached_property
+    def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
         """What fields have that is not theirs, by value and as one text; and all they have."""
-        if self._surplus is None:
-            places, surplus, answers = defaultdict(list), [], []
-            for row in self._fields():
-                if not row["pred"] or row["status"] not in USABLE:
-                    continue
-                pred, gold = letters(row["pred"]), letters(row["gold"] or "")
-                answers += tokens(row["pred"])
-                if pred != gold:
-                    places[pred].append(row["path"])
-                    # Its own text is no sign of another field's.
-                    surplus.append(pred.replace(gold, "|", 1) if gold else pred)
-            self._surplus = places, "|".join(surplus), _spaced(answers)
-        return self._surplus
+        places, surplus, answers = defaultdict(list), [], []
+        for row in self._fields():
+            if not row["pred"] or row["status"] not in USABLE:
+                continue
+            pred, gold = letters(row["pred"]), letters(row["gold"] or "")
+            answers += tokens(row["pred"])
+            if pred != gold:
+                places[pred].append(row["path"])
+                # Its own text is no sign of another field's.
+                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
+        return places, "|".join(surplus), _spaced(answers)
 
-    def _texts(self) -> tuple[str, str]:
+    @cached_property
+    def _pages(self) -> tuple[str, str]:
         """The words of the page in gold and output; blank where not given."""
-        if self._pages is None:
-            whole = [row for row in self.rows if row["path"] is None]
-            gold, pred = (
-                [word for row in whole for word in tokens(row[side] or "")]
-                for side in ("gold", "pred")
-            )
-            self._pages = _spaced(gold), _spaced(pred)
-        return self._pages
+        whole = [row for row in self.rows if row["path"] is None]
+        gold, pred = (
+            [word for row in whole for word in tokens(row[side] or "")] for side in ("gold", "pred")
+        )
+        return _spaced(gold), _spaced(pred)
 
     def _fields(self) -> Iterable[Row]:
         return (row for row in self.rows if row["path"] is not None)

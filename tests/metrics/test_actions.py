@@ -5,7 +5,7 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import actions
-from formlab.metrics._geometry import distances, nearest, pair
+from formlab.metrics._geometry import nearest, pair, separation
 from formlab.metrics.actions import (
     ActionLine,
     Filled,
@@ -45,7 +45,7 @@ def test_distance_is_measured_to_the_edge_and_is_infinite_to_another_page():
     # point, any page.
     points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120), (2, 150, 120),
               (np.nan, np.nan, np.nan), (np.nan, 150, 120)]  # fmt: skip
-    gaps = distances(np.array(points), np.array([(1, 100, 100, 300, 140)])).ravel().tolist()
+    gaps = separation(np.array(points), np.array([1, 100, 100, 300, 140])).tolist()
     assert gaps == [5, 0, 0, 10, np.inf, np.inf, 0]
 
 
@@ -57,14 +57,14 @@ def test_distance_agrees_with_the_clipped_point_on_random_boxes():
         x, y = generator.uniform(-50, 200, 2)
         there = np.clip(x, x0, x1), np.clip(y, y0, y1)
         expected = np.linalg.norm(np.array(there) - (x, y))
-        got = distances(np.array([(np.nan, x, y)]), np.array([(1, x0, y0, x1, y1)]))[0, 0]
+        got = separation(np.array([np.nan, x, y]), np.array([1, x0, y0, x1, y1]))
         assert got == pytest.approx(expected)
 
 
 def test_nearest_is_the_smallest_box_that_is_hit():
     boxes = np.array([(1, 0, 0, 500, 500), (1, 100, 100, 300, 140)])
-    assert nearest(np.array([(1, 150, 120), (1, 600, 10)]), boxes).tolist() == [1, 0]
-    assert nearest(np.array([(1, 1, 1)]), np.zeros((0, 5))).tolist() == [-1]
+    assert nearest(np.array([(1, 150, 120), (1, 600, 10)]), boxes)[0].tolist() == [1, 0]
+    assert nearest(np.array([(1, 1, 1)]), np.zeros((0, 5)))[0].tolist() == [-1]
 
 
 def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():

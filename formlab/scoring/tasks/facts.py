@@ -98,14 +98,14 @@ def _page(
             "level": "fact", "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
             "pred": verdict.text or None, "gold_origin": fact["origin"],
             "gold_status": fact["status"],
-            "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
+            "outcome": _outcome(verdict.correct, verdict.found), "misplaced": verdict.misplaced,
             "why": _why(fact["value"], written, verdict),
         }
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]  # fmt: skip
     texts = visible_text(markup), visible_text(pred["value"])
     points = structure(markup, pred["value"]).score
-    same = "match" if texts[0] == texts[1] else "mismatch" if texts[1] else "missing"
+    same = _outcome(texts[0] == texts[1], bool(texts[1]))
     origin = whole["origin"][0] if whole.height else None
     page = {"level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1]}
     rows.append(
@@ -151,10 +151,8 @@ def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
     return cause(written or "", verdict.text, right=same)
 
 
-def _outcome(verdict: FactVerdict) -> str:
-    if verdict.correct:
-        return "match"
-    return "mismatch" if verdict.found else "missing"
+def _outcome(right: bool, found: bool) -> str:
+    return "match" if right else "mismatch" if found else "missing"
 
 
 def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:

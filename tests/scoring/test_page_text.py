@@ -43,7 +43,7 @@ def fields(result, doc_id):
 
 def told(result, faults, fault):
     return [(doc_id, fields(result, doc_id), concerned)
-            for doc_id, (said, concerned, _) in faults.items() if said == fault]  # fmt: skip
+            for doc_id, (name, concerned, _) in faults.items() if name == fault]  # fmt: skip
 
 
 def nothing_but(page, *errors):
@@ -103,6 +103,8 @@ def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
 
 
 def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
+    row = only(result.scores, level="field", metric="cer").row(0, named=True)
+    assert row["settings"]["read"] == RULES
     golds = dict(forms.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     scores = result.scores.filter(pl.col("level") == "page")
     for doc_id, (_, _, said) in faults.items():
@@ -113,11 +115,6 @@ def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
         }
         assert value["cer"] == Levenshtein.distance(gold, pred) / len(gold)
         assert value["wer"] == jiwer.wer(gold, pred)
-
-
-def test_settings_tell_the_rule(result):
-    row = only(result.scores, level="field", metric="cer").row(0, named=True)
-    assert row["settings"]["read"] == RULES
 
 
 def test_fields_of_another_page_are_not_found(forms):

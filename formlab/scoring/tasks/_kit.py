@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
@@ -22,9 +22,19 @@ NORM = ("nfc", "space", "lower")
 class TaskScores:
     """The cases (schema CASES) and scores (schema SCORES) of one family of tasks."""
 
-    cases: pl.DataFrame
-    scores: pl.DataFrame
+    cases: pl.DataFrame = field(default_factory=lambda: tables.table("cases", []))
+    scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
     notes: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, cases: Iterable[pl.DataFrame], scores: Iterable[pl.DataFrame],
+        notes: Mapping[str, int] | None = None,
+    ) -> TaskScores:  # fmt: skip
+        """All cases and all scores, of which there may be none, and the notes that count some."""
+        every = (pl.concat([tables.table(name, []), *frames])
+                 for name, frames in (("cases", cases), ("scores", scores)))  # fmt: skip
+        return cls(*every, {what: count for what, count in (notes or {}).items() if count})
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:

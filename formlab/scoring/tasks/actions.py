@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
@@ -62,7 +62,7 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     notes: Counter[str] = Counter()
     forms = read_forms(corpus, predictions, notes)
     if not forms:
-        return TaskScores(tables.table("cases", []), tables.table("scores", []))
+        return TaskScores()
     settle(forms, exact=mode == "official", threshold=threshold)
     rows = case_rows(corpus, predictions, forms)
     orders = {form.doc_id: want.order for form in forms for want in form.fields if want.order}
@@ -74,9 +74,9 @@ def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: fl
     pointed = any(line.clicks for line in lines) or not any(line.named for line in lines)
     notes["values given by the names of their fields: clicks not scored"] += not pointed
     left = set() if pointed else POINTED
-    parts = [tables.table("scores", []), *_scores(forms, cases, mode, acted=acted)]
-    scores = pl.concat(parts).filter(~pl.col("metric").is_in(left))
-    return TaskScores(cases, scores, {name: n for name, n in notes.items() if n})
+    scores = _scores(forms, cases, mode, acted=acted)
+    scores = (rows.filter(~pl.col("metric").is_in(left)) for rows in scores)
+    return TaskScores.of([cases], scores, notes)
 
 
 def _cases(rows: pl.DataFrame, **how: Any) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import metrics, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
@@ -52,7 +52,7 @@ def score(
         return _in_texts(corpus, predictions, gold, texts, mode, threshold)
     if not any_for(predictions.records, claims) and not seen.height:
         notes = {"gold fields not scored: the predictions give none": gold.height}
-        return TaskScores(tables.table("cases", []), tables.table("scores", []), notes)
+        return TaskScores(notes=notes)
     joined = side_by_side(gold, claims, match(gold, claims, by=pairing))
     unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
     joined = reading.filled(joined, seen, unnamed, reader=reader)
@@ -61,13 +61,10 @@ def score(
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     scored = cases.filter(pl.col("outcome") != "unscored")
     read = reading.described(reader) if seen.height else None
-    scores = [
-        tables.table("scores", []),
-        *_scores(scored, PAIRINGS[pairing], read, mode, threshold),
-    ]
+    scores = [*_scores(scored, PAIRINGS[pairing], read, mode, threshold)]
     if claims.height:
         scores += _field_scores(scored, PAIRINGS[pairing], mode)
-    return TaskScores(cases, pl.concat(scores))
+    return TaskScores.of([cases], scores)
 
 
 def _in_texts(
@@ -92,8 +89,8 @@ def _in_texts(
     scored = cases.filter(
         pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
     )
-    scores = [tables.table("scores", []), *_scores(scored, None, page_text.RULES, mode, threshold)]
-    return TaskScores(cases, pl.concat(scores), notes)
+    scores = _scores(scored, None, page_text.RULES, mode, threshold)
+    return TaskScores.of([cases], scores, notes)
 
 
 def _scores(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
@@ -40,7 +40,6 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         statuses["status"], system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
     scores = [
-        tables.table("scores", []),
         *_rows(counts, schema, documents, made_by(RULES, date_rule), mode),
         *text_rows(
             cases.filter(pl.col("outcome") != "unscored"),
@@ -51,8 +50,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             rules=[RULES],
         ),
     ]
-    notes = {name: count for name, count in records.notes.items() if count}
-    return TaskScores(cases, pl.concat(scores), notes)
+    return TaskScores.of([cases], scores, records.notes)
 
 
 def _counts(

@@ -61,8 +61,8 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
-    scores = [tables.table("scores", []), *_scores(table, verdicts, points, mode, threshold)]
-    return TaskScores(table, pl.concat(scores), {name: n for name, n in notes.items() if n})
+    scores = _scores(table, verdicts, points, mode, threshold)
+    return TaskScores.of([table], scores, notes)
 
 
 def _predicted_pages(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:

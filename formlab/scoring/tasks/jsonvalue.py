@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import tables
 from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
@@ -38,7 +37,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         both, json_accuracy, np.array(tallies).reshape(-1, 2), made_by("lists=any-order"),
         level="document", mode=mode,
     )  # fmt: skip
-    return TaskScores(tables.table("cases", []), scores)
+    return TaskScores(scores=scores)
 
 
 def _tally(row: dict[str, Any], *, official: bool) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         notes = {
             "trees not compared: the predictions give no groups or links": corpus.documents.height
         }
-        return TaskScores(tables.table("cases", []), tables.table("scores", []), notes)
+        return TaskScores(notes=notes)
     flaws: Counter[str] = Counter()
     golds, preds = (by_document(records, flaws) for records in (gold, predicted))
     failed = _failed(predictions.records)
@@ -66,7 +66,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     ]  # fmt: skip
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
     pairs = ((row, golds.get(row["doc_id"]), preds.get(row["doc_id"])) for row in rows.to_dicts())
-    return TaskScores(_cases(pairs), pl.concat(scores), notes)
+    return TaskScores.of([_cases(pairs)], scores, notes)
 
 
 def _cases(pairs: Iterable[tuple[dict[str, Any], Node | None, Node | None]]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import metrics, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
 from formlab.scoring import field_alignment
@@ -32,7 +32,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
     the four rungs of the ladder by task.
     """
-    case_tables, scores, notes = [], [tables.table("scores", [])], {}
+    case_tables, scores, notes = [], [], {}
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
@@ -56,8 +56,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
         scores += _scores(asked, task, mode, threshold)
-    cases = pl.concat([tables.table("cases", []), *case_tables])
-    return TaskScores(cases, pl.concat(scores), {what: n for what, n in notes.items() if n})
+    return TaskScores.of(case_tables, scores, notes)
 
 
 def _extracted(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab import tables
 from formlab.folders import Corpus, Predictions
 from formlab.scoring.align import cases
 from formlab.scoring.fields import READER, described
@@ -30,11 +29,11 @@ def score(
         pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(INSERTED))
     )
     page = pl.col("path").is_null()
-    scores = [tables.table("scores", [])]
+    scores = []
     for level, rows in (("page", scored.filter(page)), ("field", scored.filter(~page))):
         if rows.height:
             read = rules if level == "field" else None
             scores += text_rows(
                 rows, task="text", level=level, mode=mode, threshold=threshold, read=read
             )
-    return TaskScores(table, pl.concat(scores), notes)
+    return TaskScores.of([table], scores, notes)

@@ -1,7 +1,7 @@
 """Assign the numbers of a predicted page to the rows of its gold page.
 
-A row is told by its label, which may be misread; where a label is lost, by its place in the order
-of rows between those that are known, and by the values that it has.
+A row is identified by its label, which may be misread; where a label is lost, by its position
+among the rows that are known, and by its values.
 """
 
 from __future__ import annotations

@@ -142,11 +142,12 @@ def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     >>> json_tallies(['{"total": 9.5}'], ["no JSON"]).tolist()
     [[0.0, 1.0]]
     """
-    pairs = zip(map(_loaded, golds), map(_loaded, preds), strict=True)
+    pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
     return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
 
 
-def _loaded(text: str) -> Any:
+def loaded(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -16,6 +16,7 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics._spec import Metric, f1_tallies
+from formlab.metrics.jsonacc import loaded
 from formlab.text.normalise import LADDER_STEPS
 
 # The one mark of a field that is a single box.
@@ -132,11 +133,7 @@ def _aligned(options: frozenset[str], gold_options: set[str]) -> set[str]:
 
 
 def _cells(value: str) -> Counter[str]:
-    try:
-        table = json.loads(value)
-    except (ValueError, RecursionError):
-        table = None
-    if isinstance(table, list):
+    if isinstance(table := loaded(value), list):
         rows = [row if isinstance(row, list) else [row] for row in table]
         if table and all(isinstance(row, dict) for row in table):
             rows = [list(row.values()) for row in table]
@@ -202,11 +199,7 @@ def constituents(value: str) -> list[str]:
     >>> constituents('{"ticked": true, "note": "retired"}')
     ['checked', 'retired']
     """
-    try:
-        parsed = json.loads(value)
-    except (ValueError, RecursionError):
-        parsed = None
-    if isinstance(parsed, list | dict):
+    if isinstance(parsed := loaded(value), list | dict):
         members = list(parsed.values()) if isinstance(parsed, dict) else parsed
         raw = [_member_text(member) for member in members[:_MOST_PARTS]]
     else:

@@ -1,4 +1,4 @@
-"""What a document and its corpus say about the cause of an error, beside the two texts."""
+"""Evidence for the cause of an error from its document and its corpus, beside the two texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Words:
     def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
         self._values = values
 
-    def speak_against(self, gold: str, pred: str) -> bool:
+    def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
 
         Only words of three or more characters that are not all figures tell; the corpus's own
@@ -52,13 +52,13 @@ class Words:
         for own, read in changed:
             if len(letters(own)) < _TELLING or letters(own).isdigit():
                 continue
-            known, heard = self._known(own, ours.count(own), read), self.know(letters(read))
+            known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
             against = against or (heard and not known)
         return against
 
-    def know(self, word: str) -> bool:
+    def has(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
         return word.isdigit() or self._counts[2][word] > 0
 
@@ -110,7 +110,7 @@ def _size(words: Counter[str]) -> int:
 
 
 def _spaced(words: Iterable[str]) -> str:
-    """Words with a space on both sides of each, so that a part of a word is none."""
+    """Words with a space on both sides of each, so that only whole words are found."""
     return f" {' '.join(words)} "
 
 
@@ -129,7 +129,7 @@ class DocumentEvidence:
         self.answered = self.answered or has_answer
 
     def missed(self, row: Row) -> str:
-        """The cause of a value that is not in its field: is it elsewhere in the output?"""
+        """The cause of a value that is not in its field but may be elsewhere in the output."""
         gold = letters(row["gold"] or "")
         if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
             # Another rule reads it here, out of a token that goes to a neighbour.
@@ -151,7 +151,7 @@ class DocumentEvidence:
         self._left -= len(text)
         return text.count(value) if self._left > 0 else 0
 
-    def unasked(self, row: Row, words: Words) -> str:
+    def spurious_cause(self, row: Row, words: Words) -> str:
         """The cause of a value that no gold asks for."""
         if not letters(row["pred"] or ""):
             return "spurious"
@@ -168,14 +168,14 @@ class DocumentEvidence:
         known = known or letters(row["pred"]) in self._golds[0]
         return "hallucinated" if gold.strip() and not known else "spurious"
 
-    def weigh(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
-        """The cause, where the two texts alone say `first`."""
+    def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
+        """The cause, where the two texts alone suggest `first`."""
         gold, pred = row["gold"], row["pred"]
         if len(gold) + len(pred) > 2 * LONGEST:
             return "label_error" if supported else first
         if first != "lookalike" and (misplaced := self._other_field(row, first)):
             return misplaced
-        if supported or words.speak_against(gold, pred):
+        if supported or words.contradict_gold(gold, pred):
             return "label_error"
         if first == "merged" and self._inside(row) and self._only_words(row, words):
             return "label_error"
@@ -213,7 +213,7 @@ class DocumentEvidence:
     ) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
         others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
-        known = {word: n for word, n in extra.items() if word in figures or words.know(word)}
+        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
         return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
 
     def _beside(self, row: Row) -> Counter[str]:

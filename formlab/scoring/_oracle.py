@@ -1,4 +1,4 @@
-"""Which predicted field is which gold field if one knows all values: the least error there is."""
+"""Pair predicted with gold fields, all values being known: the least error of any pairing."""
 
 from __future__ import annotations
 

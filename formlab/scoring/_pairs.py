@@ -1,4 +1,4 @@
-"""The cause of a pair of values that differ, told from the two texts alone."""
+"""The cause of a difference between two values, from the two texts alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formlab import text
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
-# A part of a text is taken for read there from this likeness on, of 100.
+# From this similarity on, of 100, a text counts as part of another.
 _PART = 85
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]+")
@@ -55,7 +55,7 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
         return name
     if len(gold) + len(pred) > 2 * LONGEST:
         return "notation" if right else _contained(gold, pred) or "characters"
-    # What a mark adds is told above; here it would only hide what else differs.
+    # Marks were compared above; here they would only hide what else differs.
     gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
     name = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
     if name:
@@ -100,7 +100,7 @@ def _unmarked(value: str) -> str:
 
 
 def _values(gold: str, pred: str) -> str | None:
-    """What numbers, amounts and dates that fill the whole text say."""
+    """The cause where both texts are a number, an amount or a date."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return None
     if unit := _units(gold, pred):
@@ -165,7 +165,7 @@ def _dates(gold: str, pred: str) -> str | None:
 
 
 def _same_letters(gold: str, pred: str) -> str | None:
-    """What differs where letters and digits are the same."""
+    """The cause where letters and digits are the same."""
     if letters(gold) != letters(pred) or not letters(gold):
         return None if letters(gold) or letters(pred) or not _plain(gold + pred) else "punctuation"
     ours, theirs = separators(gold), separators(pred)

@@ -1,4 +1,4 @@
-"""Where in a text each of many values stands: one stretch each, no two of them the same.
+"""Locate each of many values in a text: one stretch each, none of them shared.
 
 Values and text are compared without white space, in lower case, dashes and quotes made one.
 """

@@ -36,7 +36,7 @@ def cases(
     gold = corpus.records.filter(pl.col("task") == "text")
     notes: dict[str, int] = {}
     both = side_by_side(gold, claims, same_paths(gold, claims))
-    # A document-level row without a value says only what became of the document.
+    # A document-level row without a value gives only the status of the document.
     has_content = pl.col("path").is_not_null() | pl.col("pred").is_not_null()
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
     asked = both.filter(pl.col("outcome").is_null())
@@ -241,7 +241,7 @@ def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
 
 
 def _level() -> pl.Expr:
-    """What a case is, where its task's scorer does not say."""
+    """The level of a case where its task's scorer sets none."""
     stretch = (pl.col("kind") == INSERTED).fill_null(False)
     return (
         pl.when(pl.col("path").is_null()).then(pl.lit("page"))

@@ -1,8 +1,8 @@
 """Why a value differs from the gold: one deterministic cause each, in stages.
 
-The two texts tell most (`cause`). What else a document and its corpus say is used where it is
-there (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words
-of the corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
+Most causes follow from the two texts (`cause`). Further evidence is used where there is any
+(`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
+corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
 """
 
 from __future__ import annotations
@@ -180,12 +180,12 @@ def _cause(
     if not pred.strip() or row["status"] not in USABLE:
         return document.missed(row) if document.answered else "missing_document"
     if not gold.strip() or row["outcome"] == "spurious":
-        return document.unasked(row, words)
+        return document.spurious_cause(row, words)
     first = _pair(gold, pred, False, seen)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first
     supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
-    return document.weigh(row, first, words, supported=supported)
+    return document.refined(row, first, words, supported=supported)
 
 
 def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:

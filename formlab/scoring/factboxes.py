@@ -1,4 +1,4 @@
-"""Where on a page the words stand that were read for a fact."""
+"""The boxes of the words that were read for a fact."""
 
 from __future__ import annotations
 

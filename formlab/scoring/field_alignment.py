@@ -1,4 +1,4 @@
-"""Which predicted field is which gold field, where a model names its fields itself.
+"""Pair predicted with gold fields, where a model names its fields itself.
 
 FORMCRAFT does not say how it pairs extracted fields, so formlab has several pairings. All but the
 oracle pair each field at most once and only where the similarity, in [0, 1], is at least `LEAST`;
@@ -80,28 +80,15 @@ def _bare(step: str) -> str:
 def match(
     gold: pl.DataFrame, pred: pl.DataFrame, *, by: str = "names", least: float = LEAST
 ) -> pl.DataFrame:
-    """Pairs of gold and predicted fields of the same documents.
+    """Pairs of gold and predicted fields of the same documents, `by` one of `PAIRINGS`.
 
-    Parameters
-    ----------
-    gold, pred
-        Records of fields: doc_id, path, page and the box; for pairings by value also value, and of
-        the gold modality, subtype and kind.
-    by
-        One of `PAIRINGS`.
-    least
-        The least similarity of a pair, in [0, 1].
+    `gold` and `pred` are records of fields: doc_id, path, page and the box; for pairings by value
+    also value, and of the gold modality, subtype and kind. `least` is the least similarity of a
+    pair, in [0, 1].
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, path, pred_path and match (the similarity; 1 for equal paths and equal values), each
-        path at most once a document; by the oracle, each predicted path once for each measure.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such pairing.
+    The columns are doc_id, path, pred_path and match (the similarity; 1 for equal paths and equal
+    values), each path at most once a document; by the oracle, each predicted path once for each
+    measure. `UnknownName` if there is no such pairing.
 
     Examples
     --------

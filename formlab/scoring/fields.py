@@ -53,12 +53,7 @@ Pieces = list[list[tuple[int, int, int]]]
 
 
 def others(reader: str = READER) -> tuple[str, ...]:
-    """The rules beside `reader`, in the order of `cases.readings`.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    """The rules beside `reader`, in the order of `cases.readings`; `UnknownName` if it is none.
 
     Examples
     --------
@@ -82,31 +77,16 @@ def described(reader: str = READER) -> str:
 
 
 def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READER) -> pl.DataFrame:
-    """What stands under the box of each field.
+    """What stands under the box of each field, by the rule `reader`, one of `READERS`.
 
-    Parameters
-    ----------
-    fields
-        All records of the page that have a box, as each word goes to one of them (to one line and
-        to one other where `kind` says which are lines); needs doc_id, path, page (1 where null)
-        and the box.
-    seen
-        A system's records of task `layout`: its words or, of a page where there are none, its
-        lines.
-    reader
-        One of `READERS`.
+    `fields` are all records of the page that have a box, as each word goes to one of them (to one
+    line and to one other where `kind` says which are lines): doc_id, path, page (1 where null) and
+    the box. `seen` are a system's records of task `layout`: its words or, of a page where there are
+    none, its lines.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred (""
-        where nothing is read under the box), pred_page, confidence (mean over characters), the
-        box of what was read, null where nothing was, and readings: what `others` read.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred ("" where
+    nothing is read under the box), pred_page, confidence (mean over characters), the box of what
+    was read, null where nothing was, and readings: what `others` read.
 
     Examples
     --------

@@ -109,10 +109,7 @@ def _chosen(
 def listed(file: str | Path) -> dict[str, int]:
     """The documents that a file names, one a line, each with its line; blank lines are skipped.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it names nothing.
+    `DataMissing` if there is no such file, `DataBroken` if it names nothing.
     """
     if not Path(file).is_file():
         remedy = "--documents all, answered, or a file with one doc_id a line"
@@ -157,7 +154,7 @@ the 8)'
 
 
 def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
-    """`part_run` from what a manifest holds: the number of documents, settings and notes."""
+    """`part_run` from a manifest: the number of documents, settings and notes."""
     sentences = []
     if left := notes.get(LEFT_OUT):
         which = str(settings.get("documents", "")).partition(":")[0]

@@ -16,6 +16,7 @@ from formlab.benchmarks.formfactory import items_of
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.metrics.actions import ActionLine, FieldVerdict, Filled, GoldField, TargetValue
+from formlab.metrics.jsonacc import loaded
 from formlab.tables import BOX, USABLE
 
 _SEPARATOR = re.compile(r"\s*[;\n]\s*|,\s*")
@@ -260,11 +261,7 @@ def _lines(row: _Action, field: GoldField | None) -> list[ActionLine]:
 
 
 def _listed(value: str) -> list[str]:
-    try:
-        items = json.loads(value)
-    except (ValueError, RecursionError):
-        items = None
-    if not isinstance(items, list):
+    if not isinstance(items := loaded(value), list):
         items = _SEPARATOR.split(value)
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 

@@ -47,7 +47,7 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
 
 
 def used(cases: pl.DataFrame) -> list[str]:
-    """What counts as predicted in each case: nothing unless its status is usable."""
+    """The predicted text of each case; empty unless its status is usable."""
     kept = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("")
     return cases.select(kept).to_series().to_list()
 

@@ -25,7 +25,7 @@ from formlab.tables import Settings
 POINTED = {
     "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
 }  # fmt: skip
-# What a tally of a field rests on, said in the settings of the metric.
+# How a field was judged, for the settings of the metric.
 _RULES = {
     "click_accuracy": "place={place}|of=fields to click",
     "unwanted_clicks": "place={place}|of=fields to leave alone",

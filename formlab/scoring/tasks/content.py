@@ -48,49 +48,42 @@ def score(
         pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
     )
     texts = predictions.records.filter(pl.col("task") == "text")
+    notes: dict[str, int] = {}
+    rules = PAIRINGS[pairing], reading.described(reader) if seen.height else None
     if not claims.height and not seen.height and page_text.texts_only(texts):
-        return _in_texts(corpus, predictions, gold, texts, mode, threshold)
-    if not any_for(predictions.records, claims) and not seen.height:
-        notes = {"gold fields not scored: the predictions give none": gold.height}
-        return TaskScores(notes=notes)
-    joined = side_by_side(gold, claims, match(gold, claims, by=pairing))
-    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
-    joined = reading.filled(joined, seen, unnamed, reader=reader)
+        joined, notes = _in_texts(corpus, gold, texts)
+        rules = None, page_text.RULES
+    elif not any_for(predictions.records, claims) and not seen.height:
+        return TaskScores(notes={"gold fields not scored: the predictions give none": gold.height})
+    else:
+        joined = side_by_side(gold, claims, match(gold, claims, by=pairing))
+        unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+        joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
-    scored = cases.filter(pl.col("outcome") != "unscored")
-    read = reading.described(reader) if seen.height else None
-    scores = [*_scores(scored, PAIRINGS[pairing], read, mode, threshold)]
+    cases = in_order(cases, joined)
+    scored = cases.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
+    )
+    scores = [*_scores(scored, *rules, mode, threshold)]
     if claims.height:
         scores += _field_scores(scored, PAIRINGS[pairing], mode)
-    return TaskScores.of([cases], scores)
+    return TaskScores.of([cases], scores, notes)
 
 
 def _in_texts(
-    corpus: Corpus,
-    predictions: Predictions,
-    gold: pl.DataFrame,
-    texts: pl.DataFrame,
-    mode: str,
-    threshold: float,
-) -> TaskScores:
+    corpus: Corpus, gold: pl.DataFrame, texts: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
     """What is written, found in the texts of pages; marks and drawings cannot be read there."""
     fields = gold.filter(pl.col("task").is_in(READABLE))
     pages = corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
     claims = texts.filter(pl.col("path").is_not_null())
     joined = side_by_side(fields, claims, match(fields, claims, by="default"))
     joined, notes = in_page_text(joined, pl.concat([fields, pages]), texts)
-    notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
-    joined = with_status(joined, predictions.records)
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
-    cases = in_order(done, joined)
-    scored = cases.filter(
-        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
-    )
-    scores = _scores(scored, None, page_text.RULES, mode, threshold)
-    return TaskScores.of([cases], scores, notes)
+    return joined, notes | {
+        "gold fields not scored: a text shows no marks": gold.height - fields.height
+    }
 
 
 def _scores(

@@ -25,7 +25,7 @@ from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
-# What is divided by, said in the settings of each metric.
+# The denominator, for the settings of each metric.
 PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _PAGES = 64
@@ -138,7 +138,7 @@ def _verdicts(
 
 
 def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
-    """The cause of a wrong figure, told from its sign on the page; None where rules of text do."""
+    """The cause of a wrong figure from its sign on the page; None where the texts decide."""
     if verdict.correct or not verdict.text:
         return None
     # The same figure twice, read once: the place that is there is another fact's.

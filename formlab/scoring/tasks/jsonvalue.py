@@ -13,7 +13,7 @@ import polars as pl
 
 from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
+from formlab.metrics.jsonacc import accuracy_parts, json_accuracy, loaded
 from formlab.scoring.align import with_status
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import USABLE
@@ -41,11 +41,5 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
 
 
 def _tally(row: dict[str, Any], *, official: bool) -> tuple[float, float]:
-    gold = json.loads(row["value"])
-    if row["status"] not in USABLE or row["pred"] is None:
-        return 0.0, accuracy_parts(gold, gold)[1]
-    try:
-        pred = json.loads(row["pred"])
-    except (ValueError, RecursionError):
-        return 0.0, accuracy_parts(gold, gold)[1]
-    return accuracy_parts(gold, pred, official=official)
+    pred = loaded(row["pred"] or "") if row["status"] in USABLE else None
+    return accuracy_parts(json.loads(row["value"]), pred, official=official)

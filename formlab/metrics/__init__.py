@@ -20,11 +20,12 @@ from formlab.registry import Registry
 _FAMILIES = {
     "text": "cer wer edit_distance bleu rouge1 rougeL rouge1_stem rougeL_stem spurious_rate",
     "page:PAGE_METRICS": "words_omitted words_inserted words_substituted words_order",
-    "ladder": """exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy vqa_accuracy
-        consistency_accuracy""",
+    "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",
     "marking": "mark_precision mark_recall mark_f1 cross_accuracy",
     "fields:FIELD_METRICS": "field_precision field_recall field_f1",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
+    # Metrics are listed by level of the task, L1 to L3.
+    "ladder:": "vqa_accuracy consistency_accuracy",
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate

@@ -42,7 +42,7 @@ from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import found_in
 from formlab.scoring.causes import cause
 from formlab.scoring.tasks import actions
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores
 from formlab.tables import LADDER
 
 INSTANCES, FIELDS, ROUNDS = 1_240, 10, 3
@@ -144,11 +144,11 @@ def _form(
             sums[rung] += getattr(rungs, rung)
         sums["causes"] += not rungs.exact or not hit
         if not rungs.exact:
-            cause(field["value"], said, typed=rungs.typed, path=field["path"])
+            cause(field["value"], said, right=rungs.typed)
     return sums
 
 
-def ours(scored: Scored) -> dict[str, float]:
+def ours(scored: TaskScores) -> dict[str, float]:
     """The same figures from the scorer's tables."""
     asked = scored.cases.filter(pl.col("gold").is_not_null())
     hits = scored.scores.group_by("metric").agg(pl.col("hits").sum())

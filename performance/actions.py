@@ -34,7 +34,7 @@ from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import found_in
 from formlab.scoring.causes import cause
 from formlab.scoring.tasks import actions
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores
 from formlab.tables import LADDER
 
 INSTANCES, FIELDS = 1_240, 10
@@ -140,7 +140,7 @@ def _form(
     return sums
 
 
-def ours(scored: Scored) -> dict[str, float]:
+def ours(scored: TaskScores) -> dict[str, float]:
     """The same figures from the scorer's tables."""
     asked = scored.cases.filter(pl.col("gold").is_not_null())
     hits = scored.scores.group_by("metric").agg(pl.col("hits").sum())

@@ -80,21 +80,21 @@ class Tally:
         return Tally(parts, self.score)
 
 
-def f1_tallies(name: str, right: np.ndarray, given: np.ndarray, wanted: np.ndarray) -> dict:
+def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:
     """Tallies of shape (n, 2) of precision, recall and F1 from the counts of n units."""
-    pairs = {"precision": (right, given), "recall": (right, wanted)}
-    pairs["f1"] = (2 * right, given + wanted)
-    return {f"{name}_{part}": np.stack(pair, axis=1) for part, pair in pairs.items()}
+    pairs = {"precision": (right, predicted), "recall": (right, gold)}
+    pairs["f1"] = (2 * right, predicted + gold)
+    return {f"{name}_{metric}": np.stack(pair, axis=1) for metric, pair in pairs.items()}
 
 
 class Need(NamedTuple):
     """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
 
-    `said` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
+    `rule` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
     shape (n, k) to n booleans.
     """
 
-    said: str
+    rule: str
     units: tuple[str, ...]
     holds: Callable[[np.ndarray], np.ndarray]
 

@@ -109,7 +109,9 @@ def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, 
             if isinstance(notes, dict) and set(notes) & set(part.NOTES):
                 rows = content["tables"]["documents"]["rows"]
                 subject = "{system} on {benchmark}:{split}".format_map(content)
-                sentences.append(f"{subject}: {part.told(rows, content['settings'], notes)}.")
+                sentences.append(
+                    f"{subject}: {part.partial_note(rows, content['settings'], notes)}."
+                )
     return sentences
 
 

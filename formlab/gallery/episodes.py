@@ -14,7 +14,7 @@ from formlab.charts import theme
 from formlab.charts._output import clean
 from formlab.charts.show import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery._crops import Crops, Source
+from formlab.gallery._crops import Crops, PageSource
 from formlab.gallery._steps import TEXT_LIMIT, Row, Screenshot, number, pair, short
 from formlab.gallery.inline import frame
 
@@ -153,7 +153,7 @@ class _Shots:
         if Path(name).name != name:
             return None, "the screenshot is not in the episode's folder"
         try:
-            key = crops.crop(Source(name), [], whole=True).key
+            key = crops.crop(PageSource(name), [], whole=True).key
         except FormlabError as error:
             return None, clean(error.what, limit=200)
         image = crops.images[key]

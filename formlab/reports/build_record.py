@@ -27,7 +27,7 @@ class Summary:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class ReportResult:
     """How one report went.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
@@ -86,7 +86,7 @@ def file(out: Path, name: str) -> Path:
     return out / f"{name}{ENDING}"
 
 
-def write(result: Result, out: Path, *, key: str, beside: list[str]) -> None:
+def write(result: ReportResult, out: Path, *, key: str, beside: list[str]) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
     if result.html is None:
         return
@@ -125,10 +125,10 @@ def unchanged(out: Path, name: str, key: str) -> Record | None:
     return record if whole and all((out / path).is_file() for path in record.beside) else None
 
 
-def result(record: Record, notebook: Path, out: Path) -> Result:
+def result(record: Record, notebook: Path, out: Path) -> ReportResult:
     """The result of a report that was left as it is."""
     html, ipynb = (out / f"{record.name}.{ending}" for ending in ("html", "ipynb"))
-    return Result(
+    return ReportResult(
         record.name, notebook, "unchanged", html, ipynb if ipynb.is_file() else None, None,
         record.seconds, record.summary, record.built, tuple(record.notes),
     )  # fmt: skip

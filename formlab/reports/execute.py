@@ -22,20 +22,20 @@ from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import _draw, build_record, figures, inputs, page_assets, sanitize
-from formlab.reports.build_record import Result, Summary
+from formlab.reports.build_record import ReportResult, Summary
 from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
 from formlab.reports.plan import INDEX, Job, shown
 
 _KERNEL_START = "import sys; sys.modules['rfc3987_syntax'] = None"
 
 
-def run(job: Job) -> Result:
+def run(job: Job) -> ReportResult:
     """Execute a notebook and write its page, its executed copy, its figures and its record.
 
-    A notebook that fails raises nothing: see `Result.ok` and `Result.error`. A report counts as
+    A notebook that fails raises nothing: see `ReportResult.ok` and `error`. A report counts as
     built only if every code cell with source says that it ran without exception and has an
     execution count. What papermill says of the whole is not trusted: after ``kill -9`` of a
-    kernel it reads like success. A notebook whose sample cannot be had on this machine is skipped.
+    kernel it reads like success. A notebook whose sample is not available here is skipped.
     """
     start = time.perf_counter()
     # Before it runs: what changes meanwhile is not what the report was made from.
@@ -47,12 +47,12 @@ def run(job: Job) -> Result:
     seconds = time.perf_counter() - start
     if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
         why = f"{job.name} is left out: {failure.what.partition(': ')[2]}"
-        return Result(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
+        return ReportResult(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
     files.write_text(out / f"{job.name}.ipynb", nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = _facts(job, seconds=seconds, built=built)
     summary, beside, notes = _page(job, out, executed, facts, failure)
-    result = Result(
+    result = ReportResult(
         job.name, job.notebook, "failed" if failure else "built", out / f"{job.name}.html",
         out / f"{job.name}.ipynb", failure.what if failure else None,
         time.perf_counter() - start, summary, built, tuple(notes),

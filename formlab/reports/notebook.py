@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pydantic
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
@@ -16,7 +17,7 @@ from formlab.errors import DataBroken, UnknownName
 _FORMAT = 4
 
 
-@dataclasses.dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Purpose:
     """Which evaluations a notebook is made for, from its metadata under ``formlab``.
 
@@ -91,16 +92,12 @@ def check(path: str | Path, parameters: Mapping[str, Any], known: Mapping[str, s
 
 def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     """What the notebook's metadata says it is made for."""
-    metadata = notebook.get("metadata", {}).get("formlab", {})
-    kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool, "addon": str}
-    if not isinstance(metadata, dict) or not all(
-        name in kinds and isinstance(value, kinds[name]) for name, value in metadata.items()
-    ):
-        raise DataBroken(
-            f"metadata 'formlab' is {metadata!r}", where=path,
-            remedy="benchmarks, tasks: lists; together, addon: texts; last: true or false",
-        )  # fmt: skip
-    return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()})
+    content = notebook.get("metadata", {}).get("formlab", {})
+    try:
+        return pydantic.TypeAdapter(Purpose).validate_python(content)
+    except pydantic.ValidationError as error:
+        remedy = "benchmarks, tasks: lists; together, addon: texts; last: true or false"
+        raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
 
 
 def seen_from(notebook: str | Path, folder: str | Path) -> str:

@@ -40,7 +40,7 @@ class Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class BuildSettings:
     """How reports are built, the same for all of a build."""
 
     out: Path
@@ -59,7 +59,7 @@ class Job:
     notebook: Path
     parameters: dict[str, Any]
     evaluations: tuple[Path, ...]
-    settings: Settings
+    settings: BuildSettings
     defaults: dict[str, str]
     last: bool
     # Title by name of the other reports, for a notebook that links to them.
@@ -132,7 +132,7 @@ def find(named: str | Path) -> Path:
     return next((book for book in own_notebooks() if book.stem == name), path)
 
 
-def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
+def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
     """Every report to build, those that link to others at the end."""
     planned: list[Job] = []
     names: list[str] = []

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.analysis.few_shot import FEW_SHOT, NESTED, SIMPLE, WHOLE
+from formlab.analysis.few_shot import FEW_SHOT, WHOLE
 from formlab.charts import Caption, few_shot_caption, few_shot_chart
 
 
@@ -42,12 +42,6 @@ def test_undefined_scores_are_left_out():
     shown = table({"ci_low": math.nan, "ci_high": math.nan}, {"task": "unseen", "value": math.nan})
     assert len(data(few_shot_chart(shown))) == 1
     assert isinstance(few_shot_chart(table()), Caption)
-
-
-def test_parts_have_bars_of_their_own():
-    rows = [{"part": part, "metric": "f1"} for part in (SIMPLE, NESTED)]
-    chart = few_shot_chart(table(*rows), metric="f1", parts=(SIMPLE, NESTED))
-    assert [row["part"] for row in data(chart)] == [SIMPLE, NESTED]
 
 
 @pytest.mark.parametrize("count", [1, 5])

@@ -25,16 +25,13 @@ def test_percent_becomes_a_ratio_and_other_units_stay():
     assert values["consistency_accuracy"] == (pytest.approx(0.5013), "ratio")
 
 
-def test_unknown_table_is_named():
+def test_a_paper_is_cited_once_with_its_tables_and_an_unknown_table_is_named():
+    text = citation(published("formcraft_table1", "formcraft_table2"))
+    assert text.count("FORMCRAFT") == 1
+    assert text.endswith("Table 1, Table 2")
+    assert citation(pl.DataFrame({"source": ["arXiv"]})) == "arXiv"
     with pytest.raises(UnknownName, match=r"formcraft_tabel1.*formcraft_table1"):
         published("formcraft_tabel1")
-
-
-def test_a_paper_is_cited_once_with_its_tables():
-    said = citation(published("formcraft_table1", "formcraft_table2"))
-    assert said.count("FORMCRAFT") == 1
-    assert said.endswith("Table 1, Table 2")
-    assert citation(pl.DataFrame({"source": ["arXiv"]})) == "arXiv"
 
 
 def test_own_rows_stand_beside_published_ones_and_say_on_which_forms(summary_of):

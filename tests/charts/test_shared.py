@@ -12,7 +12,7 @@ from formlab.analysis.pages import PAGES
 from formlab.analysis.slices import SLICES
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
-from formlab.scoring.causes import STAGE_OF, WHAT_TO_TRY
+from formlab.scoring.causes import WHAT_TO_TRY
 from tests.made_pages import page_texts, planted
 from tests.made_slices import of
 
@@ -46,6 +46,10 @@ def test_causes_come_stage_by_stage_with_share_and_what_to_try():
     # 5 of 13 differ in case only.
     assert table["share"][-1] == 5 / 13
     assert table["try"][0] == WHAT_TO_TRY["missed"]
+    # A cause from elsewhere has no stage.
+    table = charts.cause_table(wrong({"coffee_stain": 2})).frame
+    assert table.select("stage", "cause", "cases").rows() == [(None, "coffee stain", 2)]
+    assert [charts.cause_table(wrong({})).label, charts.cause_bars(wrong({})).label] == ["Note"] * 2
 
 
 def test_bars_of_one_stage_share_its_colour_and_are_split_by_kind():
@@ -57,21 +61,6 @@ def test_bars_of_one_stage_share_its_colour_and_are_split_by_kind():
     assert bar["encoding"]["y"]["sort"] == ["missed", "wrong field", "digit", "lookalike", "case"]
     assert {(r["cause"], r["kind"]): r["cases"] for r in drawn(chart)}["case", "a"] == 3
     assert "try" in {tip["field"] for tip in bar["encoding"]["tooltip"]}
-
-
-def test_every_cause_has_the_colour_of_its_stage_and_stages_differ():
-    assert {cause: theme.STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()} == (
-        theme.CAUSE_COLOURS
-    )
-    assert len(set(theme.STAGE_COLOURS.values())) == len(theme.STAGE_COLOURS)
-
-
-def test_cause_from_elsewhere_is_counted_and_none_is_a_note():
-    table = charts.cause_table(wrong({"case": 1, "coffee_stain": 2})).frame
-    assert table.select("stage", "cause", "cases").rows() == [
-        ("form", "case", 1), (None, "coffee stain", 2),
-    ]  # fmt: skip
-    assert [charts.cause_table(wrong({})).label, charts.cause_bars(wrong({})).label] == ["Note"] * 2
 
 
 def test_gallery_caption_counts_what_is_shown_by_cause():
@@ -207,10 +196,9 @@ def test_no_panel_has_two_metrics_or_two_denominators():
 
 def test_table_of_levels_names_the_tasks_of_each_benchmark():
     rows = {row["benchmark"]: row for row in charts.levels_table().frame.to_dicts()}
-    assert rows["vrdu"]["locating"] == "entity"
-    assert rows["formcraft"]["relating"] == "vqa, consistency"
-    assert rows["formfactory"]["acting"] == "click"
     assert set(rows) == set(benchmarks.BENCHMARKS)
+    names = [("vrdu", "locating"), ("formcraft", "relating"), ("formfactory", "acting")]
+    assert [rows[b][level] for b, level in names] == ["entity", "vqa, consistency", "click"]
 
 
 @pytest.fixture
@@ -219,19 +207,16 @@ def findings():
     return [Finding("<b>half</b> is lost", "cause", what_to_try="look", **KEY, **numbers)]
 
 
-def test_finding_links_to_the_report_beside_it(findings, monkeypatch):
+def test_finding_links_to_the_report_beside_it_where_there_is_one(findings, monkeypatch):
     names = ["10_content_modality", "10_content_modality--ocr", "20_layout_structure"]
     monkeypatch.setenv(LINKS_VARIABLE, json.dumps(dict.fromkeys(names, "")))
     table = charts.findings_table(findings, {"funsd": "10_content_modality"})
     # Its own evaluation's before that of the sample.
     assert table.frame["report"].to_list() == ["10_content_modality--ocr.html"]
-    bundle = table._repr_mimebundle_()
-    assert [c["link"] for c in bundle[theme.MIME.format("table")]["columns"]][-1] is True
+    columns = table._repr_mimebundle_()[theme.MIME.format("table")]["columns"]
+    assert columns[-1]["link"] is True
     assert table.frame["effect"].to_list() == ["0.500 (0.400 to 0.600)"]
-
-
-def test_finding_without_a_report_beside_it_links_to_nothing(findings, monkeypatch):
-    monkeypatch.delenv(LINKS_VARIABLE, raising=False)
+    monkeypatch.delenv(LINKS_VARIABLE)
     assert "report" not in charts.findings_table(findings, {"funsd": "10"}).frame.columns
     assert charts.findings_table([], {}).label == "Note"
 

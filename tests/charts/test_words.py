@@ -26,17 +26,16 @@ def test_caption_says_what_its_numbers_are_taken_over(summary_of, metric, part, 
     assert said.settings.startswith(f"b:s|{metric}|level=")
 
 
-def test_caption_of_several_rows_names_each(summary_of):
+def test_caption_of_several_rows_names_each_and_of_none_says_so(summary_of):
     rows = summary_of(("vqa_accuracy", "all", 0.5), ("consistency_accuracy", "all", 0.25))
-    said = charts.caption("X", rows, name="metric", more="Y").text
-    assert "vqa_accuracy 0.500 (95 %" in said
-    assert "consistency_accuracy 0.250 (95 %" in said
-    assert said.endswith(" Y.")
-
-
-def test_caption_without_rows_says_that_nothing_was_scored(summary_of):
+    text = charts.caption("X", rows, name="metric", more="Y").text
+    assert "vqa_accuracy 0.500 (95 %" in text
+    assert "consistency_accuracy 0.250 (95 %" in text
+    assert text.endswith(" Y.")
     assert charts.caption("X.", summary_of()).text == "X. Nothing was scored for it."
     assert charts.caption("X.").text == "X."
+    undefined = charts.caption("X.", summary_of(("cer", "fields", math.nan))).text
+    assert "undefined (n = 4 in 2 documents)" in undefined
 
 
 def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over(summary_of):
@@ -46,12 +45,6 @@ def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over(summary_of):
     rows = rows.with_columns(n_undefined=pl.lit(1, pl.Int64))
     for name, n in (("click_accuracy", 3), ("macro_click_accuracy", 4)):
         assert f"n = {n} in 2 documents" in charts.caption("X.", rows.filter(metric=name)).text
-
-
-def test_undefined_values_and_intervals_are_not_numbers(summary_of):
-    row = summary_of(("cer", "fields", math.nan))
-    assert "nan" not in charts.caption("X.", row).text
-    assert "undefined (n = 4 in 2 documents)" in charts.caption("X.", row).text
 
 
 def test_cards_have_value_interval_and_counts(summary_of):

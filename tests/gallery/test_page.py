@@ -138,13 +138,10 @@ def test_search_finds_what_polars_finds(page):
     assert page.locator(".fl-pager").first.is_hidden()
 
 
-def test_least_similar_cases_come_first_if_asked(page):
+def test_cases_are_sorted_by_similarity_and_causes_stand_behind_their_stage(page):
     page.get_by_label("Sort").select_option("worst")
     expected = CASES.sort("similarity", maintain_order=True)["path"].head(PAGE).to_list()
     assert holds(page.locator(".fl-card h4"), expected)
-
-
-def test_causes_stand_on_cards_behind_their_stage(page):
     page.get_by_label("Cause", exact=True).select_option("digit")
     assert holds(page.locator(".fl-card").first, "characters: digit")
     count = tables.only(CASES, cause="digit").height
@@ -191,13 +188,13 @@ def boxes_agree(page, name, case):
     image = page.locator("dialog .fl-stage img").bounding_box()
     box = page.locator(f"dialog .fl-box.{name}").bounding_box()
     prefix = "" if name == "gold" else "pred_"
-    scale = image["width"] / 600
-    for side, corner in (("x", "x0"), ("y", "y0")):
+    for side in "xy":
         # The stroke of two pixels belongs to the box that the browser tells.
-        assert abs((box[side] - image[side]) - case[prefix + corner] * scale) <= 1.5
+        corner = case[f"{prefix}{side}0"] * image["width"] / 600
+        assert abs((box[side] - image[side]) - corner) <= 1.5
 
 
-def test_zoom_keeps_the_boxes_on_their_field(page):
+def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
     page.locator(".fl-card").nth(3).click()
     level = page.locator("dialog .fl-level")
     at_first = level.inner_text()
@@ -206,17 +203,6 @@ def test_zoom_keeps_the_boxes_on_their_field(page):
         boxes_agree(page, "gold", ROWS[3])
         boxes_agree(page, "pred", ROWS[3])
     assert level.inner_text() == at_first
-    page.keyboard.press("p")
-    whole = page.locator("dialog .fl-stage").bounding_box()
-    frame = page.locator("dialog .fl-scroller").bounding_box()
-    assert whole["height"] <= frame["height"]
-    for _ in range(20):
-        page.get_by_label("zoom in (+)").click()
-    assert level.inner_text() == "800 %"
-
-
-def test_hand_moves_the_page(page):
-    page.locator(".fl-card").nth(3).click()
     page.keyboard.press("+")
     frame = page.locator("dialog .fl-scroller").bounding_box()
     left = "document.querySelector('dialog .fl-scroller').scrollLeft"
@@ -226,6 +212,12 @@ def test_hand_moves_the_page(page):
     page.mouse.move(frame["x"] + 150, frame["y"] + 200, steps=4)
     page.mouse.up()
     assert page.evaluate(left) == pytest.approx(before + 50, abs=2)
+    page.keyboard.press("p")
+    whole = page.locator("dialog .fl-stage").bounding_box()
+    assert whole["height"] <= frame["height"]
+    for _ in range(20):
+        page.get_by_label("zoom in (+)").click()
+    assert level.inner_text() == "800 %"
 
 
 def test_page_of_a_case_leads_to_its_other_cases(page):

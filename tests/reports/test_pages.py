@@ -121,23 +121,3 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results):
         assert page.locator("body").is_visible()
         assert (visit.requests, visit.errors, visit.dialogs) == ([], [], [])
         assert [line for line in visit.console if "Content Security Policy" in line] == []
-
-
-def test_index_is_inert_and_links_every_report(out, results):
-    with browser.page(out / "index.html") as visit:
-        hrefs = visit.page.eval_on_selector_all(
-            ".fl-report h2 a", "a => a.map(x => x.getAttribute('href'))"
-        )
-        assert sorted(hrefs) == sorted(result.html.name for result in results.values())
-        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert visit.trouble == []
-
-
-def test_policy_alone_stops_a_planted_script(results, tmp_path):
-    page = results["sound"].html.read_text("utf-8")
-    planted = "<script>globalThis.pwned=1</script><img src='https://beacon.invalid/x.png'></main>"
-    (tmp_path / "planted.html").write_text(page.replace("</main>", planted, 1), "utf-8")
-    with browser.page(tmp_path / "planted.html") as visit:
-        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert visit.requests == []
-        assert any("Content Security Policy" in line for line in visit.console)

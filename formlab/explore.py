@@ -183,7 +183,7 @@ class Explorer:
         self._controls = {
             name: ipywidgets.Dropdown(description=title) for name, title in titles.items()
         }
-        self._controls["evaluation"].options = list(self._choices)
+        self._offer("evaluation", list(self._choices))
         self._parts = [ipywidgets.Output() for _ in range(6)]
         self._code = _Code()
         self._busy = False

@@ -181,7 +181,7 @@ def _marks(plot: Plot, colour: str | None, kind: str | None, filled: str) -> dic
         over["legend"] = key if len(there) > 1 else None
         if colour:
             # Vega has no legend of fills' opacity, so open markers are dashed as well. Without its
-            # type the scale would be one of places, with values between those given.
+            # type the scale would interpolate between the values.
             opacities = [float(one) for one in own]
             scale = alt.Scale(type="ordinal", domain=names, range=opacities)
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -16,8 +16,8 @@ from formlab.charts._bars import stacked
 from formlab.charts._dots import dots
 from formlab.charts._output import number
 from formlab.charts._table import Table
-from formlab.charts._words import cards, sentences, signed, table
-from formlab.charts.show import Caption, Cards
+from formlab.charts._words import sentences, signed, table
+from formlab.charts.show import Caption, Card, Cards
 
 FLIPS = {"both_right": "both right", "only_a": "", "only_b": "", "both_wrong": "both wrong"}
 # From so many documents on a percentile interval is about as wide as it should be.
@@ -31,42 +31,35 @@ def compare_cards(matrix: pl.DataFrame, findings: Sequence[Finding] = ()) -> Car
 
     Of `analysis.flip_matrices` the first pair has cards; `findings` are of `analysis.tell_apart`.
     """
-    holding = [one for one in findings if one.holds]
-    first = [one for one in findings if one.system == findings[0].system]
-    finding = sentences(*(holding[:2] or first))
+    holding = [finding for finding in findings if finding.holds]
+    first = [finding for finding in findings if finding.system == findings[0].system]
+    text = sentences(*(holding[:2] or first))
     rows = tables.only(matrix, slice_by=None).to_dicts()
     if not rows:
-        each = [_of_finding(one) for one in findings]
-        frame = pl.DataFrame(each, schema=dict.fromkeys(("label", "value", "of"), pl.String))
-        return cards(frame, notes="of", finding=finding or _NOTHING)
+        shown = []
+        for one in findings:
+            label = f"difference in {metrics.title(one.metric)}: {one.system.replace(', ', ' → ')}"
+            of = [_interval(vars(one)), f"n = {one.n_docs:,} documents"]
+            shown.append(Card(label, signed(one.effect), ", ".join(filter(None, of))))
+        return Cards(shown, text or _NOTHING)
     row = rows[0]
     a, b = row["system_a"], row["system_b"]
     note = f"of {row['n_cases']:,} fields in {row['n_docs']:,} documents"
-    each = [
-        (f"right: {a}", number(row["value_a"]), note),
-        (f"right: {b}", number(row["value_b"]), note),
-        ("difference", signed(row["difference"]), _interval(row) or note),
-        (f"only {a} is right", f"{row['only_a']:,}", note),
-        (f"only {b} is right", f"{row['only_b']:,}", note),
-        ("detectable difference", number(row["least_difference"]), "in four of five such samples"),
-    ]
-    frame = pl.DataFrame(each, schema=["label", "value", "of"], orient="row")
-    counted = (
+    shown = [
+        Card(f"right: {a}", row["value_a"], note), Card(f"right: {b}", row["value_b"], note),
+        Card("difference", signed(row["difference"]), _interval(row) or note),
+        Card(f"only {a} is right", row["only_a"], note),
+        Card(f"only {b} is right", row["only_b"], note),
+        Card("detectable difference", row["least_difference"], "in four of five such samples"),
+    ]  # fmt: skip
+    counts = (
         f"Of {row['n_cases']:,} fields {row['only_a']:,} are right with {a} alone and "
         f"{row['only_b']:,} with {b} alone."
     )
-    return cards(frame, notes="of", finding=finding or counted)
+    return Cards(shown, text or counts)
 
 
-def _of_finding(one: Finding) -> dict[str, str]:
-    pair = one.system.replace(", ", " → ")
-    interval = _interval({"ci_low": one.ci_low, "ci_high": one.ci_high})
-    of = ", ".join(filter(None, [interval, f"n = {one.n_docs:,} documents"]))
-    label = f"difference in {metrics.title(one.metric)}: {pair}"
-    return {"label": label, "value": signed(one.effect), "of": of}
-
-
-def _interval(row: dict[str, Any]) -> str:
+def _interval(row: Mapping[str, Any]) -> str:
     if math.isnan(row["ci_low"]):
         return ""
     return f"95 % interval {signed(row['ci_low'])} to {signed(row['ci_high'])}"
@@ -137,19 +130,19 @@ def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -
 
     `say` has no numbers; `rows` are of a comparison or of a matrix of flips.
     """
-    for row in rows.head(1).iter_rows(named=True):
-        counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-        interval = _interval(row)
-        tested = f"{interval}, {p_text(row['p'])}, {counts}" if interval else counts
-        title = metrics.title(row["metric"]) if "metric" in row else "Share of fields right"
-        numbers = (
-            f"{title[0].upper()}{title[1:]}: {row['system_a']} {number(row['value_a'])}, "
-            f"{row['system_b']} {number(row['value_b'])}, difference {signed(row['difference'])} "
-            f"({tested})"
-        )
-        settings = tables.settings_text(row)
-        return Caption(sentences(say, numbers), label=label, settings=settings)
-    return Caption(sentences(say, "Nothing was scored for both systems"), label=label)
+    if not rows.height:
+        return Caption(sentences(say, "Nothing was scored for both systems"), label=label)
+    row = rows.row(0, named=True)
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    interval = _interval(row)
+    tested = f"{interval}, {p_text(row['p'])}, {counts}" if interval else counts
+    title = metrics.title(row["metric"]) if "metric" in row else "share of fields right"
+    numbers = (
+        f"{title[0].upper()}{title[1:]}: {row['system_a']} {number(row['value_a'])}, "
+        f"{row['system_b']} {number(row['value_b'])}, difference {signed(row['difference'])} "
+        f"({tested})"
+    )
+    return Caption(sentences(say, numbers), label=label, settings=tables.settings_text(row))
 
 
 def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:

@@ -17,8 +17,8 @@ from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 
 NONE = (
-    "Labels are taken as they are: no verdicts were given. Judge them in the notebook on review, "
-    "and give the folder of verdicts as the parameter verdicts."
+    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
+    "review, and name the folder of verdicts as the parameter verdicts."
 )
 _TITLES = {
     "level": "over", "value": "as labelled", "corrected": "without label errors",

@@ -68,7 +68,7 @@ def in_report() -> bool:
 
 
 def system_colours(systems: Iterable[str]) -> dict[str, str]:
-    """A colour for each system, in the order given; the seventh starts the palette anew.
+    """A colour for each system, in their order; the seventh starts the palette anew.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
 
 
 def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in the order given.
+    """A marker shape for each system, in their order.
 
     Examples
     --------
@@ -119,13 +119,11 @@ def _config() -> alt.theme.ThemeConfig:
 
 def _words(value: object) -> str:
     """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, list):
-        return " ".join(_words(line) for line in value)
+        return " ".join(map(_words, value))
     if isinstance(value, Mapping):
         return _words(value.get("text"))
-    return ""
+    return value if isinstance(value, str) else ""
 
 
 def _vega_bundle(spec: dict[str, Any], **_: object) -> dict[str, Any]:

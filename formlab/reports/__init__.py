@@ -149,16 +149,16 @@ def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportR
     # Those that link to other reports see them all.
     for last in (False, True):
         titles = {r.name: r.summary.title for r in build_record.every(out)} if last else {}
-        batch = [
-            dataclasses.replace(job, links={k: v for k, v in titles.items() if k != job.name})
-            for job in jobs
-            if job.last is last
-        ]
-        for job in batch:
-            old = None if settings.force else build_record.unchanged(out, job.name, job.key)
-            if old is not None:
+        changed = []
+        for job in (job for job in jobs if job.last is last):
+            others = {name: title for name, title in titles.items() if name != job.name}
+            linked = dataclasses.replace(job, links=others)
+            old = None if settings.force else build_record.unchanged(out, job.name, linked.key)
+            if old is None:
+                changed.append(linked)
+            else:
                 results[job.name] = build_record.result(old, job.notebook, out)
-        _run([job for job in batch if job.name not in results], results, settings, len(jobs))
+        _run(changed, results, settings, len(jobs))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -172,20 +172,20 @@ def _run(
     """Build what has changed, with progress on stderr; adds to `results`."""
     if not jobs:
         return
+
+    def state() -> str:
+        counts = Counter(result.status for result in results.values())
+        listed = ", ".join(f"{number} {status}" for status, number in counts.items())
+        return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_state(results, total), total=total, completed=len(results))
+        task = progress.add_task(state(), total=total, completed=len(results))
         for result in processes.results(jobs, settings.workers):
             results[result.name] = result
             if result.status != "skipped":
                 _write_index(results, settings)
-            progress.update(task, advance=1, description=_state(results, total))
-
-
-def _state(results: Mapping[str, ReportResult], total: int) -> str:
-    counts = Counter(result.status for result in results.values())
-    listed = ", ".join(f"{number} {status}" for status, number in counts.items())
-    return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
+            progress.update(task, advance=1, description=state())
 
 
 def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:

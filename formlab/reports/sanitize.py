@@ -45,13 +45,12 @@ _SCHEMES = {"http", "https", "mailto", "data"}
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    if tag == "img" and name == "src":
-        return value if _RASTER.match(value) else None
-    if name == "href" and value.strip().lower().startswith("data:"):
-        return None
-    if name == "class":
-        return value if _TOKEN.match(value) else None
-    return value
+    refused = (
+        (tag == "img" and name == "src" and not _RASTER.match(value))
+        or (name == "href" and value.strip().lower().startswith("data:"))
+        or (name == "class" and not _TOKEN.match(value))
+    )
+    return None if refused else value
 
 
 def trusted(source: str) -> Markup:
@@ -179,10 +178,9 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     value = data(value, text=_literal)
     layout = value.get("layout")
     if isinstance(layout, dict):
-        for name in [
-            key for key in layout if key in {"images", "template"} or key.startswith("map")
-        ]:
-            del layout[name]
+        for name in list(layout):
+            if name in {"images", "template"} or name.startswith("map"):
+                del layout[name]
     return value
 
 

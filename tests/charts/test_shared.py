@@ -142,7 +142,7 @@ def test_weak_slices_stand_beside_all_other_fields(weak):
     assert "First: kind=date of ocr with 0.500 against 0.750 elsewhere" in over.text
     assert drawn(chart)[0]["rest"] == 0.75
     assert table.frame.select("slice", "excess").rows() == [("kind=date", 5.0)]
-    assert "Out of 7 slices tried" in table.note
+    assert "Out of 7 slices tested" in table.note
     assert [part.label for part in charts.slice_figures(weak.clear())] == ["Note"]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from formlab import charts, metrics
 from formlab.analysis import Finding
-from formlab.charts.short import score_cards
 
 
 @pytest.mark.parametrize(
@@ -49,13 +48,18 @@ def test_n_beside_a_ratio_is_of_the_fields_it_is_taken_over(summary_of):
 
 def test_cards_have_value_interval_and_counts(summary_of):
     rows = summary_of(("cer", "all", 0.5), ("wer", "all", math.nan), ("bleu", "all", 0.1))
-    cards = score_cards(rows, {"wer": "WER", "cer": "CER"}, "More.", more=[charts.Card("k", 3)])
+    cards = charts.score_cards(
+        rows, {"wer": "WER", "cer": "CER"}, "More.", more=[charts.Card("k", 3)]
+    )
     assert [(card.label, card.value) for card in cards.cards] == [("CER", 0.5), ("k", 3)]
     assert cards.cards[0].note == "95 % interval 0.400 to 0.600, n = 4 in 2 documents"
     assert cards.finding == "x: CER 0.500. More."
-    assert score_cards(rows.clear(), {"cer": "CER"}).finding == "Nothing was scored."
+    assert charts.score_cards(rows.clear(), {"cer": "CER"}).finding == "Nothing was scored."
     finding = Finding("Dates are ahead", "kinds")
-    assert score_cards(rows, {"bleu": "BLEU"}, finding).finding == "x: BLEU 0.100. Dates are ahead."
+    assert (
+        charts.score_cards(rows, {"bleu": "BLEU"}, finding).finding
+        == "x: BLEU 0.100. Dates are ahead."
+    )
 
 
 def test_a_figure_of_notes_alone_is_one_note():

@@ -182,18 +182,18 @@ def _marks(plot: Plot, colour: str | None, kind: str | None, filled: str) -> dic
         if colour:
             # Vega has no legend of fills' opacity, so open markers are dashed as well. Without its
             # type the scale would interpolate between the values.
-            opacities = [float(one) for one in own]
+            opacities = [float(measured) for measured in own]
             scale = alt.Scale(type="ordinal", domain=names, range=opacities)
             marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
             if over["legend"]:
                 key["symbolStrokeColor"], key["symbolFillColor"] = theme.SOFT, "transparent"
-                dashes = [[1, 0] if one else [2, 2] for one in own]
+                dashes = [[1, 0] if measured else [2, 2] for measured in own]
                 scale = alt.Scale(domain=names, range=dashes)
                 marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
             marks["fill"] = plot.colour(alt.Fill, colour, legend=False)
         else:
-            edges = [theme.GOLD if one else theme.PREDICTED for one in own]
-            fills = [theme.GOLD if one else "transparent" for one in own]
+            edges = [theme.GOLD if measured else theme.PREDICTED for measured in own]
+            fills = [theme.GOLD if measured else "transparent" for measured in own]
             marks["stroke"] = alt.Stroke(**over, scale=alt.Scale(domain=names, range=edges))
             marks["fill"] = alt.Fill(**over, scale=alt.Scale(domain=names, range=fills))
     return marks

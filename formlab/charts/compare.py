@@ -107,19 +107,19 @@ def difference_dots(
     """
     whole = pl.col("slice_by").is_null()
     shown = comparison.filter(whole | (pl.col("slice_by") == by), pl.col("metric") == metric)
+    none = pl.col("better").is_null()
     shown = shown.with_columns(
         pl.coalesce("slice_value", pl.format("all {}s", "level")).alias("slice"),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
-        pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN))
-        .alias("shown"),
+        pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
         pl.col("better").fill_null(NOT_SHOWN),
-    )  # fmt: skip
+    )
     systems = dict.fromkeys(name for row in shown.select("^system_[ab]$").rows() for name in row)
-    several = shown["pair"].n_unique() > 1
     return dots(
         shown, "slice", "difference", colour="better", kind="shown", filled=SHOWN, zero=True,
         colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
-        facet="pair" if several else None, tips=["value_a", "value_b", "p", "p_holm"],
+        facet="pair" if shown["pair"].n_unique() > 1 else None,
+        tips=["value_a", "value_b", "p", "p_holm"],
         titles={"difference": f"difference in {metrics.title(metric)}", "better": "does better"},
         empty=f"Nothing to show: no field was scored by {metric} for both.",
     )  # fmt: skip

@@ -51,7 +51,7 @@ def citation(printed: pl.DataFrame) -> str:
     for source in printed["source"].unique(maintain_order=True):
         paper, _, table = source.rpartition(", ")
         places.setdefault(paper or table, []).extend([table] if paper else [])
-    return "; ".join(", ".join([paper, *found]) for paper, found in places.items())
+    return "; ".join(", ".join([paper, *tables]) for paper, tables in places.items())
 
 
 def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:

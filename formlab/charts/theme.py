@@ -56,7 +56,6 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 WIDTH, HEIGHT = 620, 190
 # What a phone shows without scrolling.
 PHONE = 330
-HEATMAP = (420, 190)
 SURFACE_HEIGHT = 460
 CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
 _INK, SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"

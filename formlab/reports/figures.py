@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from PIL import Image
 
 from formlab import browser, files
-from formlab.charts.theme import CAMERA, FONT, MIME
+from formlab.charts.theme import CAMERA, FONT
 from formlab.errors import FormlabError
 from formlab.reports import _draw, csv_export, page_assets, sanitize
 from formlab.reports.plan import slug
@@ -26,7 +26,6 @@ SCALE = 2
 PLOTLY_SIZE = (760, 520)
 THUMBNAIL = (360, 225)
 _VIEW = (1120, 700)
-_CAPTION = MIME.format("caption")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -35,20 +35,13 @@ def compares(text):
 
 
 def values(draw, count, scale=1.0):
-    """Values in one of several moods: random, tied, all the same, undefined."""
+    """Values in one of several moods: undefined, all the same, tied, random."""
     mood = draw.integers(0, 6)
-    if mood == 0:
-        return [float("nan")] * count
-    if mood == 1:
-        return [float(draw.integers(0, 2)) * scale] * count
+    if mood < 2:
+        return [float("nan") if mood == 0 else float(draw.integers(0, 2)) * scale] * count
     if mood == 2:
         return [float(x) * scale for x in draw.integers(0, 3, count) / 2]
-    found = draw.random(count) * scale
-    return [float("nan") if draw.random() < 0.15 else float(x) for x in found]
-
-
-def said_numbers(text):
-    return {found.strip() for found in NUMBER.findall(text)}
+    return [float("nan") if draw.random() < 0.15 else float(x) * scale for x in draw.random(count)]
 
 
 def counts(draw):
@@ -75,14 +68,17 @@ def shown(value):
     return forms
 
 
+def numbers(text):
+    return {number.strip() for number in NUMBER.findall(text)}
+
+
 def check(text, *frames, more=()):
     """Each number of the sentence is one of its tables, and nothing in it compares."""
-    known = set(FIXED) | {str(x) for x in more}
-    for frame in frames:
-        for column in frame.columns:
-            if frame[column].dtype.is_numeric():
-                known |= {form for value in frame[column].to_list() for form in shown(value)}
-    assert said_numbers(text) <= known, (text, said_numbers(text) - known)
+    known = FIXED | set(map(str, more))
+    for values in (frame[name] for frame in frames for name in frame.columns):
+        if values.dtype.is_numeric():
+            known |= {form for value in values for form in shown(value)}
+    assert numbers(text) <= known, (text, numbers(text) - known)
     assert not compares(text), text
     assert "nan" not in text.split()
 
@@ -116,26 +112,23 @@ def supported(one: Finding):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sentence_about_kinds_is_what_the_table_shows(seed):
-    draw = np.random.default_rng(seed)
-    evaluation = random_evaluation(draw)
-    found = analysis.kinds(evaluation, metric="outcome")
-    rates = {
-        name: float(ratio(parts.sum(axis=0)))
-        for name, parts in kind_tallies(evaluation, "outcome", "kind").items()
-    }
-    said = re.search(r"better on (\w+) than on (\w+): share right ([\d.]+) against ([\d.]+)",
-                     found.claim)  # fmt: skip
-    assert (said is not None) == found.holds
-    if said is None:
-        assert not compares(found.claim), found.claim
-        for value, name in re.findall(r"([\d.]+) for (\w+)\b", found.claim):
+    evaluation = random_evaluation(np.random.default_rng(seed))
+    finding = analysis.kinds(evaluation, metric="outcome")
+    tallies = kind_tallies(evaluation, "outcome", "kind")
+    rates = {name: float(ratio(parts.sum(axis=0))) for name, parts in tallies.items()}
+    claim = re.search(r"better on (\w+) than on (\w+): share right ([\d.]+) against ([\d.]+)",
+                      finding.claim)  # fmt: skip
+    assert (claim is not None) == finding.holds
+    if claim is None:
+        assert not compares(finding.claim), finding.claim
+        for value, name in re.findall(r"([\d.]+) for (\w+)\b", finding.claim):
             assert f"{rates.get(name, float(value)):.3f}" == value
         return
-    supported(found)
-    good, bad, high, low = said.groups()
+    supported(finding)
+    good, bad, high, low = claim.groups()
     assert rates[good] > rates[bad]
     assert (f"{rates[good]:.3f}", f"{rates[bad]:.3f}") == (high, low)
-    assert f"{found.n_docs:,} documents" in found.claim
+    assert f"{finding.n_docs:,} documents" in finding.claim
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -177,7 +170,7 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
             supported(one)
         (evaluation,) = [e for e in several if e.system == one.system] or [None]
         if one.about in ("status", "cause", "documents"):
-            assert {f"{one.n_cases:,}", f"{one.n_docs:,}"} & said_numbers(one.claim)
+            assert {f"{one.n_cases:,}", f"{one.n_docs:,}"} & numbers(one.claim)
             keys = ["doc_id", "path"]
             behind = evaluation.cases.join(one.cases, on=keys, how="semi")
             assert behind.height == one.n_cases == one.cases.height

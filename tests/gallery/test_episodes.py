@@ -133,8 +133,8 @@ def test_budget_leaves_steps_out_and_says_how_many(run):
     assert [step["do"] for step in small.items[0]["steps"]][-1] == "Note"
     assert small.items[0]["left"] == 1
     assert "1 of 2 episodes are shown." in small.note
-    assert "1 steps are left out." in small.note
-    assert "At most 1e-05 MB" in small.note
+    assert "1 step is left out." in small.note
+    assert "at most 1e-05 MB" in small.note
     fewer = gallery.episodes(run, limit=1)
     assert (len(fewer), fewer.note) == (1, "1 of 2 episodes are shown.")
 

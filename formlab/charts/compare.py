@@ -71,23 +71,21 @@ def flip_bars(matrix: pl.DataFrame, *, by: str) -> alt.TopLevelMixin | Caption:
     `matrix` is from `analysis.flip_matrices`. All fields stand above the slices by `by`, but for
     those of one system's causes, of which all fields are no part.
     """
-    of_errors = by.startswith("cause_")
-    whole = pl.col("slice_by").is_null() & (not of_errors)
+    whole = pl.col("slice_by").is_null() & (not by.startswith("cause_"))
     shown = matrix.filter(whole | (pl.col("slice_by") == by))
     pairs = shown.select("system_a", "system_b").unique(maintain_order=True).rows()
-    alone = pairs[0] if len(pairs) == 1 else ("the first", "the second")
-    words = FLIPS | {"only_a": f"only {alone[0]}", "only_b": f"only {alone[1]}"}
-    fills = ("#A9B4C0", *theme.system_colours(alone).values(), "#555B66")
+    names = pairs[0] if len(pairs) == 1 else ("the first", "the second")
+    words = FLIPS | {"only_a": f"only {names[0]}", "only_b": f"only {names[1]}"}
+    fills = ("#A9B4C0", *theme.system_colours(names).values(), "#555B66")
     parts = shown.unpivot(
         list(FLIPS), index=["system_a", "system_b", "slice_value", "n_cases", "n_docs"],
         variable_name="flip", value_name="fields",
-    ).filter(pl.col("fields") > 0)  # fmt: skip
-    parts = parts.with_columns(
+    ).filter(pl.col("fields") > 0).with_columns(
         pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields").alias("slice"),
         pl.col("flip").replace(words),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
         (pl.col("fields") / pl.col("n_cases")).alias("share"),
-    )
+    )  # fmt: skip
     return stacked(
         parts, "slice", colour="flip", colours=dict(zip(words.values(), fills, strict=True)),
         n="n_cases", facet="pair" if len(pairs) > 1 else None, tips=["fields"],
@@ -156,11 +154,10 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
     known = pl.col("metric").is_in([*rates, *filter(None, map(metrics.mean_of, rates))])
     rows = tables.only(differences, slice_by=None).filter(known)
-    shown = rows.filter(pl.all_horizontal(pl.col("least_difference", "difference").is_not_nan()))
-    several = shown.select("system_a", "system_b").n_unique() > 1
-    pair = pl.format("{} | {}: ", "system_a", "system_b") if several else pl.lit("")
+    pairs = rows.select("system_a", "system_b").n_unique()
+    pair = pl.format("{} | {}: ", "system_a", "system_b") if pairs > 1 else pl.lit("")
     title = pl.col("metric").map_elements(metrics.title, return_dtype=pl.String)
-    shown = shown.with_columns(
+    shown = rows.filter(pl.col("least_difference").is_not_nan()).with_columns(
         (pair + title).alias("name"), pl.format("{}s", "level").alias("of"),
         pl.col("difference").abs().alias("size"),
     )  # fmt: skip

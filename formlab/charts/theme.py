@@ -136,13 +136,11 @@ class _PlotlyRenderer(MimetypeRenderer):
         layout = figure.get("layout", {})
         # The default template repeats 7 kB in every figure; report.js has the look already.
         layout.pop("template", None)
-        meta = layout.get("meta")
-        meta = meta if isinstance(meta, dict) else {}
+        meta = layout["meta"] if isinstance(layout.get("meta"), dict) else {}
         alt_text = _words(meta.get("alt")) or _words(layout.get("title")) or "figure"
         payload = {"figure": figure, "alt": alt_text}
         if isinstance(meta.get("fallback"), dict):
-            payload["fallback"] = meta["fallback"]
-            layout["meta"] = {key: meta[key] for key in meta if key != "fallback"}
+            payload["fallback"] = meta.pop("fallback")
         return {MIME.format("plotly"): payload, "text/plain": alt_text}
 
 

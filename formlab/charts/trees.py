@@ -99,17 +99,16 @@ def _needed(rows: list[dict]) -> list[bool]:
 
 
 def _line(row: dict, nested: bool) -> dict:
-    pred = row["pred_path"]
-    depth = pred.count("/") if nested and pred is not None else row["depth"]
-    indents = {"gold": _STEP * (min(row["depth"], 9) - 1), "pred": _STEP * (min(depth, 9) - 1)}
-    labels = {side: _label(row[side], indents[side]) for side in ("gold", "pred")}
+    path = row["pred_path"]
+    depth = path.count("/") if nested and path is not None else row["depth"]
+    gold, pred = (_STEP * (min(level, 9) - 1) for level in (row["depth"], depth))
+    text = row["pred"]
     if row["op"] == "moved" and nested:
-        where = pred.rpartition("/")[0].rpartition("/")[2]
-        where = where.replace("~1", "/").replace("~0", "~") or "the form"
-        labels["pred"] = _label(f"{row['pred']} (now in {where})", indents["pred"])
+        parent = path.rpartition("/")[0].rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        text = f"{text} (now in {parent or 'the form'})"
     return {
-        "op": row["op"], "sign": SIGNS[row["op"]], **labels,
-        "gold_indent": indents["gold"], "pred_indent": indents["pred"],
+        "op": row["op"], "sign": SIGNS[row["op"]], "gold": _label(row["gold"], gold),
+        "pred": _label(text, pred), "gold_indent": gold, "pred_indent": pred,
     }  # fmt: skip
 
 

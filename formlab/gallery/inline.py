@@ -45,18 +45,16 @@ def policy(scripts: list[str]) -> str:
 @cache
 def assets() -> dict[str, str]:
     """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
+    scripts = [f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")]
+    sources = {
+        "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
+        "episodes.css": ["gallery/assets/episodes.css"],
+        "episodes.js": ["gallery/assets/episodes.js"], "tokens.css": ["charts/assets/tokens.css"],
+    }  # fmt: skip
     here = resources.files("formlab")
-    places = {f"{name}.css": [f"gallery/assets/{name}.css"] for name in ("gallery", "episodes")}
-    places |= {
-        "tokens.css": ["charts/assets/tokens.css"],
-        "episodes.js": ["gallery/assets/episodes.js"],
-        "gallery.js": [
-            f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")
-        ],
-    }
     return {
-        name: "".join(here.joinpath(part).read_text("utf-8") for part in parts)
-        for name, parts in places.items()
+        name: "".join(here.joinpath(path).read_text("utf-8") for path in paths)
+        for name, paths in sources.items()
     }
 
 

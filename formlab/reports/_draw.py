@@ -88,28 +88,17 @@ def _joined(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plotly(payload: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
-    for name in ("figure", "fallback"):
-        if isinstance(payload.get(name), dict):
-            shown[name] = sanitize.figure(payload[name])
-    return shown
-
-
-def _vega(payload: dict[str, Any]) -> dict[str, Any]:
-    spec = payload.get("spec")
-    return {
-        "alt": clean(payload.get("alt", "chart"), limit=2_000),
-        "spec": sanitize.specification(spec) if isinstance(spec, dict) else {},
-    }
-
-
-_INERT = {"plotly": _plotly, "vega": _vega}
-
-
 def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     """The data of an object without anything in it that runs, loads or reaches out."""
-    return _INERT.get(kind, sanitize.data)(payload)
+    if kind not in ("plotly", "vega"):
+        return sanitize.data(payload)
+    cleaners = {"figure": sanitize.figure, "fallback": sanitize.figure}
+    if kind == "vega":
+        cleaners = {"spec": sanitize.specification}
+        payload = {"spec": {}} | payload
+    present = [name for name in cleaners if isinstance(payload.get(name), dict)]
+    values = {name: cleaners[name](payload[name]) for name in present}
+    return values | {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
 
 
 def _static(bundle: Mapping[str, str]) -> Markup:

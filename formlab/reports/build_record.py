@@ -88,14 +88,13 @@ def file(out: Path, name: str) -> Path:
 
 def write(result: ReportResult, out: Path, *, key: str, beside: list[str]) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
-    if result.html is None:
-        return
-    record = Record(
-        name=result.name, summary=result.summary, ok=result.ok, error=result.error,
-        seconds=round(result.seconds, 2), built=result.built, key=key,
-        sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
-    )  # fmt: skip
-    files.write_json(file(out, result.name), dataclasses.asdict(record))
+    if result.html is not None:
+        names = ("name", "summary", "ok", "error", "built")
+        record = Record(
+            **{name: getattr(result, name) for name in names}, seconds=round(result.seconds, 2),
+            key=key, sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
+        )  # fmt: skip
+        files.write_json(file(out, result.name), dataclasses.asdict(record))
 
 
 def read(out: Path, name: str) -> Record | None:

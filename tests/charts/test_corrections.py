@@ -28,14 +28,10 @@ def test_caption_counts_what_verdicts_did_and_names_their_version(one, tmp_path)
     assert "labels corrected: 1; found label error: 1" in caption.text
     assert f"verdicts={decisions.version(decisions.read(file))}" in caption.settings
     assert "of" not in table.frame.columns
-
-
-def test_verdicts_on_another_benchmark_or_an_evaluation_alone_give_a_note(one, tmp_path):
-    file = tmp_path / "ada.jsonl"
-    decisions.record(file, WRONG | {"benchmark": "sroie", "decision": "wrong"})
-    (note,) = charts.label_corrections(one, file)
-    assert "no verdicts" in note.text
-    decisions.record(file, WRONG | {"decision": "wrong"})
     bare = Evaluation(one.documents, one.cases, one.scores, "funsd", "test", "x")
     (note,) = charts.label_corrections(bare, file)
     assert "does not hold what it scored" in note.text
+    other = tmp_path / "other.jsonl"
+    decisions.record(other, WRONG | {"benchmark": "sroie", "decision": "wrong"})
+    (note,) = charts.label_corrections(one, other)
+    assert "no verdicts" in note.text

@@ -8,10 +8,6 @@ pytestmark = pytest.mark.browser
 
 
 def scroll_through(page):
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for y in range(0, height, 500):
-        page.evaluate(f"window.scrollTo(0, {y})")
-        page.wait_for_timeout(60)
     # Not wait_for_function: it polls with eval, which the page's policy refuses.
     # What is still to draw comes into view again: pages grow while they are scrolled through.
     waiting = """() => {
@@ -19,10 +15,10 @@ def scroll_through(page):
         left[0]?.scrollIntoView();
         return left.length;
     }"""
-    for _ in range(100):
+    for _ in range(200):
         if page.evaluate(waiting) == 0:
             return
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(100)
     pytest.fail("an object was never drawn")
 
 

@@ -9,10 +9,11 @@ from formlab.reports import manifest, plan
 from formlab.reports.plan import BuildSettings, Request
 
 
-def evaluation(folder, *, benchmark="funsd", split="test", task="text", format=2):
+def evaluation(folder, *, task="text", **more):
+    """The manifest of an evaluation and the tasks of its cases."""
     folder.mkdir(parents=True)
-    content = {"kind": "Evaluation", "format": format, "benchmark": benchmark, "split": split}
-    (folder / "manifest.json").write_text(json.dumps(content | {"mode": "fixed"}))
+    content = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
+    (folder / "manifest.json").write_text(json.dumps(content | {"mode": "fixed"} | more))
     pl.DataFrame({"task": [task]}).write_parquet(folder / "cases.parquet")
     return folder
 
@@ -29,7 +30,7 @@ def folders(tmp_path):
     return (
         evaluation(tmp_path / "evals" / "ocr"),
         evaluation(tmp_path / "evals" / "rules"),
-        evaluation(tmp_path / "evals" / "facts", benchmark="fincriticaled", task="fact"),
+        evaluation(tmp_path / "evals" / "facts", task="fact", benchmark="fincriticaled"),
     )
 
 

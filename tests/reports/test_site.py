@@ -10,21 +10,11 @@ from PIL import Image
 
 from formlab import browser
 from formlab.reports import build_record, figures, index
+from tests.reports.test_pages import scroll_through
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
 STATES = "boxes => boxes.map(box => box.dataset.state)"
-
-
-def draw_all(page):
-    page.wait_for_selector(READY, state="attached")
-    for box in page.locator(".fl-object").all():
-        box.scroll_into_view_if_needed()
-    for _ in range(100):
-        if set(page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}:
-            return
-        page.wait_for_timeout(200)
-    pytest.fail("an object was never drawn")
 
 
 def read(file):
@@ -45,7 +35,8 @@ def test_site_page_draws_everything_from_shared_files(site, results, tmp_path):
     assert len(html) < 100_000
     assert html.count("assets/") == 1 + 3  # one style, three scripts
     with browser.page(site.html) as visit:
-        draw_all(visit.page)
+        scroll_through(visit.page)
+        assert set(visit.page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}
         background = "getComputedStyle(document.querySelector('.fl-data a')).borderTopLeftRadius"
         assert visit.page.evaluate(background) == "5px"
         file = saved(visit.page, "a[download$='.csv']", tmp_path)

@@ -1,4 +1,4 @@
-"""Charts and display objects: a frame in, a value out that shows itself live and in reports.
+"""Charts and display objects: each is made from a frame and shown in JupyterLab and in reports.
 
 A notebook filters and groups a frame and gives it to one of the generic charts: `dots`, `bars`,
 `stacked`, `lines`, `slope`, `heatmap`, `surface`, `table`, `cards`, with a `caption` above. The

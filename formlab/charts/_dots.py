@@ -70,7 +70,7 @@ def dots(
         What all charts take. `metric` names the axis and gives it its ends, `domain` gives it
         others; `percent` shows values as percentages. `colours` are those of the values of
         `colour`, if not the theme's. `tips` are columns that the tooltip shows beside those
-        drawn, `titles` what columns are called. `say` begins the alt text; `empty` is said where
+        drawn, `titles` are titles of columns. `say` begins the alt text; `empty` is the note if
         there is nothing to draw. `width` is in pixels.
 
     Returns

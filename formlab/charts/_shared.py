@@ -36,7 +36,7 @@ LINKS_VARIABLE = "FORMLAB_REPORTS"
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
-    """How many pages, fields, questions … were answered, and what became of the rest."""
+    """Counts of pages, fields, questions … by level, status of the answer and outcome."""
     counts = evaluation.cases.group_by("level", "status", "outcome").agg(
         cases=pl.len(), documents=pl.col("doc_id").n_unique()
     )
@@ -44,9 +44,9 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
-    """What was odd in the files, with counts: nothing of it was dropped."""
+    """Irregularities of the files, with counts; no document was dropped for them."""
     rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
-    return table(pl.DataFrame(rows), empty="Nothing odd was met.")
+    return table(pl.DataFrame(rows), empty="No irregularity was noted.")
 
 
 def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:

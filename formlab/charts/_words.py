@@ -21,7 +21,7 @@ _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _HEADINGS = TITLES | {
     "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "p_mcnemar": "p, McNemar",
     "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
-    "n_ambiguous": "ambiguous dates", "least_difference": "least found",
+    "n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable",
 }  # fmt: skip
 # Columns of probabilities, which are written as one writes them.
 _P = ("p", "p_holm", "p_adjusted", "p_mcnemar")
@@ -42,7 +42,7 @@ def caption(
     Parameters
     ----------
     say
-        What is to be seen, in words and without numbers; they follow by themselves.
+        What is shown, without numbers; they are added from `rows`.
     rows
         Rows of a summary that the caption gives in figures; None for a caption without any.
     name
@@ -50,7 +50,7 @@ def caption(
     label
         Whether it stands over a figure or a table.
     missing
-        The sentence that stands there where `rows` has none.
+        The sentence for `rows` without any row.
     more
         Sentences that follow the figures.
 

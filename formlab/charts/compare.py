@@ -144,9 +144,9 @@ def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -
 
 
 def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
-    """The size of each metric's difference, and as a tick the least that this corpus would find.
+    """The size of each metric's difference, and as a tick the smallest detectable one.
 
-    The tick says what an experiment of this size can show; it is no second test of the dot.
+    The tick is the power of an experiment of this size and no second test of the difference.
     Metrics in units other than shares and error rates (pixels, edits a form) are left out.
     `differences` are from `formlab.compare`, of whole documents and all fields.
     """
@@ -167,7 +167,7 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     titles = {"size": "size of the difference, each metric in its own unit"}
     return dots(
         shown, "name", "size", tick="least_difference", facet="of", n=None, low="", high="",
-        tips=["difference"], titles=titles | {"least_difference": "least that would be found"},
+        tips=["difference"], titles=titles | {"least_difference": "smallest detectable difference"},
         say="Size of the difference", empty=f"Nothing to show: {nothing}.",
     )  # fmt: skip
 

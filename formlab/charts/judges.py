@@ -58,7 +58,7 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
             table(overruled, *columns, rows=50, titles=titles, empty=none),
         "Text in predictions that addresses the judge.":
             table(planted, empty="No prediction holds text that addresses its judge."),
-        "What was odd in the judge's answers.": table(odd, empty="Nothing was odd."),
+        "Irregularities in the judge's answers.": table(odd, empty="There were none."),
     }  # fmt: skip
     captioned = [(Caption(say, label="Table"), rows) for say, rows in shown.items()]
     return (caption(say, more=cited(printed)), kappas, *itertools.chain(*captioned))

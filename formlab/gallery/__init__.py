@@ -13,11 +13,11 @@ import polars as pl
 from formlab import tables
 from formlab.charts import theme
 from formlab.errors import TableBroken
-from formlab.gallery import _words
+from formlab.gallery import _words, inline
 from formlab.gallery._crops import PageSource
 from formlab.gallery._pictures import document_key, pictures
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.inline import assets, frame
+from formlab.gallery.inline import assets
 
 __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
@@ -68,10 +68,7 @@ class Gallery:
         return {"cases": parts, "images": self.images, "total": self.total, "colours": colours}
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        if theme.in_report():
-            return {theme.MIME.format("gallery"): self.payload, "text/plain": str(self)}
-        page = frame(self.payload, title=str(self))
-        return {"text/html": page, "text/plain": str(self)}
+        return inline.bundle("gallery", self.payload, str(self))
 
 
 def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:

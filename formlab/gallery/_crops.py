@@ -38,7 +38,7 @@ class PageSource(NamedTuple):
     width: int | None = None
 
 
-class DecodedPage(NamedTuple):
+class _DecodedPage(NamedTuple):
     """A decoded page, and how many of its pixels are one pixel of the boxes."""
 
     image: Image.Image
@@ -143,7 +143,7 @@ class Crops:
         self.root = root
         self.pixels = pixels
         self.images: dict[str, dict[str, object]] = {}
-        self._page: tuple[PageSource, DecodedPage | FormlabError] | None = None
+        self._page: tuple[PageSource, _DecodedPage | FormlabError] | None = None
         self._cut: dict[tuple[PageSource, Area, int | None], str] = {}
 
     def size(self, source: PageSource) -> tuple[int, int]:
@@ -163,7 +163,7 @@ class Crops:
             self._cut[known] = self._keep(page, place, most)
         return Crop(self._cut[known], *place)
 
-    def _open(self, source: PageSource) -> DecodedPage:
+    def _open(self, source: PageSource) -> _DecodedPage:
         # One page is kept: cases come sorted by document, and a decoded page is megabytes.
         if self._page is None or self._page[0] != source:
             self._page = (source, self._read(source))
@@ -172,20 +172,20 @@ class Crops:
             raise page
         return page
 
-    def _read(self, source: PageSource) -> DecodedPage | FormlabError:
+    def _read(self, source: PageSource) -> _DecodedPage | FormlabError:
         try:
             path = self.root / source.image
             pdf = files.read_bytes_start(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
             image = files.read_image(path, page=source.page, width=source.width, zoom=zoom)
-            return DecodedPage(image, zoom)
+            return _DecodedPage(image, zoom)
         except FormlabError as error:
             return error
         except ValueError as error:
             # A NUL in a path is a ValueError before it is a missing file.
             return FormlabError(f"not a usable path: {error}")
 
-    def _keep(self, page: DecodedPage, place: Area, most: int | None) -> str:
+    def _keep(self, page: _DecodedPage, place: Area, most: int | None) -> str:
         left, top, width, height = (round(side * page.zoom) for side in place)
         cut = page.image.crop((left, top, left + width, top + height))
         # Tall cuts are bounded as well: a column of a long receipt is not worth 4,000 pixels.

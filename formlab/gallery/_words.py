@@ -1,4 +1,4 @@
-"""The words of a case: gold, each system's answer, how they differ, what was scored."""
+"""The texts of a case: gold value, answer of each system, their differences, scores."""
 
 from __future__ import annotations
 

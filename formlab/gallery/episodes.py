@@ -10,13 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from formlab import files
-from formlab.charts import note, theme
+from formlab.charts import note
 from formlab.charts._output import clean
 from formlab.charts.show import Caption
 from formlab.errors import DataMissing, FormlabError
+from formlab.gallery import inline
 from formlab.gallery._crops import Crops, PageSource
 from formlab.gallery._steps import TEXT_LIMIT, Row, Screenshot, number, pair, short
-from formlab.gallery.inline import frame
 
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
@@ -49,10 +49,7 @@ class Episodes:
         return {"items": self.items, "images": self.images, "note": self.note}
 
     def _repr_mimebundle_(self, **_: object) -> Row:
-        if theme.in_report():
-            return {theme.MIME.format("episodes"): self.payload, "text/plain": str(self)}
-        page = frame(self.payload, title=str(self), kind="episodes")
-        return {"text/html": page, "text/plain": str(self)}
+        return inline.bundle("episodes", self.payload, str(self))
 
 
 def episodes(

@@ -1,4 +1,4 @@
-"""What is known of a report that was built: a small JSON file beside it."""
+"""The record of a report: a small JSON file beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run one notebook as a report: strict parameters, a kernel of its own, nothing taken on trust."""
+"""Run one notebook as a report, in a kernel of its own, and check that every cell finished."""
 
 from __future__ import annotations
 

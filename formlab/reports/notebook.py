@@ -1,4 +1,4 @@
-"""What a notebook file says of itself: its cells, its parameters, what it is made for."""
+"""Read a notebook file: its cells, its parameters, the evaluations that it is made for."""
 
 from __future__ import annotations
 

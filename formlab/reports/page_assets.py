@@ -1,4 +1,4 @@
-"""The scripts and styles of a page: formlab's own, plotly.js, the Vega bundle; its policy."""
+"""Content security policy, style sheets and scripts of a page: formlab's own and libraries'."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make what notebooks emit inert: HTML, plain text, chart data. All of it may be hostile."""
+"""Sanitise what notebooks emit, all of it possibly hostile: HTML, plain text, chart data."""
 
 from __future__ import annotations
 

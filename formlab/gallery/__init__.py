@@ -165,9 +165,8 @@ def errors(
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
-    missing = [name for name in tables.CASES if name not in table.columns]
     what = f"beside[{place - 1}]" if place else "cases"
-    if missing:
+    if missing := [name for name in tables.CASES if name not in table.columns]:
         raise TableBroken(f"{what}: missing columns: {', '.join(missing)}")
     if table.height != cases.height:
         raise TableBroken(f"{what} has {table.height} rows, cases has {cases.height}")

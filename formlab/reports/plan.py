@@ -114,8 +114,8 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
     own |= {name: Path(path) for name, path in PLUGINS.items()}
     paths = [own[name] for name in sorted(own)]
     if evaluating:
-        taken = {path: set(notebook.parameters_of(notebook.load(path))) for path in paths}
-        return [path for path in paths if taken[path] & set(_TAKES)]
+        names = {path: notebook.parameters_of(notebook.load(path), path) for path in paths}
+        return [path for path in paths if set(names[path]) & set(_TAKES)]
     return paths
 
 
@@ -136,7 +136,7 @@ def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
     for request in requests:
         path = request.notebook
         book = notebook.load(path)
-        defaults = notebook.defaults(path, book)
+        defaults = notebook.parameters_of(book, path)
         last = notebook.purpose(path, book).last
         variants = list(_variants(request, book, defaults))
         for folders, parameter, ending in variants:

@@ -69,15 +69,10 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    return trusted(
-        nh3.clean(
-            _CONTROL.sub(_picture, clean(source, limit=None)),
-            tags=_TAGS,
-            attributes=_ATTRIBUTES,
-            attribute_filter=_attribute,
-            url_schemes=_SCHEMES,
-        )
-    )
+    text = _CONTROL.sub(_picture, clean(source, limit=None))
+    return trusted(nh3.clean(
+        text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
+    ))  # fmt: skip
 
 
 def svg(source: str) -> str:
@@ -92,9 +87,8 @@ def svg(source: str) -> str:
     root = etree.fromstring(source.encode("utf-8", "backslashreplace"), parser)
     for node in list(root.iter()):
         name = etree.QName(node).localname if isinstance(node.tag, str) else ""
-        if name in {"", "script", "foreignObject", "iframe"}:
-            if node.getparent() is not None:
-                node.getparent().remove(node)
+        if name in {"", "script", "foreignObject", "iframe"} and node.getparent() is not None:
+            node.getparent().remove(node)
             continue
         for label, value in node.attrib.items():
             own = etree.QName(label).localname
@@ -121,9 +115,7 @@ def plain(text: object) -> str:
 
 def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
-    if code < 32:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 127 else "\ufffd"
+    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
 def _sound(text: str) -> str:
@@ -131,10 +123,8 @@ def _sound(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    shown = html.escape(_sound(text), quote=False)
-    return shown.replace("&lt;br&gt;", "<br>").replace(
-        "&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>"
-    )
+    shown = html.escape(_sound(text), quote=False).replace("&lt;br&gt;", "<br>")
+    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
 
 
 def _one_line(text: str) -> str:

@@ -68,15 +68,12 @@ def test_gallery_caption_counts_what_is_shown_by_cause():
         {"path": f"/{i}", "level": "field", "outcome": "missing", "cause": cause}
         for i, cause in enumerate(("digit", "missed", "missed"))
     ]
-    cases = tables.table("cases", rows)
-    said = charts.worst_caption(cases, cases.head(2)).text
-    assert "2 of 3 wrong fields" in said
-    assert "missed 1 of 2; digit 1 of 1" in said
     stray = {"path": "/9", "level": "field", "outcome": "match", "cause": "wrong_order"}
-    cases = tables.table("cases", [*rows, stray])
-    assert "2 of 4 fields that are wrong or out of order" in (
-        charts.worst_caption(cases, cases.head(2)).text
-    )
+    for more, size in (([], "3 wrong"), ([stray], "4 fields that are wrong or out of order")):
+        cases = tables.table("cases", [*rows, *more])
+        text = charts.worst_caption(cases, cases.head(2)).text
+        assert f"2 of {size}" in text
+        assert "missed 1 of 2; digit 1 of 1" in text
     assert charts.worst_caption(cases.clear(), cases.clear()).label == "Note"
 
 
@@ -85,12 +82,13 @@ def test_statuses_and_notes_are_counted():
         {"doc_id": d, "level": "field", "status": "ok", "outcome": o}
         for d, o in (("1", "match"), ("2", "match"), ("2", "missing"))
     ]
-    empty = {name: tables.table(name, []) for name in ("documents", "scores")}
-    one = folders.Evaluation(cases=tables.table("cases", rows), **empty, **KEY, notes={"odd": 3})
-    assert charts.status_table(one).frame.rows() == [
+    parts = {name: tables.table(name, []) for name in ("documents", "scores")}
+    parts["cases"] = tables.table("cases", rows)
+    result = folders.Evaluation(**parts, **KEY, notes={"odd": 3})
+    assert charts.status_table(result).frame.rows() == [
         ("field", "ok", "match", 2, 2), ("field", "ok", "missing", 1, 1),
     ]  # fmt: skip
-    assert charts.notes_table(one).frame.rows() == [("odd", 3)]
+    assert charts.notes_table(result).frame.rows() == [("odd", 3)]
 
 
 def test_scores_have_their_mean_and_what_is_unsure_where_it_is(summary_of):
@@ -147,10 +145,11 @@ def test_weak_slices_stand_beside_all_other_fields(weak):
 
 
 def heads_of(*rows):
-    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
+    base = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
+    base |= {"split": "s", "system": "x"}
     made = [
-        {"benchmark": benchmark, "split": "s", "system": "x", "metric": metric, "value": value,
-         "ci_low": value - 0.1, "ci_high": value + 0.1, "mode": mode} | of(name, metric) | counts
+        base | of(name, metric) | {"metric": metric, "value": value, "ci_low": value - 0.1,
+                                   "ci_high": value + 0.1, "benchmark": benchmark, "mode": mode}
         for metric, name, value, benchmark, mode in rows
     ]  # fmt: skip
     return analysis.headlines(tables.table("summary", made))

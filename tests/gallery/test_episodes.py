@@ -7,8 +7,7 @@ from PIL import Image
 from formlab import browser, gallery, tables
 from formlab.errors import DataMissing
 from formlab.gallery.episodes import PIXELS
-from formlab.gallery.inline import policy
-from formlab.reports import _draw, page_assets
+from tests.reports.conftest import report_page
 
 EVIL = (
     "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>\x00\u202e"
@@ -187,22 +186,10 @@ def hostile(tmp_path):
     return gallery.episodes(tmp_path, cases=tables.table("cases", [row]))
 
 
-def page_of(made):
-    """The viewer as a report holds it: a data block, the page's own script, the policy."""
-    bundle = {"application/vnd.formlab.episodes+json": made.payload, "text/plain": str(made)}
-    script = page_assets.own()
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
-        f"<style>{page_assets.styles()}</style></head><body><main>{_draw.output(bundle)}</main>"
-        f"<script>{script}</script></body></html>"
-    )
-
-
 @pytest.mark.browser
 def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp_path, monkeypatch):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
-    (tmp_path / "report.html").write_text(page_of(hostile))
+    (tmp_path / "report.html").write_text(report_page("episodes", hostile.payload, str(hostile)))
     (tmp_path / "lab.html").write_text(hostile._repr_mimebundle_()["text/html"])
     with browser.page(tmp_path / "report.html", size=(390, 800), scheme="dark") as visit:
         page = visit.page

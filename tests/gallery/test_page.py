@@ -15,10 +15,8 @@ EVIL = (
     "<a href='javascript:globalThis.pwned=3'>x</a>"
     "\x1b[31m\x00\u202etxet \ud800 ${globalThis.pwned=4}"
 )
-KINDS, OUTCOMES = (
-    ("money", "date", "string"),
-    ("mismatch", "missing", "spurious", "mismatch", "match"),
-)
+KINDS = ("money", "date", "string")
+OUTCOMES = ("mismatch", "missing", "spurious", "mismatch", "match")
 CAUSES = {"mismatch": "digit", "missing": "missed", "spurious": "spurious", "match": None}
 
 
@@ -26,14 +24,14 @@ def row(i):
     outcome = OUTCOMES[i % 5]
     x, y = 40.0 + 90 * (i % 6), 60.0 + 11 * (i % 60)
     box = {"x0": x, "y0": y, "x1": x + 80, "y1": y + 9}
-    hit = outcome == "match"
+    rungs = dict.fromkeys(("exact", "normalised", "typed", "fuzzy"), outcome == "match")
     return {
         "benchmark": "demo", "split": "test", "doc_id": f"d{i % 4}", "system": "ocr",
         "task": "value", "path": f"/field/{i}", "kind": KINDS[i % 3], "outcome": outcome,
         "cause": CAUSES[outcome], "gold": None if outcome == "spurious" else f"total {i}.00",
-        "pred": None if outcome == "missing" else f"total {i}.{'00' if hit else 'O0'}",
-        "exact": hit, "normalised": hit, "typed": hit, "fuzzy": hit, "similarity": (i % 50) / 50,
-        **box, **{f"pred_{name}": value + 2 for name, value in box.items()},
+        "pred": None if outcome == "missing" else f"total {i}.{'00' if rungs['exact'] else 'O0'}",
+        "similarity": (i % 50) / 50,
+        **rungs, **box, **{f"pred_{name}": value + 2 for name, value in box.items()},
     }  # fmt: skip
 
 
@@ -100,17 +98,10 @@ def shown(page):
 
 def holds(place, text):
     """Whether text is seen there, once a card that has just come is drawn: `content-visibility`."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    expected = sync_api.expect(place)
-    if isinstance(text, list):
-        expected.to_have_text(text, use_inner_text=True)
-    else:
-        expected.to_contain_text(text, use_inner_text=True)
+    expected = pytest.importorskip("playwright.sync_api").expect(place)
+    check = expected.to_have_text if isinstance(text, list) else expected.to_contain_text
+    check(text, use_inner_text=True)
     return True
-
-
-def heading(page):
-    return page.locator("dialog[open] h3").inner_text()
 
 
 def test_counts_of_filters_are_those_of_polars(page):
@@ -150,11 +141,9 @@ def test_cases_are_sorted_by_similarity_and_causes_stand_behind_their_stage(page
 
 def test_paging_reaches_every_case(page):
     seen = []
+    chosen = page.locator(".fl-pager select").last.locator("option:checked")
     for number in range(6):
-        assert (
-            f"page {number + 1} of 6"
-            in page.locator(".fl-pager select").last.locator("option:checked").inner_text()
-        )
+        assert f"page {number + 1} of 6" in chosen.inner_text()
         seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
         if number < 5:
             page.get_by_label("next page").last.click()
@@ -182,6 +171,10 @@ def test_keyboard_walks_over_pages_opens_and_comes_back(page):
     # The focus goes to the card of the case that was open last, on the page before.
     page.wait_for_selector(f'.fl-card[data-place="{2 * PAGE - 1}"]:focus')
     assert page.locator("dialog[open]").count() == 0
+
+
+def heading(page):
+    return page.locator("dialog[open] h3").inner_text()
 
 
 def boxes_agree(page, name, case):
@@ -280,8 +273,8 @@ def test_everything_has_a_name_and_a_phone_has_no_sideways_scroll(page):
 
 
 def test_damaged_image_says_so(page, folder):
-    source = (folder / "gallery.html").read_text("utf-8")
-    (folder / "damaged.html").write_text(source.replace("base64,UklGR", "base64,AAAAA"), "utf-8")
+    source = (folder / "gallery.html").read_text().replace("base64,UklGR", "base64,AAAAA")
+    (folder / "damaged.html").write_text(source)
     page.goto((folder / "damaged.html").as_uri())
     page.wait_for_selector(".fl-noimage")
     assert page.locator(".fl-noimage").first.inner_text() == "the image is damaged"

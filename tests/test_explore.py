@@ -126,7 +126,7 @@ def test_evaluation_of_page_text_alone_is_explored(tmp_path):
     from tests.made_pages import page_texts, planted
 
     corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: said for doc_id, (_, _, said) in planted(corpus).items()}
+    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
     out = tmp_path / "parser"
     analysis.evaluate(corpus, page_texts(corpus, texts)).save(out)
     view = explore.Explorer([str(out)]).choose(metric="cer", by="kind").view

@@ -130,8 +130,8 @@ def test_cards_give_what_was_shown_before_what_was_not():
 
 
 def test_cards_without_a_test_only_count():
-    said = compare_cards(MATRIX_TABLE).finding
-    assert said == "Of 10 fields 1 are right with m alone and 3 with n alone."
+    finding = compare_cards(MATRIX_TABLE).finding
+    assert finding == "Of 10 fields 1 are right with m alone and 3 with n alone."
     assert "Neither a field" in compare_cards(MATRIX_TABLE.clear()).finding
 
 

@@ -102,12 +102,12 @@ def random_evaluation(draw, name="fox"):
     return made(name, rows)
 
 
-def supported(one: Finding):
-    assert one.holds
-    assert one.p_adjusted <= 0.05
-    assert one.p_adjusted >= one.p
-    assert one.n_tested > 0
-    assert one.ci_low > 0 or one.ci_high < 0
+def supported(finding: Finding):
+    assert finding.holds
+    assert finding.p_adjusted <= 0.05
+    assert finding.p_adjusted >= finding.p
+    assert finding.n_tested > 0
+    assert finding.ci_low > 0 or finding.ci_high < 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -142,21 +142,23 @@ def test_sentence_about_systems_is_what_the_fields_show(seed):
     second = dataclasses.replace(first, system="owl", cases=cases.with_columns(outcome))
     ground = analysis.common([first, second]).evaluations
     matrix = analysis.flip_matrices(ground, resamples=200, permutations=499)
-    found = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
+    findings = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
     counted = matrix.filter(pl.col("slice_by").is_null()).row(0, named=True)
-    for one in found:
-        if one.metric != "outcome":
+    for finding in findings:
+        if finding.metric != "outcome":
             continue
         alone = {"fox": counted["only_a"], "owl": counted["only_b"]}
-        if one.holds:
-            supported(one)
-            better, worse = re.match(r"(\w+) gets more fields right than (\w+)", one.claim).groups()
+        if finding.holds:
+            supported(finding)
+            better, worse = re.match(
+                r"(\w+) gets more fields right than (\w+)", finding.claim
+            ).groups()
             assert alone[better] > alone[worse]
-            assert f"{alone[better]:,} of {counted['n_cases']:,} fields" in one.claim
+            assert f"{alone[better]:,} of {counted['n_cases']:,} fields" in finding.claim
         else:
-            assert not compares(one.claim), one.claim
-            assert ("same fields right" in one.claim) == (sum(alone.values()) == 0)
-        for count, name in re.findall(r"([\d,]+) of .*? with (\w+) alone", one.claim):
+            assert not compares(finding.claim), finding.claim
+            assert ("same fields right" in finding.claim) == (sum(alone.values()) == 0)
+        for count, name in re.findall(r"([\d,]+) of .*? with (\w+) alone", finding.claim):
             assert f"{alone[name]:,}" == count
 
 
@@ -165,25 +167,25 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
     draw = np.random.default_rng(seed)
     several = [random_evaluation(draw), random_evaluation(draw, "owl")]
     several.append(pages_alone("parser", values(draw, 7, 1.5)))
-    for one in analysis.findings(several, most=None, resamples=100, seed=seed):
-        if compares(one.claim) or one.about in ("slice", "kinds", "systems"):
-            supported(one)
-        (evaluation,) = [e for e in several if e.system == one.system] or [None]
-        if one.about in ("status", "cause", "documents"):
-            assert {f"{one.n_cases:,}", f"{one.n_docs:,}"} & numbers(one.claim)
+    for finding in analysis.findings(several, most=None, resamples=100, seed=seed):
+        if compares(finding.claim) or finding.about in ("slice", "kinds", "systems"):
+            supported(finding)
+        (evaluation,) = [e for e in several if e.system == finding.system] or [None]
+        if finding.about in ("status", "cause", "documents"):
+            assert {f"{finding.n_cases:,}", f"{finding.n_docs:,}"} & numbers(finding.claim)
             keys = ["doc_id", "path"]
-            behind = evaluation.cases.join(one.cases, on=keys, how="semi")
-            assert behind.height == one.n_cases == one.cases.height
+            behind = evaluation.cases.join(finding.cases, on=keys, how="semi")
+            assert behind.height == finding.n_cases == finding.cases.height
             assert (behind["outcome"] != "match").all()
             assert not behind["cause"].is_in(["reader", "label_error"]).any()
-        if one.about == "slice":
-            name = one.claim.split(":")[0].removeprefix("kind ")
+        if finding.about == "slice":
+            name = finding.claim.split(":")[0].removeprefix("kind ")
             mine = evaluation.cases.filter(
                 pl.col("kind") == name, pl.col("cause").ne_missing("reader")
             )
             share = (mine["outcome"] == "match").mean()
-            assert f"{share:.0%} of {mine.height:,}".replace("%", " %") in one.claim
-        if one.about == "pages":
+            assert f"{share:.0%} of {mine.height:,}".replace("%", " %") in finding.claim
+        if finding.about == "pages":
             cer = several[2].scores["value"].drop_nans()
-            assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in one.claim
-            assert f"the mean is {cer.mean():.3f}" in one.claim
+            assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in finding.claim
+            assert f"the mean is {cer.mean():.3f}" in finding.claim

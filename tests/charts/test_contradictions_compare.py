@@ -91,9 +91,9 @@ def test_cards_and_captions_of_two_systems(seed):
     matrix, table = matrix_of(draw), comparison_of(draw)
     check(charts.compare_cards(matrix).finding, matrix)
     for rows in (matrix, table):
-        said = charts.difference_caption("So.", rows).text
-        check(said, rows.head(1))
-        assert ("Nothing was scored" in said) == (not rows.height)
+        text = charts.difference_caption("So.", rows).text
+        check(text, rows.head(1))
+        assert ("Nothing was scored" in text) == (not rows.height)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -47,9 +47,9 @@ def test_undefined_scores_are_left_out():
 @pytest.mark.parametrize("count", [1, 5])
 def test_caption_names_few_scores_and_the_ends_of_many(count):
     rows = [{"train_size": n, "value": n / 10} for n in range(1, count + 1)]
-    said = few_shot_caption("Shown.", table(*rows))
-    assert "Made, mixed templates, 1 training documents 0.100 (0.400 to 0.600)" in said.text
-    assert f"n = {7 * count} documents in {count} split" in said.text
-    assert ("0.300" in said.text, "0.500" in said.text) == (False, count == 5)
-    assert said.settings.split(" and ")[0] == tables.settings_text(table({}).row(0, named=True))
+    caption = few_shot_caption("Shown.", table(*rows))
+    assert "Made, mixed templates, 1 training documents 0.100 (0.400 to 0.600)" in caption.text
+    assert f"n = {7 * count} documents in {count} split" in caption.text
+    assert ("0.300" in caption.text, "0.500" in caption.text) == (False, count == 5)
+    assert caption.settings.split(" and ")[0] == tables.settings_text(table({}).row(0, named=True))
     assert "No micro F1" in few_shot_caption("Shown.", table()).text

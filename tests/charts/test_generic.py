@@ -180,9 +180,9 @@ def test_ticks_zero_facets_names_above_counts_and_scatter_are_drawn():
     scatter = layers(charts.dots(FRAME, "size", size="n_cases"), "point")[0]["encoding"]
     assert (scatter["y"]["type"], scatter["size"]["field"]) == ("quantitative", "n_cases")
     # n is of the cases that a ratio is taken over.
-    one = FRAME.head(1).with_columns(metric=pl.lit("cer"), n_undefined=pl.lit(200))
-    assert rows(charts.dots(one))[0]["n_cases"] == 1000
-    shown = charts.dots(one).to_dict()["layer"][-1]
+    first = FRAME.head(1).with_columns(metric=pl.lit("cer"), n_undefined=pl.lit(200))
+    assert rows(charts.dots(first))[0]["n_cases"] == 1000
+    shown = charts.dots(first).to_dict()["layer"][-1]
     assert shown["transform"][-1]["calculate"] == "'n = ' + format(datum.n, ',')"
 
 

@@ -116,10 +116,10 @@ def test_pages_are_drawn_by_what_became_of_their_words():
 
 def test_each_evaluation_with_page_texts_has_its_bars():
     corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: said for doc_id, (_, _, said) in planted(corpus).items()}
+    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
     result = analysis.evaluate(corpus, page_texts(corpus, texts))
-    said, chart = charts.each_page_figures([result], limit=3)
-    assert "parser on funsd:test" in said.text
+    caption, chart = charts.each_page_figures([result], limit=3)
+    assert "parser on funsd:test" in caption.text
     assert len(drawn(chart)) == 12
     assert [part.label for part in charts.each_page_figures([])] == ["Note"]
 
@@ -158,12 +158,12 @@ def heads_of(*rows):
 def panels(chart):
     """The systems of each panel."""
     spec = chart.to_dict()
-    found = []
+    systems = []
     for part in spec["vconcat"]:
         # The data of a single panel stand beside it.
         (name,) = set(re.findall(r"'name': '(data-\w+)'", str([part, spec.get("data")])))
-        found.append([row["system"] for row in spec["datasets"][name]])
-    return found
+        systems.append([row["system"] for row in spec["datasets"][name]])
+    return systems
 
 
 def test_published_figures_join_the_panel_of_their_own_metric_and_mode():

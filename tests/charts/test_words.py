@@ -19,10 +19,10 @@ from formlab.analysis import Finding
     ],
 )
 def test_caption_says_what_its_numbers_are_taken_over(summary_of, metric, part, over):
-    said = charts.caption("X.", summary_of((metric, part, 0.5)))
-    assert over in said.text
-    assert "0.500 (95 % interval 0.400 to 0.600, n = 4 in 2 documents)" in said.text
-    assert said.settings.startswith(f"b:s|{metric}|level=")
+    caption = charts.caption("X.", summary_of((metric, part, 0.5)))
+    assert over in caption.text
+    assert "0.500 (95 % interval 0.400 to 0.600, n = 4 in 2 documents)" in caption.text
+    assert caption.settings.startswith(f"b:s|{metric}|level=")
 
 
 def test_caption_of_several_rows_names_each_and_of_none_says_so(summary_of):
@@ -75,8 +75,8 @@ def test_every_number_of_a_caption_stands_in_its_rows(summary_of, seed):
     names = draw.sample(sorted(set(metrics.METRICS)), 3)
     values = [draw.choice([math.nan, 0.0, 1.0, draw.random() * 3]) for _ in names]
     rows = summary_of(*zip(names, ["fields"] * 3, values, strict=True))
-    said = charts.caption("X.", rows, name="metric").text
+    caption = charts.caption("X.", rows, name="metric").text
     for name, value in zip(names, values, strict=True):
-        wanted = "undefined" if math.isnan(value) else f"{value:.3f}"
-        assert f"{name} {wanted} (" in said
-    assert "nan" not in said.split()
+        number = "undefined" if math.isnan(value) else f"{value:.3f}"
+        assert f"{name} {number} (" in caption
+    assert "nan" not in caption.split()

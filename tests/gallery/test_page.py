@@ -120,10 +120,10 @@ def test_counts_of_filters_are_those_of_polars(page):
 
 def test_search_finds_what_polars_finds(page):
     page.get_by_label("Search").fill("TOTAL 1")
-    found = CASES.filter(
+    matching = CASES.filter(
         pl.any_horizontal(pl.col("gold", "pred").str.to_lowercase().str.contains("total 1"))
     )
-    assert shown(page) == str(found.height)
+    assert shown(page) == str(matching.height)
     page.get_by_label("Search").fill("no such thing")
     assert page.locator(".fl-grid").inner_text() == "No case fits these filters."
     assert page.locator(".fl-pager").first.is_hidden()

@@ -60,7 +60,7 @@ def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch
     # 500,000; 25 are 504,000. Document 1 has 24, document 0 has 25, and 300,000 pixels, the share
     # of each of four pages, are not legible.
     places = [box(200.0 + 20 * i, 300.0) for i in range(25)]
-    spread = [{"doc_id": one, **box(500.0, 600.0)} for one in ("2", "3")]
+    spread = [{"doc_id": name, **box(500.0, 600.0)} for name in ("2", "3")]
     rows = [{"doc_id": "0", **p} for p in places] + [{"doc_id": "1", **p} for p in places[:24]]
     shown = made(pages, rows + spread)
     assert {case["image"] for case in shown.cases[:25]} == {shown.cases[0]["image"]}
@@ -121,10 +121,10 @@ def test_rows_of_a_payload_are_the_cases_without_pictures(pages):
     other = tables.table("cases", [ROW | row | {"system": "b", "pred": "8"} for row in rows])
     shown = made(pages, rows, beside=[other])
     assert len(shown.payload["cases"]) == 2
-    found = gallery.rows(shown.payload)
-    assert [row["path"] for row in found] == [row["path"] for row in rows]
-    assert (found[0]["pred"], found[0]["system_2"], found[0]["pred_2"]) == ("9.0O", "b", "8")
-    assert not {"image", "sheet", "boxes", "diff"} & set(found[0])
+    flat = gallery.rows(shown.payload)
+    assert [row["path"] for row in flat] == [row["path"] for row in rows]
+    assert (flat[0]["pred"], flat[0]["system_2"], flat[0]["pred_2"]) == ("9.0O", "b", "8")
+    assert not {"image", "sheet", "boxes", "diff"} & set(flat[0])
     with pytest.raises(ValueError, match="Expecting value"):
         gallery.rows({"cases": ["<script>"]})
     with pytest.raises(ValueError, match="nested too deeply"):

@@ -47,8 +47,8 @@ def work(tmp_path):
 
 
 def build(work, **changes):
-    given = {"out": work / "out", "evaluations": [work / "a", work / "b"], "figures": False}
-    results = reports.build([work / "reads.ipynb"], **given | changes)
+    options = {"out": work / "out", "evaluations": [work / "a", work / "b"], "figures": False}
+    results = reports.build([work / "reads.ipynb"], **options | changes)
     return [result.status for result in results]
 
 

@@ -18,9 +18,9 @@ def evaluation(folder, *, task="text", **more):
     return folder
 
 
-def book(path, *, parameter="evaluation: str = ''", **said):
+def book(path, *, parameter="evaluation: str = ''", **purpose):
     cell = nbformat.v4.new_code_cell(parameter, metadata={"tags": ["parameters"]})
-    made = nbformat.v4.new_notebook(cells=[cell], metadata={"formlab": said})
+    made = nbformat.v4.new_notebook(cells=[cell], metadata={"formlab": purpose})
     nbformat.write(made, path)
     return path
 
@@ -128,7 +128,7 @@ def test_manifest_without_reports_takes_own_notebooks(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("out: x\nlayout: sight\n", 2, "layout: Input should be 'single' or 'site'"),
         ("out: x\nworkers: 0\n", 2, "workers"),
@@ -142,11 +142,11 @@ def test_manifest_without_reports_takes_own_notebooks(tmp_path, monkeypatch):
         ("!!python/object/apply:os.system [echo]\n", 1, "not YAML"),
     ],
 )
-def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, said):
+def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, message):
     book(tmp_path / "mine.ipynb")
     with pytest.raises((DataBroken, DataMissing, UnknownName)) as caught:
         manifest.read(write(tmp_path, text))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert f"reports.yml:{line})" in str(caught.value)
 
 

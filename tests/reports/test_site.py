@@ -83,10 +83,10 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(site):
     for file in folder.glob("*.svg"):
         assert etree.QName(etree.parse(file).getroot()).localname == "svg"
     assert len(read(folder / "03-a-surface.csv")) == 12 * 12
-    found = build_record.read(site.html.parent, "sound")
-    assert found is not None
-    assert found.thumbnail == "thumbs/sound.webp"
-    assert all((site.html.parent / name).is_file() for name in found.beside)
+    record = build_record.read(site.html.parent, "sound")
+    assert record is not None
+    assert record.thumbnail == "thumbs/sound.webp"
+    assert all((site.html.parent / name).is_file() for name in record.beside)
 
 
 def test_nothing_hostile_is_in_figures_beside_a_page(results):

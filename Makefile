@@ -56,9 +56,9 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/own_data.py
 
 count:  ## lines of Python, by room
-	@for room in formlab/*/ formlab_arena formlab_review tests data/sample/generate performance; do \
+	@for room in formlab/*/ formlab_*/ tests data/sample/generate performance; do \
 	  printf '%7d  %s\n' "$$(find $$room -name '*.py' | xargs cat | wc -l)" "$$room"; done | sort -rn
-	@for all in formlab formlab_arena formlab_review "formlab formlab_arena formlab_review" tests; do \
+	@for all in formlab formlab_*/ "formlab formlab_*/" tests; do \
 	  printf '%7d  all of %s\n' "$$(find $$all -name '*.py' | xargs cat | wc -l)" "$$all"; done
 
 lock: setup  ## pin what pyproject.toml lists

@@ -26,7 +26,7 @@ ROOMS = (
 HELPERS = {
     "benchmarks": {"ixbrl", "meta"},
     "metrics": {"judge"},
-    "systems": {"judge", "layout", "pdf_rules", "rules"},
+    "systems": {"judge", "layout"},
 }
 MODULES = sorted(
     module.name

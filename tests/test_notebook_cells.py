@@ -1,5 +1,6 @@
 """Numbers that cells of notebooks compute, on frames made by hand."""
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -7,9 +8,15 @@ import nbformat
 import polars as pl
 import pytest
 
-from formlab import analysis, charts, folders, metrics, tables
+from formlab import analysis, benchmarks, charts, folders, metrics, tables
+from formlab.analysis.few_shot import FEW_SHOT, TASK_TITLES, WHOLE
 from formlab.analysis.overview import RUNS
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
+from tests.analysis.made_pairs import made
+from tests.analysis.test_audit import of_pages
+from tests.analysis.test_cross import scored
+from tests.analysis.test_overview import FIELDS
+from tests.analysis.test_overview import evaluation as of_fields
 from tests.charts.conftest import item, row, tree_cases  # noqa: F401
 from tests.made_slices import of
 
@@ -21,6 +28,7 @@ def run(notebook, cells, **given):
     """What cells of a notebook leave behind, `shown` among it, where `given` stands before."""
     shown = []
     space = {"pl": pl, "analysis": analysis, "charts": charts, "metrics": metrics}
+    space |= {"tables": tables}
     space |= {"display": lambda *parts: shown.extend(parts), "shown_parts": shown} | given
     for cell in nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4).cells:
         if cell.id in cells:
@@ -74,8 +82,7 @@ def test_cells_of_relations_count_items_and_right_ones():
 def test_structure_counts_every_level_also_those_without_a_page():
     pages = pl.DataFrame({"doc_id": ["1", "2"], "structure": [2, 0]})
     whole = tables.table("summary", [])
-    space = run("60_financial_facts", ["structure-pages-kept-1"], pages=pages, whole=whole,
-                tables=tables)  # fmt: skip
+    space = run("60_financial_facts", ["structure-pages-kept-1"], pages=pages, whole=whole)
     (bars,) = (part for part in space["shown_parts"] if not isinstance(part, charts.Caption))
     drawn = next(iter(bars.to_dict()["datasets"].values()))
     assert [(row["kept"], row["pages"]) for row in drawn] == [
@@ -158,3 +165,163 @@ def test_published_figures_that_are_not_drawn_say_why():
     assert "the paper checks every field of a relation" in why["consistency_accuracy"]
     assert why["micro_f1"] == "nothing here was scored by it in this mode"
     assert not space["equal"].height
+
+
+def whole_and_kinds(*rows):
+    """A summary from rows of metric, value and the kind that they are of, None for all."""
+    key = {"benchmark": "b", "split": "test", "system": "m", "n_docs": 2, "n_cases": 4}
+    return tables.table("summary", [
+        key | {"metric": metric, "value": value, "level": "field", "slice_value": kind}
+        | {"slice_by": kind and "kind", "settings": tables.Settings()}
+        for metric, value, kind in rows
+    ])  # fmt: skip
+
+
+def text_and_facts(published, *rows):
+    summary = whole_and_kinds(*rows)
+    cells = ["good-text-score-1", "good-text-score-ranks"]
+    return run("60_financial_facts", cells, summary=summary, published=published)
+
+
+def test_published_systems_are_ranked_by_text_and_by_facts_and_the_own_one_stands_beside():
+    space = text_and_facts(
+        "fincriticaled_table4",
+        ("macro_rouge1_stem", 0.9, None), ("macro_rougeL_stem", 0.6, None),
+        ("macro_edit_distance", 0.1, None), ("edit_distance", 0.3, None),
+        ("fact_accuracy", 0.7, None), ("fact_accuracy", 0.8, "number"),
+    )  # fmt: skip
+    table4, compared = space["printed"], space["compared"]
+    ranks = table4.join(compared, on="system", maintain_order="left")
+    # The paper's own figures put Gemma third and GPT-4o first, as its column says.
+    assert ranks["general_rank_right"].to_list() == [int(n) for n in table4["general_rank"]]
+    assert ranks["fact_rank_right"].to_list() == [int(n) for n in table4["fact_rank"]]
+    moved = dict(compared.select("system", "moved").rows())
+    # GPT-5 is fifth by its text and first by its facts.
+    assert moved["GPT-5"] == "facts rank higher"
+    (own,) = compared.filter(kind="measured here").to_dicts()
+    # (0.9 + 0.6 + 1 - 0.1) / 3
+    assert own["general"] == pytest.approx(0.8)
+    assert (own["number_accuracy"], own["fact_accuracy"]) == (0.8, 0.7)
+    assert (own["general_rank"], own["fact_rank"], own["moved"]) == (None, None, None)
+
+
+def test_without_own_scores_the_published_ones_stand_alone():
+    space = text_and_facts("fincriticaled_leaderboard")
+    assert space["compared"].height == space["printed"].height
+    cells = ["type-field-fails-own", "type-field-fails-1"]
+    empty = whole_and_kinds()
+    forms = run("40_form_filling", cells, summary=empty, whole=empty)["table"]
+    assert set(forms["origin"]) == {"published"}
+
+
+def test_pages_stand_with_the_most_wrong_facts_first(tmp_path):
+    space = text_and_facts("fincriticaled_table4")
+    given = {"result": of_pages(tmp_path)} | {name: space[name] for name in ("r1", "rl", "edits")}
+    pages = run("60_financial_facts", ["good-text-score-4"], **given)["pages"]
+    # Page 2 lacks both facts, page 1 one, page 0 none; page 3 has none to get right.
+    assert pages["doc_id"].to_list()[:2] == ["2", "1"]
+    assert pages["wrong"].to_list() == [2, 1, 0, 0]
+    by_page = {row["doc_id"]: row for row in pages.to_dicts()}
+    assert [by_page[n]["fact_accuracy"] for n in "012"] == [1.0, 0.5, 0.0]
+    assert math.isnan(by_page["3"]["fact_accuracy"])
+    # The very text, and none of it.
+    assert by_page["0"]["general"] == pytest.approx(1.0, abs=0.02)
+    assert by_page["2"]["general"] == pytest.approx(0.0)
+
+
+def test_own_and_published_figures_of_forms_stand_in_one_table_as_shares():
+    summary = whole_and_kinds(
+        ("click_accuracy", 0.4, None), ("click_accuracy", 0.5, "string"),
+        ("click_accuracy", 0.0, "checkbox"), ("value_found_accuracy", 0.8, "string"),
+        ("value_placed_accuracy", 0.3, None), ("description_bleu", 0.7, "description"),
+        ("value_found_accuracy", math.nan, "description"), ("episodic_click", 0.45, None),
+        ("episodic_value", 0.85, None),
+    )  # fmt: skip
+    cells = ["type-field-fails-own", "type-field-fails-1"]
+    space = run("40_form_filling", cells, summary=summary, whole=summary)
+    table = space["table"]
+    own = table.filter(origin="measured here")
+    assert set(own.select("kind", "metric", "value").rows()) == {
+        ("String", "click", 0.5), ("Check", "click", 0.0), ("String", "value", 0.8),
+        ("Description", "value", 0.7), ("Episodic", "click", 0.45), ("Episodic", "value", 0.85),
+    }  # fmt: skip
+    theirs = table.filter(system="GPT 4o")
+    values = {(kind, side): v for kind, side, v in theirs.select("kind", "metric", "value").rows()}
+    # The paper prints 2.2 percent, and 0.8407 of BLEU.
+    assert values["String", "click"] == pytest.approx(0.022)
+    assert values["Description", "value"] == 0.8407
+    assert table.filter(origin="published").height == space["printed"].height
+    assert table["value"].is_between(0, 1).all()
+    assert table["kind"].unique(maintain_order=True)[:2].to_list() == ["String", "Drop-down List"]
+
+
+def few_shot(*rows):
+    base = dict.fromkeys(FEW_SHOT) | {
+        "task": "mixed", "train_size": 10, "system": "demo", "part": WHOLE, "metric": "micro_f1",
+        "value": 0.25, "n_splits": 1, "n_docs": 7,
+    }  # fmt: skip
+    return pl.DataFrame([base | row for row in rows], schema=FEW_SHOT)
+
+
+def test_own_few_shot_scores_stand_only_beside_their_own_data_set_and_size():
+    scores = few_shot(
+        {"corpus": "DeepForm"}, {"corpus": "Made"},
+        {"corpus": "DeepForm", "task": "all documents", "train_size": None},
+    )  # fmt: skip
+    given = {"scores": scores, "TASK_TITLES": TASK_TITLES}
+    beside = run("50_entity_extraction", ["paper-report-1"], **given)["beside"]
+    here = beside.filter(kind="measured here")
+    assert here.select("corpus", "value", "system").rows() == [
+        ("ad-buy-form", 0.25, "demo (measured here)")
+    ]
+    # 3 systems, 4 sizes, 2 tasks of ad-buy forms and 3 of registration forms, 2 metrics.
+    theirs = beside.filter(kind="published")
+    assert theirs.height == 3 * 4 * 5 * 2
+    # LayoutLM with 10 documents of mixed templates: 20.20 and 48.13 in the paper.
+    cell = theirs.filter(
+        corpus="ad-buy-form", task="mixed", train_size=10, system="LayoutLM (published)"
+    )
+    assert dict(cell.select("metric", "value").rows()) == {"micro_f1": 0.202, "macro_f1": 0.4813}
+
+
+def test_gap_is_mixed_minus_unseen_with_the_mover_interval():
+    scores = few_shot(
+        {"value": 0.8, "ci_low": 0.77, "ci_high": 0.83},
+        {"task": "unseen", "value": 0.5, "ci_low": 0.46, "ci_high": 0.54},
+        {"train_size": 50, "value": 0.9},
+    )
+    gaps = run("50_entity_extraction", ["an-unseen-template-gaps"], scores=scores)["gaps"]
+    # Symmetric intervals of half widths 0.03 and 0.04 give one of 0.05.
+    (gap,) = gaps.to_dicts()
+    assert [round(gap[n], 9) for n in ("value", "ci_low", "ci_high")] == [0.3, 0.25, 0.35]
+
+
+def test_statuses_are_of_gold_values_and_runs_of_one_name_are_told_apart():
+    results = [of_fields(FIELDS), of_fields(FIELDS)]
+    run_name = pl.format("{} on {}:{}", "system", "benchmark", "split")
+    runs = analysis.runs(results).with_columns(run=run_name)
+    statuses = run("00_overview", ["status-bars"], results=results, runs=runs)["statuses"]
+    counts = statuses.filter(run="x on funsd:test (2)").select("status", "cases", "documents")
+    assert counts.rows() == [("ok", 4, 1), ("refused", 1, 1)]
+    assert set(statuses["run"]) == {"x on funsd:test", "x on funsd:test (2)"}
+
+
+def test_flipped_fields_show_readings_before_gaps_and_the_furthest_first():
+    gap = {"outcome": "missing", "similarity": 0.0}
+    rows = [("1", "/a", 0, gap), *(("1", path, 0, {"similarity": value})
+            for path, value in (("/b", 0.7), ("/c", 0.2)))]  # fmt: skip
+    first, second = made("m", [(doc, path, 1) for doc, path, *_ in rows]), made("n", rows)
+    stub = SimpleNamespace(errors=lambda cases, **_: cases)
+    given = {"first": first, "second": second, "flipped": 20, "gallery": stub}
+    space = run("80_compare_systems", ["fields-one-system-1", "fields-one-system-2"],
+                fields=analysis.flips(first, second), **given)  # fmt: skip
+    assert space["lost"]["path"].to_list() == ["/c", "/b", "/a"]
+    assert space["won"].height == 0
+
+
+def test_gold_is_counted_once_a_value():
+    results = [scored([(0.1, 1.0), (0.2, 0.5)])] * 2
+    given = {"results": results, "benchmarks": benchmarks}
+    (facts,) = run("90_cross_benchmark", ["gold-facts"], **given)["facts"].to_dicts()
+    assert (facts["documents"], facts["values"], facts["values_a_document"]) == (2, 2, 1.0)
+    assert (facts["published"], facts["with_box"], facts["templates"]) == (50, 0.0, None)

@@ -1,31 +1,29 @@
 """From gold and predictions to findings: evaluate, summarise, compare."""
 
+from formlab.analysis.audit import open_audit
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.clicks import click_and_value, misses
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.cross import (
-    gold_facts,
     metric_rank_correlation,
     summaries,
     system_rank_correlation,
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
-from formlab.analysis.factpages import fact_pages, open_audit
-from formlab.analysis.few_shot import few_shot, few_shot_only, transfer_gaps
+from formlab.analysis.few_shot import few_shot, few_shot_only
 from formlab.analysis.finding import Finding, finding_table
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_list import findings
 from formlab.analysis.finding_systems import tell_apart
-from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, side
+from formlab.analysis.flips import flip_matrices, flip_matrix, flips, side
 from formlab.analysis.label_corrections import corrected_scores, with_label_corrections
 from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
-from formlab.analysis.overview import answers, runs, statuses
+from formlab.analysis.overview import answers, runs
 from formlab.analysis.pages import worst_pages
 from formlab.analysis.pairings import pairings
 from formlab.analysis.pooling import by_entity, errors_by_cause, merge_splits
 from formlab.analysis.propagation import propagation
-from formlab.analysis.published import few_shot_beside, table_2, text_and_facts
 from formlab.analysis.samples import (
     BASELINES,
     open_all,
@@ -34,7 +32,7 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
-from formlab.analysis.slices import find_slices, slice_cases, slice_errors
+from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
@@ -45,12 +43,12 @@ __all__ = [
     "BASELINES", "LEVELS", "Finding", "answers", "both_modes", "by_difficulty", "by_entity",
     "by_screen", "cause_counts", "changed_entities", "click_and_value", "common", "compare",
     "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate", "evaluation_pairs",
-    "fact_pages", "few_shot", "few_shot_beside", "few_shot_only", "find_slices", "finding_table",
-    "findings", "flip_matrices", "flip_matrix", "flipped", "flips", "gold_facts", "growth",
+    "few_shot", "few_shot_only", "find_slices", "finding_table",
+    "findings", "flip_matrices", "flip_matrix", "flips", "growth",
     "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
     "open_audit", "open_compared", "open_evaluation", "open_evaluations", "over_metrics",
-    "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases", "slice_errors",
-    "statuses", "summaries", "summarise", "surface", "system_rank_correlation", "table_2",
-    "tasks_by_level", "tell_apart", "text_and_facts", "top_errors", "transfer_gaps", "tree_sizes",
+    "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases",
+    "summaries", "summarise", "surface", "system_rank_correlation",
+    "tasks_by_level", "tell_apart", "top_errors", "tree_sizes",
     "with_label_corrections", "worst_pages",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Columns to slice by that follow from a case: how long, how tall, how sure, how big a page."""
+"""Columns to slice by that follow from a case: length, box size, depth, confidence, position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Band:
 
 
 def band(title: str, expr: pl.Expr, edges: Sequence[float], *, whole: bool) -> Band:
-    """A number cut at `edges`, ascending, as one reads it; `whole` numbers end before the next.
+    """Bin a number at ascending `edges`; bins of `whole` numbers are labelled inclusively.
 
     Examples
     --------
@@ -50,13 +50,7 @@ BANDS: dict[str, Band] = {
 
 
 def banded(cases: pl.DataFrame, name: str) -> pl.Series:
-    """The band of each case, as ordered categories; null where the number is not known.
-
-    Examples
-    --------
-    >>> banded(pl.DataFrame({"gold": ["abc", "", None]}), "length").to_list()
-    ['1–4', 'under 1', 'under 1']
-    """
+    """The band of each case, as ordered categories; null where the number is not known."""
     return cut(cases, BANDS[name]).alias(name)
 
 
@@ -86,9 +80,9 @@ def position(cases: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
 
 def cut(frame: pl.DataFrame, band: Band) -> pl.Series:
     """The band of each row, as ordered categories; null where the number is not known."""
-    place = pl.sum_horizontal((band.expr >= edge).cast(pl.Int32) for edge in band.edges)
-    place = pl.when(band.expr.is_not_null() & ~band.expr.cast(pl.Float64).is_nan()).then(place)
-    label = place.replace_strict(
+    number = pl.sum_horizontal((band.expr >= edge).cast(pl.Int32) for edge in band.edges)
+    number = pl.when(band.expr.is_not_null() & ~band.expr.cast(pl.Float64).is_nan()).then(number)
+    label = number.replace_strict(
         dict(enumerate(band.labels)), default=None, return_dtype=pl.Enum(band.labels)
     )
     return frame.select(label.alias("band")).to_series()

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.few_shot import TASKS, corpus_name, said, schema_of
+from formlab.analysis.few_shot import TASKS, corpus_name, schema_of, split_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics import METRICS
@@ -47,11 +47,13 @@ def changed_entities(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     polars.DataFrame
         The columns of `mode_changes`, and `corpus` and `split`.
     """
-    changes = [pl.DataFrame(schema=CHANGES)]
-    for one in _scorable(evaluations):
-        named = pl.lit(corpus_name(one)).alias("corpus"), pl.lit(one.split).alias("split")
-        changes.append(mode_changes(one.corpus, one.predictions).select(*named, pl.all()))
-    return pl.concat(changes)
+    changes = [
+        mode_changes(each.corpus, each.predictions).select(
+            pl.lit(corpus_name(each)).alias("corpus"), pl.lit(each.split).alias("split"), pl.all()
+        )
+        for each in _scorable(evaluations)
+    ]
+    return pl.concat([pl.DataFrame(schema=CHANGES), *changes])
 
 
 def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
@@ -62,26 +64,23 @@ def both_modes(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     polars.DataFrame
         The columns of `COMPARED`. `difference` is fixed minus official.
     """
-    rows = [row for one in _scorable(evaluations) for row in _compared(one)]
+    rows = [row for each in _scorable(evaluations) for row in _compared(each)]
     return pl.DataFrame(rows, schema=COMPARED)
 
 
 def _scorable(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """Those of entities that hold what they scored."""
-    kept = [one for one in evaluations if one.corpus is not None and one.predictions is not None]
-    return [one for one in kept if schema_of(one) is not None]
+    return [each for each in evaluations if each.corpus and each.predictions and schema_of(each)]
 
 
 def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    corpus, predictions = evaluation.corpus, evaluation.predictions
-    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    predictions = dataclasses.replace(predictions, records=predictions.records.filter(known))
+    corpus, predictions = evaluation.corpus, _of_corpus(evaluation.predictions, evaluation.corpus)
     threshold = evaluation.settings.get("threshold", 0.8)
     scored = {
         mode: entities.score(corpus, predictions, mode=mode, threshold=threshold).scores
         for mode in MODES
     }
-    info = said(evaluation)
+    info = split_of(evaluation)
     for metric in SCORES:
         values = {}
         for mode, scores in scored.items():
@@ -95,6 +94,11 @@ def _compared(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
             "difference": values["fixed"] - values["official"],
             "mode": "both", **{name: first[name] for name in ("benchmark", "level", "settings")},
         }  # fmt: skip
+
+
+def _of_corpus(predictions: Predictions, corpus: Corpus) -> Predictions:
+    known = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
+    return dataclasses.replace(predictions, records=predictions.records.filter(known))
 
 
 class _Item(NamedTuple):
@@ -123,11 +127,9 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     ``official`` averages as 0.
     """
     schema = Schema.of(corpus)
-    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].implode())
-    answers = dataclasses.replace(predictions, records=predictions.records.filter(here))
-    found = leaves(corpus, answers, schema)
-    rows = list(_changed(found, schema))
-    named = set(found.gold["name"])
+    both = leaves(corpus, _of_corpus(predictions, corpus), schema)
+    rows = list(_changed(both, schema))
+    named = set(both.gold["name"])
     rows += [{"name": name, "reason": ABSENT} for name in schema.entities if name not in named]
     full = [dict.fromkeys(CHANGE) | row for row in rows]
     more = pl.col("fixed") > pl.col("official")
@@ -135,13 +137,16 @@ def mode_changes(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     return pl.DataFrame(full, schema=CHANGE).with_columns(effect.alias("effect"))
 
 
-def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
-    golds, preds = _items(found.gold, found.gold_records), _items(found.pred, found.pred_records)
-    both = [match_entities(found.gold, found.pred, schema.matches, mode=mode) for mode in MODES]
+def _changed(both: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
+    golds, preds = _items(both.gold, both.gold_records), _items(both.pred, both.pred_records)
+    official, fixed = (
+        match_entities(both.gold, both.pred, schema.matches, mode=mode) for mode in MODES
+    )
     credits = [
-        {gold: (pred, credit) for gold, pred, credit in one.pairs.iter_rows()} for one in both
+        {gold: (pred, credit) for gold, pred, credit in match.pairs.iter_rows()}
+        for match in (official, fixed)
     ]
-    taken = Counter(both[0].pairs["pred"])
+    taken = Counter(official.pairs["pred"])
     for item, gold in golds.items():
         (old, was), (new, now) = (credit.get(item, (None, 0.0)) for credit in credits)
         if was == now:
@@ -158,8 +163,8 @@ def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
             "fixed_pred": None if new is None else preds[new].text,
             "official": was, "fixed": now, "reason": reason,
         }  # fmt: skip
-    used = set(both[1].pairs["pred"])
-    for item in both[0].forgiven.tolist():
+    used = set(fixed.pairs["pred"])
+    for item in official.forgiven.tolist():
         pred = preds[item]
         yield {
             "doc_id": pred.doc, "name": pred.name, "official_pred": pred.text,
@@ -169,7 +174,7 @@ def _changed(found: Leaves, schema: Schema) -> Iterator[dict[str, Any]]:
 
 def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
     paths = records["path"]
-    found = {}
+    items = {}
     shown = leaf.with_columns(
         pl.concat_list("value", pl.col("accepted").fill_null([])).alias("forms")
     )
@@ -179,8 +184,8 @@ def _items(leaf: pl.DataFrame, records: pl.DataFrame) -> dict[int, _Item]:
     for item, doc, name, row, order, components, forms in grouped.iter_rows():
         path = paths[row] if components == [None] else "/".join(paths[row].split("/")[:3])
         texts = tuple(tuple(text or "" for text in own) for own in forms)
-        found[item] = _Item(doc, name, path, tuple(components), texts, order)
-    return found
+        items[item] = _Item(doc, name, path, tuple(components), texts, order)
+    return items
 
 
 def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
@@ -191,9 +196,9 @@ def _reason(gold: _Item, pred: _Item, schema: Schema) -> str:
         if component not in theirs:
             return PARTIAL
         function = schema.matches.get(component or gold.name, "")
-        given = [theirs[component][0]] * len(forms)
+        texts = [theirs[component][0]] * len(forms)
         old, new = (
-            bool(same_values(function, forms, given, mode=mode, order=gold.order).any())
+            bool(same_values(function, forms, texts, mode=mode, order=gold.order).any())
             for mode in MODES
         )
         if not new and not old:

@@ -12,7 +12,7 @@ from formlab.analysis.bands import band, cut
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.metrics.actions import DESCRIPTION, distances, nearest
+from formlab.metrics.actions import DESCRIPTION, nearest
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (
@@ -64,30 +64,23 @@ def _fields(evaluation: Evaluation, value: str) -> pl.DataFrame:
     """The kind, click and value of each field that has a place, in the order of the cases."""
     scores = evaluation.scores.filter(pl.col("level") == "field")
     clicks = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("task") == "click")
-    held = {
-        name: tables.only(scores, metric=name).select("doc_id", "path", pl.col("value").alias(name))
-        for name in ("click_accuracy", value)
-    }
-    for name, rows in held.items():
+    cases = clicks
+    for name in ("click_accuracy", value):
+        rows = tables.only(scores, metric=name).select("doc_id", "path", value="value")
         if not rows.height and clicks.height:
             remedy = "formlab score formfactory, or formlab arena score"
             raise DataBroken(f"the evaluation has no {name}", remedy=remedy)
-    cases = clicks
-    for rows in held.values():
+        rows = rows.rename({"value": name})
         cases = cases.join(rows, on=["doc_id", "path"], how="left", maintain_order="left")
     known = pl.col("click_accuracy").is_not_nan()
     right = (
         pl.when(pl.col("kind") == DESCRIPTION).then(pl.col("fuzzy")).otherwise(pl.col(value) == 1)
     ).fill_null(False)
+    words = {True: _RIGHT, False: _WRONG}
     return cases.filter(known.fill_null(False)).select(
-        "kind",
-        click=_word(pl.col("click_accuracy") == 1),
-        value=_word(right),
-    )
-
-
-def _word(held: pl.Expr) -> pl.Expr:
-    return pl.when(held).then(pl.lit(_RIGHT)).otherwise(pl.lit(_WRONG))
+        "kind", click=(pl.col("click_accuracy") == 1).replace_strict(words, return_dtype=pl.String),
+        value=right.replace_strict(words, return_dtype=pl.String),
+    )  # fmt: skip
 
 
 def misses(evaluation: Evaluation) -> pl.DataFrame:
@@ -120,8 +113,8 @@ def misses(evaluation: Evaluation) -> pl.DataFrame:
     far = tables.only(scores, metric="click_distance").filter(pl.col("total") > 0)
     far = far.select("doc_id", "path", distance="value")
     cases = evaluation.cases.filter(pl.col("task") == "click", pl.col("pred_x0").is_not_null())
-    for part in (clicked, unwanted, far):
-        cases = cases.join(part, on=["doc_id", "path"], how="left", maintain_order="left")
+    for rows in (clicked, unwanted, far):
+        cases = cases.join(rows, on=["doc_id", "path"], how="left", maintain_order="left")
     wrong = (pl.col("click") == 0) | (pl.col("unwanted") == 1)
     cases = cases.filter(pl.col("gold").is_null() | wrong)
     rows = [_miss(row, elements.get(row["doc_id"], []), templates) for row in cases.to_dicts()]
@@ -146,13 +139,14 @@ def _miss(
     page = np.nan if row["pred_page"] is None else float(row["pred_page"])
     point = np.array([[page, row["pred_x0"], row["pred_y0"]]], dtype=float)
     boxes = np.array([element[:5] for element in elements], dtype=float).reshape(-1, 5)
-    at = int(nearest(point, boxes)[0])
-    meant = row["gold"] is not None
+    near, gaps = nearest(point, boxes)
+    at = int(near[0])
+    asked = row["gold"] is not None
     return {
         "doc_id": row["doc_id"], "template": templates.get(row["doc_id"]),
-        "path": row["path"] if meant else None, "kind": row["kind"] if meant else None,
+        "path": row["path"] if asked else None, "kind": row["kind"] if asked else None,
         "pred": row["pred"], "page": row["pred_page"], "x": row["pred_x0"], "y": row["pred_y0"],
-        "distance": row["distance"] if meant else None,
+        "distance": row["distance"] if asked else None,
         "near": elements[at][5] if at >= 0 else None,
-        "near_distance": float(distances(point, boxes)[0, at]) if at >= 0 else None,
+        "near_distance": float(gaps[0]) if at >= 0 else None,
     }  # fmt: skip

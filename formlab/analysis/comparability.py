@@ -24,11 +24,11 @@ class Common:
 
 
 def common(evaluations: Sequence[Evaluation]) -> Common:
-    """The part of each evaluation that can be compared with the others.
+    """Each evaluation cut to what can be compared with the others.
 
     Tasks, metrics and fields that only some systems were scored on are left out and counted in
     `notes`. A document without an answer stays: it counts as nothing found. Systems of one name
-    are told apart by their place: ``ocr``, ``ocr (2)``.
+    are numbered: ``ocr``, ``ocr (2)``.
 
     Raises
     ------
@@ -58,11 +58,9 @@ def fields(evaluation: Evaluation) -> pl.DataFrame:
 
 def _turns(cases: pl.DataFrame) -> pl.DataFrame:
     claimed = pl.col("gold").is_null()
-    place = pl.struct("gold", "gold_origin", "pred").rank("ordinal")
-    turn = place.over("doc_id", "task", "path", claimed)
-    return cases.with_columns(
-        pl.when(claimed).then(-turn.cast(pl.Int64)).otherwise(turn).alias("turn")
-    )
+    number = pl.struct("gold", "gold_origin", "pred").rank("ordinal").cast(pl.Int64)
+    turn = number.over("doc_id", "task", "path", claimed)
+    return cases.with_columns(turn=pl.when(claimed).then(-turn).otherwise(turn))
 
 
 def _named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
@@ -72,26 +70,29 @@ def _named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         )
     seen: Counter[str] = Counter()
     named = []
-    for one in evaluations:
-        seen[one.system] += 1
-        name = one.system if seen[one.system] == 1 else f"{one.system} ({seen[one.system]})"
-        system = pl.lit(name).alias("system")
-        cases, scores = one.cases.with_columns(system), one.scores.with_columns(system)
-        named.append(dataclasses.replace(one, system=name, cases=cases, scores=scores))
+    for evaluation in evaluations:
+        name = evaluation.system
+        seen[name] += 1
+        name = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        frames = {
+            frame: getattr(evaluation, frame).with_columns(pl.lit(name).alias("system"))
+            for frame in ("cases", "scores")
+        }
+        named.append(dataclasses.replace(evaluation, system=name, **frames))
     return named
 
 
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:
     facts = {
-        "benchmark": [one.benchmark for one in evaluations],
-        "split": [one.split for one in evaluations],
-        "mode": [one.mode for one in evaluations],
-        "threshold": [one.settings.get("threshold") for one in evaluations],
-        "reading rule": [one.settings.get("reader") for one in evaluations],
+        "benchmark": [each.benchmark for each in evaluations],
+        "split": [each.split for each in evaluations],
+        "mode": [each.mode for each in evaluations],
+        "threshold": [each.settings.get("threshold") for each in evaluations],
+        "reading rule": [each.settings.get("reader") for each in evaluations],
     }
+    systems = [each.system for each in evaluations]
     wrong = [
-        f"{name} is "
-        + ", ".join(f"{v} in {one.system}" for v, one in zip(values, evaluations, strict=True))
+        f"{name} is " + ", ".join(f"{v} in {s}" for v, s in zip(values, systems, strict=True))
         for name, values in facts.items()
         if len(set(values)) > 1
     ]
@@ -110,38 +111,36 @@ def _check_documents(evaluations: Sequence[Evaluation]) -> None:
     ids = set(first.documents["doc_id"])
     for other in evaluations[1:]:
         theirs = set(other.documents["doc_id"])
-        if ids != theirs:
-            alone = sorted(ids - theirs), sorted(theirs - ids)
-            differ = [
-                f"{len(docs)} documents are only in {one.system}, such as {docs[0]}"
-                for one, docs in zip((first, other), alone, strict=True)
-                if docs
-            ]
+        own = {first.system: sorted(ids - theirs), other.system: sorted(theirs - ids)}
+        differ = [
+            f"{len(docs)} documents are only in {system}, such as {docs[0]}"
+            for system, docs in own.items()
+            if docs
+        ]
+        if differ:
             remedy = "formlab score with the same files and --documents for each"
             raise _unlike(", ".join(differ), remedy=remedy)
 
 
 def _shared_tasks(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
-    """Cases of tasks that every system was scored on, whole pages told from fields."""
-    whole = pl.col("path").is_null().alias("whole")
-    groups = []
-    for one in evaluations:
-        scored = one.cases.filter(pl.col("outcome") != "unscored")
-        groups.append(set(scored.select("task", whole).unique().rows()))
+    """Cases of tasks that every system was scored on, whole pages apart from fields."""
+    page = pl.col("path").is_null()
+    groups = [
+        set(each.cases.filter(pl.col("outcome") != "unscored").select("task", page).unique().rows())
+        for each in evaluations
+    ]
     shared = set.intersection(*groups)
     if not shared:
         raise _unlike("no task was scored for all of them")
-    for task, page in sorted(set.union(*groups) - shared):
-        have = [o.system for o, g in zip(evaluations, groups, strict=True) if (task, page) in g]
-        what = f"{'whole pages' if page else 'fields'} of task {task}"
-        notes[f"{what}, scored for {', '.join(have)} only"] += max(
-            o.cases.filter(pl.col("task") == task, pl.col("path").is_null() == page).height
-            for o in evaluations
+    for task, whole in sorted(set.union(*groups) - shared):
+        pairs = zip(evaluations, groups, strict=True)
+        systems = ", ".join(each.system for each, group in pairs if (task, whole) in group)
+        what = f"{'whole pages' if whole else 'fields'} of task {task}"
+        notes[f"{what}, scored for {systems} only"] += max(
+            each.cases.filter(page == whole, task=task).height for each in evaluations
         )
-    mine = pl.any_horizontal(
-        (pl.col("task") == task) & (pl.col("path").is_null() == page) for task, page in shared
-    )
-    return [_with_cases(one, one.cases.filter(mine)) for one in evaluations]
+    kept = pl.any_horizontal((pl.col("task") == task) & (page == whole) for task, whole in shared)
+    return [_with_cases(each, each.cases.filter(kept)) for each in evaluations]
 
 
 def _with_cases(evaluation: Evaluation, cases: pl.DataFrame) -> Evaluation:
@@ -155,17 +154,16 @@ def _with_cases(evaluation: Evaluation, cases: pl.DataFrame) -> Evaluation:
 
 def _check_gold(evaluations: Sequence[Evaluation]) -> None:
     """The gold of fields and pages is the same; nodes of trees follow from it."""
-    golds = []
-    for one in evaluations:
-        cases = _turns(one.cases.filter(pl.col("level") != "node", pl.col("gold").is_not_null()))
-        # Gold beside which a model gave two values is one gold.
-        cases = cases.filter(pl.col("turn") == 1)
-        accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
-        golds.append(cases.select(*KEY, "gold", accepted))
-    first = golds[0]
-    for one, other in zip(evaluations[1:], golds[1:], strict=True):
-        both = first.join(
-            other, on=KEY, how="full", nulls_equal=True, coalesce=True, suffix="_other"
+    accepted = pl.col("accepted").list.join("\x1f").fill_null("").alias("accepted")
+    known = (pl.col("level") != "node") & pl.col("gold").is_not_null()
+    # Gold beside which a model gave two values is one gold.
+    golds = [
+        _turns(each.cases.filter(known)).filter(turn=1).select(*KEY, "gold", accepted)
+        for each in evaluations
+    ]
+    for evaluation, gold in zip(evaluations[1:], golds[1:], strict=True):
+        both = golds[0].join(
+            gold, on=KEY, how="full", nulls_equal=True, coalesce=True, suffix="_other"
         )
         odd = both.filter(
             pl.col("gold").ne_missing(pl.col("gold_other"))
@@ -173,50 +171,47 @@ def _check_gold(evaluations: Sequence[Evaluation]) -> None:
         ).sort(KEY, nulls_last=True)
         if odd.height:
             row = odd.row(0, named=True)
-            place = f"{row['doc_id']} {row['path'] or '(whole page)'}"
-            values = " against ".join(_brief(row[name]) for name in ("gold", "gold_other"))
+            texts = [
+                "nothing" if row[name] is None else repr(row[name][:40])
+                for name in ("gold", "gold_other")
+            ]
             raise _unlike(
                 f"the gold of {odd.height} cases differs between {evaluations[0].system} and "
-                f"{one.system}, first {place}: {values}"
+                f"{evaluation.system}, first {row['doc_id']} {row['path'] or '(whole page)'}: "
+                f"{' against '.join(texts)}"
             )
-
-
-def _brief(value: str | None) -> str:
-    return "nothing" if value is None else repr(value[:40])
 
 
 def _shared_fields(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Without fields that could not be scored for one of the systems."""
     blind = (pl.col("outcome") == "unscored") & pl.col("gold").is_not_null()
-    keys = pl.concat(fields(one).filter(blind).select(KEY) for one in evaluations).unique()
+    keys = pl.concat(fields(each).filter(blind).select(KEY) for each in evaluations).unique()
     if not keys.height:
         return evaluations
     notes["fields that could not be scored for every system"] = keys.height
     kept = []
-    for one in evaluations:
-        rest = pl.concat([
-            one.cases.filter(pl.col("level").is_in(WHOLE_LEVELS)),
-            fields(one).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn"),
-        ])  # fmt: skip
-        kept.append(_with_cases(one, rest))
+    for each in evaluations:
+        rest = fields(each).join(keys, on=KEY, how="anti", maintain_order="left").drop("turn")
+        whole = each.cases.filter(pl.col("level").is_in(WHOLE_LEVELS))
+        kept.append(_with_cases(each, pl.concat([whole, rest])))
     return kept
 
 
 def _shared_metrics(evaluations: list[Evaluation], notes: Counter[str]) -> list[Evaluation]:
     """Scores by metrics that every system has; what made them may differ and is noted."""
-    of = ["metric", "level"]
-    levels = [set(one.scores.select(of).unique().rows()) for one in evaluations]
+    on = ["metric", "level"]
+    levels = [set(each.scores.select(on).unique().rows()) for each in evaluations]
     shared = set.intersection(*levels)
     if odd := sorted({metric for metric, _ in set.union(*levels) - shared}):
         notes[f"metrics not scored for every system: {', '.join(odd)}"] = len(odd)
-    wanted = pl.DataFrame(sorted(shared), schema=dict.fromkeys(of, pl.String), orient="row")
+    rows = pl.DataFrame(sorted(shared), schema=dict.fromkeys(on, pl.String), orient="row")
     kept = [
         dataclasses.replace(
-            one, scores=one.scores.join(wanted, on=of, how="semi", maintain_order="left")
+            each, scores=each.scores.join(rows, on=on, how="semi", maintain_order="left")
         )
-        for one in evaluations
+        for each in evaluations
     ]
-    made = [one.scores.select("metric", "level", "mode", "settings").unique() for one in kept]
+    made = [each.scores.select(*on, "mode", "settings").unique() for each in kept]
     lines = [{settings_text(row) for row in rows.iter_rows(named=True)} for rows in made]
     if odd := set.union(*lines) - set.intersection(*lines):
         notes["settings of scores that are not the same for every system"] = len(odd)

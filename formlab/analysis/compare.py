@@ -1,4 +1,4 @@
-"""Two or more systems on the same corpus: by how much they differ, and how sure that is."""
+"""Two or more systems on the same corpus: by how much they differ, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMPARISON: dict[str, Any] = {
     "p": _F, "p_holm": _F, "p_bh": _F, "least_difference": _F,
     "n_docs": _I, "n_cases": _I, "n_undefined": _I, "rules": _S, "settings": tables.SETTINGS,
 }  # fmt: skip
-# What the gold says of a case; the rest of its columns is the system's and differs by system.
+# The columns of a case that come from the gold; the others differ by system.
 OF_GOLD = (
     "task", "path", "kind", "modality", "subtype", "page", "scope", "reference", "complexity",
     "modal", "gold",
@@ -40,7 +40,7 @@ OF_SYSTEM = ("certainty",)
 _ROW = ("metric", *SLICE)
 # The metric and slice that a row is of.
 Key = tuple[str | None, ...]
-# Of a verdict, under all rules of reading fields from pages: see `agreeing`.
+# Whether the verdict is the same under all rules of reading fields from pages: see `agreeing`.
 SAME, DEPENDS = "same", "depends"
 
 
@@ -105,17 +105,16 @@ def compare(
     for column in by:
         if column not in known:
             raise UnknownName.of("column of the gold to compare by", column, dict.fromkeys(known))
-    wanted = [metric] if isinstance(metric, str) else metric
+    chosen = [metric] if isinstance(metric, str) else metric
     options = {
         "resamples": resamples, "permutations": permutations, "level": level, "power": power,
         "seed": seed,
     }  # fmt: skip
 
-    def compared(some: Sequence[Evaluation]) -> pl.DataFrame:
-        return _compared(common(some).evaluations, wanted, by, reference, options)
-
-    table = compared(evaluations)
-    elsewhere = [compared(some) for some in under_other_rules(evaluations)]
+    table, *elsewhere = (
+        _compared(common(each).evaluations, chosen, by, reference, options)
+        for each in [evaluations, *under_other_rules(evaluations)]
+    )
     read = pl.col("settings").struct.field("read").is_not_null()
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
@@ -124,7 +123,7 @@ def compare(
 
 def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
     """The columns that are the same whichever system is looked at, a user's own among them."""
-    own = dict.fromkeys(name for one in evaluations for name in one.own)
+    own = dict.fromkeys(name for each in evaluations for name in each.own)
     bands = [name for name in BANDS if name not in OF_SYSTEM]
     return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
 
@@ -142,18 +141,18 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     Nor are there any where one evaluation does not hold what was scored.
     """
     named = common(evaluations).evaluations
-    if all(one.cases["readings"].null_count() == one.cases.height for one in named):
+    if all(each.cases["readings"].null_count() == each.cases.height for each in named):
         return []
     # Scored is all that an evaluation holds, not only what it has in common with the others.
     whole = [
-        dataclasses.replace(one, system=name.system)
-        for one, name in zip(evaluations, named, strict=True)
+        dataclasses.replace(each, system=other.system)
+        for each, other in zip(evaluations, named, strict=True)
     ]
     again = [
-        [read_again(one, rule) for one in whole]
+        [read_again(each, rule) for each in whole]
         for rule in others(named[0].settings.get("reader", READER))
     ]
-    return [] if any(one is None for some in again for one in some) else again
+    return [] if any(None in row for row in again) else again
 
 
 def agreeing(
@@ -174,32 +173,25 @@ def agreeing(
     verdict = pl.when(shown).then(pl.col("difference").sign()).otherwise(0.0)
     rows = table.select(*key, "p_holm", verdict.alias("verdict"))
     alike = pl.lit(True)
-    for place, other in enumerate(elsewhere):
-        there = other.select(*key, verdict.alias(f"verdict_{place}"))
+    for number, other in enumerate(elsewhere):
+        there = other.select(*key, verdict.alias(f"verdict_{number}"))
         rows = rows.join(there, on=key, how="left", nulls_equal=True, maintain_order="left")
-        alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{place}"))
+        alike &= pl.col("verdict").eq_missing(pl.col(f"verdict_{number}"))
     known = pl.col("p_holm").is_not_nan() & bool(elsewhere)
     rules = pl.when(known & alike).then(pl.lit(SAME)).when(known).then(pl.lit(DEPENDS))
     return rows.select(rules.alias("rules")).to_series()
 
 
 def _compared(
-    evaluations: Sequence[Evaluation],
-    wanted: Sequence[str] | None,
-    by: Sequence[str],
-    reference: str | None,
-    options: dict[str, Any],
-) -> pl.DataFrame:
+    evaluations: Sequence[Evaluation], chosen: Sequence[str] | None, by: Sequence[str],
+    reference: str | None, options: dict[str, Any],
+) -> pl.DataFrame:  # fmt: skip
     rows = _rows(evaluations, by)
-    pairs = [
-        pair
-        for a, b in system_pairs(rows, reference)
-        for pair in _pairs(rows[a], rows[b], a, b, wanted)
-    ]
-    found = {pair.labels["metric"] for pair in pairs}
-    for name in wanted or ():
-        if name not in found:
-            known = dict.fromkeys(key[0] for one in rows.values() for key in one)
+    pairs = [pair for ab in system_pairs(rows, reference) for pair in _pairs(rows, ab, chosen)]
+    compared = {pair.labels["metric"] for pair in pairs}
+    for name in chosen or ():
+        if name not in compared:
+            known = dict.fromkeys(key[0] for each in rows.values() for key in each)
             raise UnknownName.of("metric scored for all systems", name, known)
     tested = differences(pairs, **options)
     for row in tested:
@@ -237,47 +229,45 @@ def system_pairs(systems: Iterable[str], reference: str | None) -> list[tuple[st
 def evaluation_pairs(
     evaluations: Sequence[Evaluation], reference: str | None = None
 ) -> list[tuple[Evaluation, Evaluation]]:
-    """The evaluations of `system_pairs`; systems of one name are told apart by `common`."""
-    by_name = {one.system: one for one in evaluations}
+    """The evaluations of `system_pairs`; `common` numbers systems of one name."""
+    by_name = {each.system: each for each in evaluations}
     return [(by_name[a], by_name[b]) for a, b in system_pairs(by_name, reference)]
 
 
 def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
-    codes = {doc: place for place, doc in enumerate(evaluations[0].documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(evaluations[0].documents["doc_id"])}
     rows = {
-        one.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(one, by, codes)}
-        for one in evaluations
+        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by, codes)}
+        for each in evaluations
     }
     # One slice that holds everything would only be tested once more.
-    slices = {key[2:] for found in rows.values() for key in found}
+    slices = {key[2:] for own in rows.values() for key in own}
     count = Counter(column for column, _ in slices)
     single = {(column, value) for column, value in slices if column in by and count[column] == 1}
     return {
-        system: {key: row for key, row in found.items() if key[2:] not in single}
-        for system, found in rows.items()
+        system: {key: row for key, row in own.items() if key[2:] not in single}
+        for system, own in rows.items()
     }
 
 
 def _pairs(
-    first: dict[Key, Row],
-    second: dict[Key, Row],
-    a: str,
-    b: str,
-    wanted: Sequence[str] | None,
+    rows: dict[str, dict[Key, Row]], systems: tuple[str, str], chosen: Sequence[str] | None
 ) -> Iterable[Pair]:
+    first, second = (rows[name] for name in systems)
     keys = dict.fromkeys([*first, *second])
-    names = list(dict.fromkeys(key[0] for key in keys) if wanted is None else wanted)
+    names = list(dict.fromkeys(key[0] for key in keys) if chosen is None else chosen)
     # All slices of a metric stand together.
     for key in sorted((k for k in keys if k[0] in names), key=lambda k: names.index(k[0])):
-        rows = first.get(key), second.get(key)
-        one = rows[0] or rows[1]
+        sides = first.get(key), second.get(key)
+        known = [row for row in sides if row]
+        base = known[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.parts if row else np.zeros_like(one.parts) for row in rows]
-        labels = [row.labels for row in rows if row]
-        yield Pair(*parts, one.score, {
-            **{name: one.labels[name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
-            "system_a": a, "system_b": b,
+        parts = [row.parts if row else np.zeros_like(base.parts) for row in sides]
+        labels = [row.labels for row in known]
+        yield Pair(*parts, base.score, {
+            **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},
+            **dict(zip(("system_a", "system_b"), systems, strict=True)),
             **{n: max(x[n] for x in labels) for n in ("n_docs", "n_cases", "n_undefined")},
             "settings": _together([label["settings"] for label in labels]),
         })  # fmt: skip
@@ -285,11 +275,11 @@ def _pairs(
 
 def _together(several: Sequence[Settings]) -> Settings:
     """The settings of both systems; where they differ, each after the other."""
-    rows = [dataclasses.asdict(one) for one in several]
+    rows = [dataclasses.asdict(each) for each in several]
     values = {name: dict.fromkeys(row[name] or "none" for row in rows) for name in rows[0]}
     return Settings(**{
-        name: rows[0][name] if len(each) == 1 else " / ".join(each)
-        for name, each in values.items()
+        name: rows[0][name] if len(texts) == 1 else " / ".join(texts)
+        for name, texts in values.items()
     })  # fmt: skip
 
 
@@ -304,15 +294,15 @@ def _better(row: dict[str, Any]) -> str | None:
 def adjusted(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
     """`rows` with `p_holm` and `p_bh`, over the slices of a metric; the wholes are apart.
 
-    The whole is what one set out to compare; to look at its parts as well does not weaken it.
+    The comparison over all fields was planned; looking at slices as well costs it nothing.
     """
     p = np.array([row["p"] for row in rows], dtype=float)
     family = [(row.get("metric"), row["slice_by"] is None) for row in rows]
     both = np.full((2, len(rows)), np.nan)
-    for one in dict.fromkeys(family):
-        mine = np.array([other == one for other in family])
-        for place, method in enumerate(("holm", "fdr_bh")):
-            both[place, mine] = adjusted_p(p[mine], method)
+    for key in dict.fromkeys(family):
+        members = np.array([other == key for other in family])
+        for number, method in enumerate(("holm", "fdr_bh")):
+            both[number, members] = adjusted_p(p[members], method)
     done = [
         row | {"p_holm": strict, "p_bh": mild, "settings": dataclasses.asdict(row["settings"])}
         for row, strict, mild in zip(rows, *both, strict=True)

@@ -1,4 +1,4 @@
-"""Over all benchmarks: whether metrics agree on what is bad, and on what the scores rest."""
+"""Over all benchmarks: their summaries, and whether metrics rank documents and systems alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from formlab import benchmarks, metrics
+from formlab import metrics
 from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
 from formlab.analysis.summarise import summarise, tallied
@@ -34,8 +34,8 @@ def summaries(
     >>> summaries([]).columns == list(SUMMARY)
     True
     """
-    found = [summarise(one, resamples=resamples, seed=seed) for one in evaluations]
-    return pl.concat([pl.DataFrame(schema=SUMMARY), *found])
+    rows = [summarise(each, resamples=resamples, seed=seed) for each in evaluations]
+    return pl.concat([pl.DataFrame(schema=SUMMARY), *rows])
 
 
 def metric_rank_correlation(
@@ -90,14 +90,13 @@ def system_rank_correlation(
     Returns
     -------
     polars.DataFrame
-        As from `agreement`, the unit `system`; the interval draws systems.
+        As from `metric_rank_correlation`, the unit `system`; the interval draws systems.
 
     Examples
     --------
     >>> table = pl.DataFrame({"cer": [0.1, 0.2, 0.4], "facts": [0.9, 0.8, 0.3]})
-    >>> found = system_rank_correlation(table, ["cer", "facts"], benchmark="b", resamples=0)
-    >>> found["tau"].to_list()
-    [1.0]
+    >>> system_rank_correlation(table, list(table.columns), benchmark="b", resamples=0)["tau"][0]
+    1.0
     """
     table = printed.select(pl.col(name).cast(pl.Float64) * _sign(name) for name in names)
     base = {"benchmark": benchmark, "unit": "system"}
@@ -111,43 +110,40 @@ def _sign(name: str) -> int:
 
 def _by_document(evaluation: Evaluation) -> pl.DataFrame:
     """A column for each metric, a row for each document: its own score, high for good."""
-    codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
-    found: dict[str, np.ndarray] = {}
+    codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
+    columns: dict[str, np.ndarray] = {}
     for row in tallied(evaluation, (), codes):
         name = row.labels["metric"]
         # A score of whole documents goes before that of their fields, which are in it.
         if name not in metrics.METRICS or row.labels["slice_by"] is not None:
             continue
-        if name in found and row.labels["level"] in FIELD_LEVELS:
+        if name in columns and row.labels["level"] in FIELD_LEVELS:
             continue
         with np.errstate(invalid="ignore", divide="ignore"):
             values = row.score(row.parts) * _sign(name)
         if len(np.unique(values[~np.isnan(values)])) > 1:
-            found[name] = values
-    return pl.DataFrame(found)
+            columns[name] = values
+    return pl.DataFrame(columns)
 
 
 def _taus(
     table: pl.DataFrame, names: Sequence[str], base: dict[str, str], **options: Any
 ) -> pl.DataFrame:
     rows = [
-        base | {"metric": one, "other": other} | _tau(table.select(one, other), **options)
-        for one, other in itertools.combinations(names, 2)
+        base | {"metric": name, "other": other} | _tau(table.select(name, other), **options)
+        for name, other in itertools.combinations(names, 2)
     ]
     return pl.DataFrame(rows, schema=AGREEMENT)
 
 
 def _tau(table: pl.DataFrame, *, resamples: int, level: float, seed: int) -> dict[str, Any]:
-    both, (one, other) = table.fill_nan(None).drop_nulls(), table.columns
-    x, y = both[one].to_numpy(), both[other].to_numpy()
+    x, y = table.fill_nan(None).drop_nulls().to_numpy().T
     missing = {"tau": np.nan, "ci_low": np.nan, "ci_high": np.nan, "p": np.nan, "n": len(x)}
     if len(x) < 2 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         return missing
-    found = stats.kendalltau(x, y)
-    taus = drawn_taus(x, y, resamples=resamples, seed=seed)
-    low, high = percentiles(taus, level)
-    numbers = {"tau": float(found.statistic), "p": float(found.pvalue)}
-    return missing | numbers | {"ci_low": low, "ci_high": high}
+    tau, p = stats.kendalltau(x, y)
+    low, high = percentiles(drawn_taus(x, y, resamples=resamples, seed=seed), level)
+    return missing | {"tau": float(tau), "p": float(p), "ci_low": low, "ci_high": high}
 
 
 def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
@@ -158,51 +154,9 @@ def drawn_taus(x: np.ndarray, y: np.ndarray, *, resamples: int, seed: int) -> np
     """
     signs = [np.sign(values[:, None] - values[None, :]) for values in (x, y)]
     forms = [signs[0] * signs[1], np.abs(signs[0]), np.abs(signs[1])]
-    found = []
+    taus = []
     for weights in draws(len(x), resamples=resamples, seed=seed):
         agree, untied_x, untied_y = (((weights @ form) * weights).sum(axis=1) for form in forms)
         defined = (untied_x > 0) & (untied_y > 0)
-        found.append(agree[defined] / np.sqrt(untied_x[defined] * untied_y[defined]))
-    return np.concatenate(found) if found else np.empty(0)
-
-
-FACTS: dict[str, Any] = {
-    "benchmark": pl.String, "split": pl.String, "documents": pl.Int64, "published": pl.Int64,
-    "templates": pl.Int64, "values": pl.Int64, "values_a_document": pl.Float64,
-    "kinds": pl.Int64, "with_box": pl.Float64, "with_image": pl.Float64, "odd": pl.Int64,
-}  # fmt: skip
-
-
-def gold_facts(evaluations: Iterable[Evaluation]) -> pl.DataFrame:
-    """What the gold of each benchmark and split holds, counted: on what its scores can rest.
-
-    Returns
-    -------
-    polars.DataFrame
-        `documents` here, and as many as `published` (null where that is not known); distinct
-        `templates` and `kinds`; gold `values`, with their median for a document, and the shares of
-        them `with_box` and of documents `with_image`; how many things were `odd` in the files.
-    """
-    rows = {(one.benchmark, one.split): _gold(one) for one in evaluations}
-    return pl.DataFrame(list(rows.values()), schema=FACTS)
-
-
-def _gold(evaluation: Evaluation) -> dict[str, Any]:
-    documents = evaluation.documents
-    cases = evaluation.cases.filter(pl.col("gold").is_not_null(), pl.col("path").is_not_null())
-    # A value that two tasks ask for, such as a node of the tree, is one value.
-    cases = cases.unique(["doc_id", "path"], maintain_order=True)
-    each = cases.group_by("doc_id").len()["len"].to_list()
-    each += [0] * (documents.height - len(each))
-    return {
-        "benchmark": evaluation.benchmark, "split": evaluation.split,
-        "documents": documents.height,
-        "published": benchmarks.get(evaluation.benchmark).splits.get(evaluation.split),
-        "templates": documents["template"].n_unique() if documents["template"].count() else None,
-        "values": cases.height,
-        "values_a_document": float(np.median(each)) if each else np.nan,
-        "kinds": cases["kind"].drop_nulls().n_unique(),
-        "with_box": cases["x0"].is_not_null().mean() if cases.height else np.nan,
-        "with_image": documents["image"].is_not_null().mean() if documents.height else np.nan,
-        "odd": sum(evaluation.corpus.flaws.values()) if evaluation.corpus else None,
-    }  # fmt: skip
+        taus.append(agree[defined] / np.sqrt(untied_x[defined] * untied_y[defined]))
+    return np.concatenate([np.empty(0), *taus])

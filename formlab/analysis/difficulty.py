@@ -51,18 +51,20 @@ def difficulty(documents: pl.DataFrame, *, groups: int = GROUPS) -> pl.DataFrame
     )  # fmt: skip
     forms = named.group_by("form", maintain_order=True).agg(pl.col("n_fields", "n_kinds").max())
     ranks = [rankdata(forms[name].fill_null(0).to_numpy()) for name in ("n_fields", "n_kinds")]
-    place = (ranks[0] + ranks[1]) / 2
-    # The share of forms that stand before the middle of those of the same place.
-    share = (rankdata(place) - 0.5) / max(len(place), 1)
+    mean = (ranks[0] + ranks[1]) / 2
+    # The share of forms that stand before the middle of those with the same mean rank.
+    share = (rankdata(mean) - 0.5) / max(len(mean), 1)
     group = np.minimum((share * groups).astype(int), groups - 1) + 1
-    found = forms.select("form").with_columns(pl.Series("group", group, dtype=pl.Int64))
-    return named.join(found, on="form", how="left", maintain_order="left").select("doc_id", "group")
+    groups_of = forms.select("form", pl.Series("group", group, dtype=pl.Int64))
+    return named.join(groups_of, on="form", how="left", maintain_order="left").select(
+        "doc_id", "group"
+    )
 
 
 def ruler_runs(
     evaluation: Evaluation, other: str | Path = "", *, sample: bool = False
 ) -> dict[str, Evaluation]:
-    """A run, and one of the same forms with the ruler drawn or not: by name, the one without first.
+    """``{"without ruler": …, "with ruler": …}`` of the same forms, or the one run alone.
 
     Parameters
     ----------
@@ -96,9 +98,9 @@ def ruler_runs(
 
 
 def _ruler(evaluation: Evaluation) -> bool | None:
-    given = evaluation.settings.get("system")
-    found = given.get("ruler") if isinstance(given, dict) else None
-    return found if isinstance(found, bool) else None
+    settings = evaluation.settings.get("system")
+    ruler = settings.get("ruler") if isinstance(settings, dict) else None
+    return ruler if isinstance(ruler, bool) else None
 
 
 def by_difficulty(
@@ -140,8 +142,8 @@ def by_difficulty(
             what = f"{name} is of other forms: {len(other)} are in one run alone"
             raise DataBroken(what, where=run.root, remedy="runs of the same forms and instances")
     placed = difficulty(first.documents, groups=groups)
-    parts = [
-        _one(run, metric, placed, resamples=resamples, level=level, seed=seed).select(
+    tables = [
+        _of_run(run, metric, placed, resamples=resamples, level=level, seed=seed).select(
             pl.lit(name).alias("run"), pl.all()
         )
         for name, run in runs.items()
@@ -149,24 +151,22 @@ def by_difficulty(
     words = _words(first.documents, placed)
     name = pl.when(pl.col("group") == 0).then(pl.lit("all")).otherwise(pl.col("group"))
     words = words.with_columns(label=pl.format("{}: {} fields, {} types", name, "fields", "types"))
-    return pl.concat(parts).join(words, on="group", how="left", maintain_order="left")
+    return pl.concat(tables).join(words, on="group", how="left", maintain_order="left")
 
 
-def _one(
+def _of_run(
     run: Evaluation, metric: str, placed: pl.DataFrame, *, resamples: int, level: float, seed: int
 ) -> pl.DataFrame:
     rows = run.scores.filter(pl.col("metric") == metric, of_cases())
     rows = rows.join(placed, on="doc_id", how="left", maintain_order="left")
-    each = rows.with_columns(
-        slice_by=pl.lit("group"), slice_value=pl.col("group").cast(pl.String)
-    ).drop("group")
-    whole = rows.with_columns(slice_by=pl.lit("group"), slice_value=pl.lit("0")).drop("group")
-    marked = dataclasses.replace(run, scores=pl.concat([whole, each]))
+    rows = pl.concat([rows.with_columns(group=pl.lit(0, pl.Int64)), rows])
+    named = rows.with_columns(slice_by=pl.lit("group"), slice_value=pl.col("group").cast(pl.String))
+    marked = dataclasses.replace(run, scores=named.drop("group"))
     summary = summarise(marked, by=(), resamples=resamples, level=level, seed=seed)
-    alone = pl.col("n_docs") < 2
+    single = pl.col("n_docs") < 2
     return summary.filter(pl.col("metric") == metric).select(
         pl.col("slice_value").cast(pl.Int64).alias("group"), "value",
-        *(pl.when(alone).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
+        *(pl.when(single).then(float("nan")).otherwise(n).alias(n) for n in ("ci_low", "ci_high")),
         "n_docs", pl.col("n_cases") - pl.col("n_undefined"),
         "benchmark", "split", "metric", "level", "mode", "settings",
     ).sort("group")  # fmt: skip

@@ -31,10 +31,6 @@ FEW_SHOT: dict[str, Any] = {
     "benchmark": pl.String, "split": pl.String, "level": pl.String, "mode": pl.String,
     "settings": tables.SETTINGS,
 }  # fmt: skip
-GAPS: dict[str, Any] = {
-    name: FEW_SHOT[name]
-    for name in ("corpus", "train_size", "system", "part", "metric", "value", "ci_low", "ci_high")
-}
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
 
@@ -42,13 +38,13 @@ _LEVEL = 0.95
 def few_shot_only(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     """The evaluations of splits that belong to a task; all of them if none does.
 
-    A split of every document at hand repeats those of the other splits.
+    The split of all documents overlaps the few-shot splits, so that it is dropped beside them.
     """
-    return [one for one in evaluations if said(one).get("task")] or list(evaluations)
+    return [each for each in evaluations if split_of(each).get("task")] or list(evaluations)
 
 
-def said(evaluation: Evaluation) -> dict[str, Any]:
-    """What the documents say of their split: its task, training size and seed, where known."""
+def split_of(evaluation: Evaluation) -> dict[str, Any]:
+    """The task, training size and seed of the split, where the documents know them."""
     return vrdu.split_meta(evaluation.documents)
 
 
@@ -86,17 +82,15 @@ def few_shot(
         and 1; of one split it is the score with its bootstrap interval over documents. `interval`
         says which, ``n_splits`` over how many splits with a defined score.
     """
-    rows = [row for one in evaluations for row in _split_rows(one, resamples, seed)]
-    each = pl.DataFrame(rows, schema=FEW_SHOT)
-    groups = each.group_by(*_GROUP, maintain_order=True)
-    found = [_over_splits(group) for _, group in groups]
-    return pl.DataFrame(found, schema=FEW_SHOT).sort(
+    rows = [row for each in evaluations for row in _split_rows(each, resamples, seed)]
+    groups = pl.DataFrame(rows, schema=FEW_SHOT).group_by(*_GROUP, maintain_order=True)
+    return pl.DataFrame([_over_splits(group) for _, group in groups], schema=FEW_SHOT).sort(
         "corpus", "part", "metric", "task", "train_size", maintain_order=True
     )
 
 
 def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[dict[str, Any]]:
-    schema, info = schema_of(evaluation), said(evaluation)
+    schema, info = schema_of(evaluation), split_of(evaluation)
     if schema is None:
         return
     ready = evaluation.scores.filter(pl.col("level") == "document")
@@ -110,10 +104,9 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
     }  # fmt: skip
     for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
-        part, wanted = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
-        if row["metric"] in wanted:
-            own = {name: row[name] for name in FEW_SHOT if name in row}
-            yield own | base | {"part": part}
+        part, names = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
+        if row["metric"] in names:
+            yield {name: row.get(name) for name in FEW_SHOT} | base | {"part": part}
 
 
 def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
@@ -132,33 +125,3 @@ def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
         "n_splits": values.size, "split": named,
         "settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"},
     }  # fmt: skip
-
-
-def transfer_gaps(table: pl.DataFrame) -> pl.DataFrame:
-    """What a template not seen in training costs: score on mixed templates minus on unseen ones.
-
-    Parameters
-    ----------
-    table
-        As from `few_shot`.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns of `GAPS`; one row per corpus, size, part and metric that has both tasks. The
-        interval follows from those of both scores as of independent ones (MOVER, Zou and Donner,
-        Statistics in Medicine 27, 2008); that is wider than need be where test sets overlap.
-    """
-    on = [name for name in GAPS if name not in ("value", "ci_low", "ci_high")]
-    mixed, unseen = (table.filter(pl.col("task") == name) for name in ("mixed", "unseen"))
-    both = mixed.join(unseen, on=on, suffix="_unseen", nulls_equal=True, maintain_order="left")
-    gap = pl.col("value") - pl.col("value_unseen")
-    below = (pl.col("value") - pl.col("ci_low")).pow(2)
-    below += (pl.col("ci_high_unseen") - pl.col("value_unseen")).pow(2)
-    above = (pl.col("ci_high") - pl.col("value")).pow(2)
-    above += (pl.col("value_unseen") - pl.col("ci_low_unseen")).pow(2)
-    return both.with_columns(
-        gap.alias("value"),
-        (gap - below.sqrt()).alias("ci_low"),
-        (gap + above.sqrt()).alias("ci_high"),
-    ).select(*GAPS)

@@ -11,9 +11,11 @@ import polars as pl
 from formlab.folders import Evaluation
 
 NAN = float("nan")
+# The share of gold values right, where a metric is named.
+OUTCOME = "outcome"
 # A claim holds from here on, after adjusting for all that was looked at beside it.
 ALPHA = 0.05
-# How a case is found again.
+# The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
@@ -52,8 +54,8 @@ class Finding:
 
     Examples
     --------
-    >>> one = Finding("2 of 5 values have no usable answer", "status", n_cases=2, n_docs=1)
-    >>> print(one, one.holds)
+    >>> finding = Finding("2 of 5 values have no usable answer", "status", n_cases=2, n_docs=1)
+    >>> print(finding, finding.holds)
     2 of 5 values have no usable answer True
     """
 
@@ -85,27 +87,21 @@ class Finding:
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:
-    """A row for each finding, in their order: the schema `FINDINGS`.
-
-    Examples
-    --------
-    >>> finding_table([Finding("so", "status")])["finding"].to_list()
-    ['so']
-    """
+    """A row for each finding, in their order: the schema `FINDINGS`."""
     rows = [
-        {name: one.claim if name == "finding" else getattr(one, name) for name in FINDINGS}
-        for one in findings
+        {name: getattr(each, "claim" if name == "finding" else name) for name in FINDINGS}
+        for each in findings
     ]
     return pl.DataFrame(rows, schema=FINDINGS)
 
 
 def origin(evaluation: Evaluation) -> dict[str, str]:
-    """What every finding of an evaluation says of where it comes from."""
+    """The columns of a finding that name its evaluation."""
     return {name: getattr(evaluation, name) for name in ("benchmark", "split", "system")}
 
 
 def keys(cases: pl.DataFrame) -> pl.DataFrame:
-    """How the cases behind a finding are found again."""
+    """The keys of the cases behind a finding."""
     return cases.select(KEYS)
 
 
@@ -115,13 +111,7 @@ def word(name: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """p as a sentence says it.
-
-    Examples
-    --------
-    >>> p_text(0.0312), p_text(1e-9)
-    ('p = 0.031', 'p < 0.0001')
-    """
+    """p as text."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
@@ -137,10 +127,16 @@ def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:
 
     The `doc_id` and `path` to leave out, one table for each time a test is made.
     """
-    found = []
+    sets: list[pl.DataFrame] = []
     for names in ((), (READER,), (READER, LABEL)):
         odd = evaluation.fields.filter(pl.col("cause").is_in(names))
         odd = odd.select("doc_id", "path").unique()
-        if not found or odd.height > found[-1].height:
-            found.append(odd)
-    return found
+        if not sets or odd.height > sets[-1].height:
+            sets.append(odd)
+    return sets
+
+
+def asked(evaluation: Evaluation) -> pl.DataFrame:
+    """The cases of the gold's values and questions that could be scored."""
+    cases = evaluation.fields
+    return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")

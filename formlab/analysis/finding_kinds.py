@@ -1,7 +1,12 @@
-"""Whether a system does better on one kind of field than on another: one sentence, as a finding."""
+"""Whether a system does better on one kind of field than on another: one sentence, as a finding.
+
+Pairs of kinds are tested by the documents that have both.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,18 +14,180 @@ import polars as pl
 from scipy import stats
 
 from formlab import metrics
-from formlab.analysis.finding import ALPHA, Finding, keys, origin, p_text, seen_text, word
-from formlab.analysis.finding_pairs import (
+from formlab.analysis.finding import (
+    ALPHA,
+    NAN,
     OUTCOME,
-    KindPair,
+    Finding,
     asked,
-    compare_kinds,
-    kind_tallies,
-    ratios,
-)
+    keys,
+    left_out,
+    origin,
+    p_text,
+    seen_text,
+    word,
+)  # fmt: skip
+from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.summarise import sliced
+from formlab.analysis.summarise import sliced, tallied
 from formlab.folders import Evaluation
+from formlab.metrics import ratio
+from formlab.metrics.entities import f1_of, precision_of, recall_of
+
+# The numerator and denominator of scores whose parts are tp, gold and pred.
+_AS_RATIO = {
+    f1_of: ([2, 0, 0], [0, 1, 1]),
+    precision_of: ([1, 0, 0], [0, 0, 1]),
+    recall_of: ([1, 0, 0], [0, 1, 0]),
+}
+Kinds = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class KindPair:
+    """Two kinds of field: their values over all documents, and their paired difference."""
+
+    first: str
+    second: str
+    values: tuple[float, float]
+    difference: float
+    error: float
+    n_docs: int
+    p: float
+    weights: tuple[float, float] = (NAN, NAN)
+
+    def least(self, alpha: float, *, power: float = 0.8) -> float:
+        """The least difference that the test at `alpha` finds with `power`; infinite if none."""
+        free = self.n_docs - 1
+        away = float(stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free))
+        total, squares = self.weights
+        # The statistic's variance is that of no difference, so it grows with the difference.
+        room = total**2 - away**2 * squares
+        spread = self.error * total * np.sqrt(free / self.n_docs)
+        return float(away * spread / np.sqrt(room)) if room > 0 else float("inf")
+
+
+def within_test(
+    first: np.ndarray, second: np.ndarray
+) -> tuple[float, float, float, tuple[float, float]]:
+    """The difference of two rates within documents, its standard error, two-sided p and weights.
+
+    A document with h of t in the first part and g of s in the second adds u = (h s - g t)/(t + s),
+    whose mean is 0 wherever both have one rate in each document, however hard it is and however
+    many fields of each kind it holds [1]_. The difference is the sum of u over that of
+    ts/(t + s); the test takes the sum of u over the root of the sum of squares as Student's t, so
+    that a few documents that fail alike are no proof.
+
+    Sides have the shape (documents, 2): hits and total. The difference is second less first, NaN
+    for fewer than two documents with both; the weights are the sums of ts/(t + s) and its square.
+
+    References
+    ----------
+    .. [1] The stratified difference of N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22, 1959;
+       the variance by clusters as in D. D. Boos, Am. Stat. 46, 1992.
+    """
+    both = (first[:, 1] > 0) & (second[:, 1] > 0)
+    (h, t), (g, s) = first[both].T, second[both].T
+    count = int(both.sum())
+    if count < 2:
+        return NAN, NAN, NAN, (NAN, NAN)
+    moved, weight = (g * t - h * s) / (t + s), t * s / (t + s)
+    difference = float(moved.sum() / weight.sum())
+    rest = moved - difference * weight
+    error = float(np.sqrt((rest**2).sum() * count / (count - 1)) / weight.sum())
+    spread = float(np.sqrt((moved**2).sum()))
+    away = abs(float(moved.sum())) / spread if spread else 0.0
+    weights = float(weight.sum()), float((weight**2).sum())
+    return difference, error, float(2 * stats.t.sf(away, count - 1)), weights
+
+
+def ratios() -> set[str]:
+    """The metrics that are ratios of counts, which alone can be tested within documents."""
+    return {n for n, e in metrics.METRICS.items() if e.score is ratio or e.score in _AS_RATIO}
+
+
+def kind_tallies(evaluation: Evaluation, metric: str, by: str) -> Kinds:
+    """Hits and total of each document, shape (documents, 2), for every value of `by`.
+
+    `metric` is ``outcome``, the share of gold values right, or a ratio of counts; `by` a column
+    that slices fields, or one that a scorer slices by (``entity``, ``scope``).
+    """
+    codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
+    if metric == OUTCOME:
+        return _of_outcomes(evaluation, by, codes)
+    scores = evaluation.scores.filter(pl.col("metric") == metric)
+    columns = () if (scores["slice_by"] == by).any() else (by,)
+    score = metrics.get(metric).score
+    if score is not ratio and score not in _AS_RATIO:
+        return {}
+    weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
+    return {
+        row.labels["slice_value"]: row.parts @ weights
+        for row in tallied(dataclasses.replace(evaluation, scores=scores), columns, codes)
+        if (row.labels["slice_by"], row.labels["metric"]) == (by, metric)
+    }
+
+
+def _of_outcomes(evaluation: Evaluation, by: str, codes: dict[str, int]) -> Kinds:
+    cases = asked(evaluation)
+    kinds = cases.group_by(_kinds_of(cases, evaluation, by).alias("_kind"))
+    tallies = {}
+    for (name,), rows in sorted(kinds):
+        number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+        right = rows["outcome"] == "match"
+        tallies[str(name)] = by_document(number, [right, np.ones(rows.height)], len(codes))
+    return tallies
+
+
+def compare_kinds(
+    evaluation: Evaluation, *, metric: str, by: str = "kind", min_docs: int = 5, unit: str = ""
+) -> list[KindPair]:
+    """Every pair of kinds that enough documents hold both of, tested within documents.
+
+    Each is tested as well without fields whose verdict depends on the reading rule, and without
+    those whose label may be wrong; p is the greatest of these, and 1 where their signs differ.
+    `unit` is a column of *documents* whose values are independent, such as ``template``; each
+    document is if left out.
+    """
+    versions = [
+        _units(kind_tallies(_without(evaluation, odd), metric, by), evaluation, unit)
+        for odd in left_out(evaluation)
+    ]
+    whole = versions[0]
+    rates = {name: float(ratio(parts.sum(axis=0))) for name, parts in whole.items()}
+    pairs = []
+    for first, second in itertools.combinations(whole, 2):
+        both = int(((whole[first][:, 1] > 0) & (whole[second][:, 1] > 0)).sum())
+        if both < min_docs:
+            continue
+        tested = [
+            within_test(tallies[first], tallies[second])
+            for tallies in versions
+            if first in tallies and second in tallies
+        ]
+        signs = {np.sign(each[0]) for each in tested}
+        p = max(each[2] for each in tested) if len(signs) == 1 else 1.0
+        (difference, error, _, weights), values = tested[0], (rates[first], rates[second])
+        pairs.append(KindPair(first, second, values, difference, error, both, p, weights))
+    return pairs
+
+
+def _without(evaluation: Evaluation, odd: pl.DataFrame) -> Evaluation:
+    on = ["doc_id", "path"]
+    kept = {
+        name: getattr(evaluation, name).join(odd, on=on, how="anti", maintain_order="left")
+        for name in ("cases", "scores")
+    }
+    return dataclasses.replace(evaluation, **kept)
+
+
+def _units(kinds: Kinds, evaluation: Evaluation, unit: str) -> Kinds:
+    """Tallies of documents summed by what is independent."""
+    if not unit:
+        return kinds
+    unit_names = evaluation.documents.select(pl.coalesce(unit, "doc_id").cast(pl.String))
+    known, codes = np.unique(unit_names.to_series().to_numpy(), return_inverse=True)
+    return {name: by_document(codes, parts.T, len(known)) for name, parts in kinds.items()}
 
 
 def kinds(
@@ -53,87 +220,73 @@ def kinds(
     'Nothing was scored by kind, so nothing can be told apart'
     """
     several = [evaluation] if isinstance(evaluation, Evaluation) else list(evaluation)
-    looked = [(one, _scored(one, metric)) for one in several]
+    scored = [(each, _scored(each, metric)) for each in several]
     tested = [
-        (one, name, pair)
-        for one, name in looked
-        for pair in compare_kinds(one, metric=name, by=by, min_docs=min_docs, unit=unit)
+        (each, name, pair)
+        for each, name in scored
+        for pair in compare_kinds(each, metric=name, by=by, min_docs=min_docs, unit=unit)
     ]
     p = adjusted_p([pair.p for *_, pair in tested])
     count = int((~np.isnan(p)).sum())
-    rows = [(*row, float(q)) for row, q in zip(tested, p, strict=True)]
     settings = (
         f"{metric}|by={by}|score test within documents,t|holm,n={count}|documents>={min_docs}"
         + (f"|unit={unit}" if unit else "")
     )
-    if not rows:
-        return _nothing(several, looked, by, settings, min_docs)
+    if not tested:
+        base = origin(several[0]) if several else {}
+        claim = _untested(scored, by, min_docs)
+        return Finding(claim, "kinds", holds=False, settings=settings, **base)
+    rows = [(*row, float(q)) for row, q in zip(tested, p, strict=True)]
     if len({value for *_, pair, _ in rows for value in pair.values}) == 1:
-        return _all_equal(rows, by, count, settings)
+        first, name, pair, _ = rows[0]
+        claim = (
+            f"{_title(name)} is {pair.values[0]:.3f} for all {plural(by)} compared, so nothing "
+            "can be told apart"
+        )
+        return Finding(
+            claim, "kinds", holds=False, effect=0.0, n_docs=pair.n_docs, n_tested=count,
+            metric=name, settings=settings, **origin(first),
+        )  # fmt: skip
     # Of the pairs that hold, else of all, the one with the largest difference speaks.
     sure = [row for row in rows if _holds(row[2], row[3], alpha)]
-    one, name, pair, adjusted = max(
-        sure or rows, key=lambda row: (abs(row[2].difference), row[2].first)
-    )
-    return _finding(one, name, by, pair, adjusted, count, alpha, settings)
-
-
-def _all_equal(
-    rows: Sequence[tuple[Evaluation, str, KindPair, float]], by: str, count: int, settings: str
-) -> Finding:
-    one, metric, pair, _ = rows[0]
-    claim = (
-        f"{_title(metric)} is {pair.values[0]:.3f} for all {plural(by)} compared, so nothing can "
-        "be told apart"
-    )
-    return Finding(
-        claim, "kinds", holds=False, effect=0.0, n_docs=pair.n_docs, n_tested=count,
-        metric=metric, settings=settings, **origin(one),
-    )  # fmt: skip
+    row = max(sure or rows, key=lambda row: (abs(row[2].difference), row[2].first))
+    return _finding(*row, by, count, alpha, settings)
 
 
 def _scored(evaluation: Evaluation, metric: str) -> str:
     """The first of the metrics named that this evaluation has."""
     names = metric.split()
-    have = set(evaluation.scores["metric"])
-    return next((name for name in names if name == OUTCOME or name in have), names[0])
+    have = {OUTCOME, *evaluation.scores["metric"]}
+    return next((name for name in names if name in have), names[0])
 
 
 def _holds(pair: KindPair, adjusted: float, alpha: float) -> bool:
-    # What the documents that hold both say must be what the table over all of them shows.
+    # What the documents with both say must be what the table over all of them shows.
     gap = pair.values[1] - pair.values[0]
     return bool(adjusted <= alpha and gap * pair.difference > 0)
 
 
-def _nothing(
-    several: Sequence[Evaluation],
-    looked: Sequence[tuple[Evaluation, str]],
-    by: str,
-    settings: str,
-    min_docs: int,
-) -> Finding:
-    base = origin(several[0]) if several else {}
-    sizes = [len(kind_tallies(one, name, by)) for one, name in looked]
-    other = [name for one, name in looked if name in set(one.scores["metric"]) - ratios()]
+def _untested(scored: Sequence[tuple[Evaluation, str]], by: str, min_docs: int) -> str:
+    """Why no pair of kinds could be tested."""
+    sizes = [len(kind_tallies(each, name, by)) for each, name in scored]
+    other = [name for each, name in scored if name in set(each.scores["metric"]) - ratios()]
     if other:
         title = _title(other[0])
         claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} "
-        claim += "was tested against another"
-    elif not any(sizes):
-        claim = f"Nothing was scored by {word(by)}, so nothing can be told apart"
-    elif max(sizes) == 1:
-        claim = f"There is one {word(by)} only, so nothing can be told apart"
-    else:
-        claim = f"Too few documents hold two {plural(by)} to tell them apart; {min_docs} are needed"
-    return Finding(claim, "kinds", holds=False, settings=settings, **base)
+        return claim + "was tested against another"
+    if not any(sizes):
+        return f"Nothing was scored by {word(by)}, so nothing can be told apart"
+    if max(sizes) == 1:
+        return f"There is one {word(by)} only, so nothing can be told apart"
+    return f"Too few documents hold two {plural(by)} to tell them apart; {min_docs} are needed"
 
 
 def _finding(
-    one: Evaluation, metric: str, by: str, pair: KindPair, adjusted: float, count: int,
+    evaluation: Evaluation, metric: str, pair: KindPair, adjusted: float, by: str, count: int,
     alpha: float, settings: str,
 ) -> Finding:  # fmt: skip
     up = metric == OUTCOME or metrics.get(metric).direction == "up"
-    title = _title(metric)
+    title, system = _title(metric), evaluation.system
     (good, high), (bad, low) = sorted(
         zip((pair.first, pair.second), pair.values, strict=True),
         key=lambda row: (row[1] != row[1], -row[1] if up else row[1]),
@@ -141,32 +294,32 @@ def _finding(
     holds = _holds(pair, adjusted, alpha)
     edge = float(stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
-    span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")
     over = f"{pair.n_docs:,} documents that hold both"
     tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")
+    cases = asked(evaluation).clear()
     if holds:
+        span = f"{low_end:.3f} to {size + edge:.3f}".replace("-", "−")
         claim = (
-            f"{one.system} does better on {word(good)} than on {word(bad)}: {title} {high:.3f} "
+            f"{system} does better on {word(good)} than on {word(bad)}: {title} {high:.3f} "
             f"against {low:.3f} (difference within documents {size:.3f}, 95 % interval {span}, in "
             f"{over}; {tested})"
         )
+        cases = _of_kind(evaluation, by, bad)
     else:
         seen = _would_be_seen(pair, metric, alpha, count)
         claim = (
-            f"No difference between {plural(by)} was shown for {one.system}: the largest within "
+            f"No difference between {plural(by)} was shown for {system}: the largest within "
             f"documents, {title} {pair.values[0]:.3f} for {word(pair.first)} and "
             f"{pair.values[1]:.3f} for {word(pair.second)}, may be chance ({tested}; "
             f"{size:.2f} in the {over}{seen})"
         )
-    behind = _behind(one, by, bad) if holds else None
-    n_cases = behind.height if behind is not None else 0
-    more = {"cases": keys(behind)} if behind is not None else {}
     # Rates over counts other than fields cannot be turned into a number of fields lost.
-    at_least = max(low_end, 0.0) * n_cases if metric == OUTCOME else 0.0
+    at_least = max(low_end, 0.0) * cases.height if metric == OUTCOME else 0.0
     return Finding(
         claim, "kinds", holds=holds, effect=size, ci_low=low_end, ci_high=size + edge,
-        at_least=at_least, n_docs=pair.n_docs, n_cases=n_cases, p=pair.p, p_adjusted=adjusted,
-        n_tested=count, metric=metric, settings=settings, **origin(one), **more,
+        at_least=at_least, n_docs=pair.n_docs, n_cases=cases.height, p=pair.p,
+        p_adjusted=adjusted, n_tested=count, metric=metric, settings=settings,
+        cases=keys(cases), **origin(evaluation),
         what_to_try=f"Look at the fields of {word(by)} {word(bad)} beside their pages.",
     )  # fmt: skip
 
@@ -184,12 +337,15 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
     return seen_text(pair.difference, least, np.inf)
 
 
-def _behind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame | None:
+def _of_kind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame:
     cases = asked(evaluation)
     if by not in (*cases.columns, *evaluation.documents.columns, "position"):
         return cases.clear()
-    values = sliced(cases, evaluation.documents, by).cast(pl.String).fill_null("none")
-    return cases.filter(values == name)
+    return cases.filter(_kinds_of(cases, evaluation, by) == name)
+
+
+def _kinds_of(cases: pl.DataFrame, evaluation: Evaluation, by: str) -> pl.Series:
+    return sliced(cases, evaluation.documents, by).cast(pl.String).fill_null("none")
 
 
 def plural(by: str) -> str:

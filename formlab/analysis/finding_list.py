@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,16 @@ from formlab.analysis.finding import (
     ALPHA,
     LABEL,
     NAN,
+    OUTCOME,
     READER,
     Finding,
+    asked,
     keys,
     origin,
     p_text,
     word,
 )  # fmt: skip
 from formlab.analysis.finding_kinds import kinds
-from formlab.analysis.finding_pairs import OUTCOME, asked
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
@@ -34,9 +36,10 @@ from formlab.folders import Evaluation
 from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import STATUSES, USABLE, settings_text
 
+Draws = dict[str, Any]
 # No more than so many findings of one evaluation, so that none hides the others.
 _OF_ONE = 2
-# From this CER on a page is told of: as many edits as half of its characters.
+# From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
 # Swaps of documents for the tests between systems; thousands more move p by a hundredth.
 _SWAPS = 1999
@@ -77,69 +80,61 @@ def findings(
     >>> findings([])
     []
     """
-    options = {"resamples": resamples, "level": level, "seed": seed}
-    families = list(_families(evaluations, alpha, options))
+    draws = {"resamples": resamples, "level": level, "seed": seed}
+    families = list(_families(evaluations, alpha, draws))
     sure: dict[int | None, list[Finding]] = {}
-    for place, family in families:
-        for one in family:
-            p = min(1.0, one.p_adjusted * len(families))
-            if one.holds and p <= alpha:
-                sure.setdefault(place, []).append(dataclasses.replace(one, p_adjusted=p))
+    for number, family in families:
+        for finding in family:
+            p = min(1.0, finding.p_adjusted * len(families))
+            if finding.holds and p <= alpha:
+                sure.setdefault(number, []).append(dataclasses.replace(finding, p_adjusted=p))
     ranked = sure.get(None, [])
-    for place, each in enumerate(evaluations):
-        mine = [*_counts(each, options), *sure.get(place, [])]
-        ranked += sorted(mine, key=_weight)[:_OF_ONE]
+    for number, evaluation in enumerate(evaluations):
+        own = [*_counts(evaluation, draws), *sure.get(number, [])]
+        ranked += sorted(own, key=_weight)[:_OF_ONE]
     return sorted(ranked, key=_weight)[:most]
 
 
-def _weight(one: Finding) -> tuple[Any, ...]:
-    return -one.at_least, -one.n_cases, one.benchmark, one.split, one.system, one.about
+def _weight(finding: Finding) -> tuple[Any, ...]:
+    source = finding.benchmark, finding.split, finding.system, finding.about
+    return -finding.at_least, -finding.n_cases, *source
 
 
 def _families(
-    evaluations: Sequence[Evaluation], alpha: float, options: dict[str, Any]
+    evaluations: Sequence[Evaluation], alpha: float, draws: Draws
 ) -> Iterator[tuple[int | None, list[Finding]]]:
-    """What was tested together, with the place of the evaluation; None for several."""
-    for place, one in enumerate(evaluations):
-        if not asked(one).height:
+    """What was tested together, with the number of the evaluation; None for several."""
+    corpora: dict[tuple[str, ...], list[Evaluation]] = {}
+    for number, evaluation in enumerate(evaluations):
+        key = evaluation.benchmark, evaluation.split, evaluation.mode
+        corpora.setdefault(key, []).append(evaluation)
+        if not asked(evaluation).height:
             continue
-        yield place, _slices(one, alpha, options)
-        found = kinds(one, metric=OUTCOME, alpha=alpha)
-        if found.n_tested:
-            yield place, [found]
-    for group in _corpora(evaluations):
-        try:
-            ground = common(group).evaluations
-        except DataBroken:
-            # Other documents or gold: nothing to compare.
-            continue
-        yield None, _systems(ground, alpha, options)
+        yield number, _slices(evaluation, alpha, draws)
+        finding = kinds(evaluation, metric=OUTCOME, alpha=alpha)
+        if finding.n_tested:
+            yield number, [finding]
+    for group in corpora.values():
+        # Other documents or gold, or one system alone: nothing to compare.
+        with contextlib.suppress(DataBroken):
+            yield None, _systems(common(group).evaluations, alpha, draws)
 
 
-def _corpora(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
-    groups: dict[tuple[Any, ...], list[Evaluation]] = {}
-    for one in evaluations:
-        groups.setdefault((one.benchmark, one.split, one.mode), []).append(one)
-    return [group for group in groups.values() if len(group) > 1]
+def _systems(shared: Sequence[Evaluation], alpha: float, draws: Draws) -> list[Finding]:
+    swaps = {"resamples": draws["resamples"], "permutations": _SWAPS, "seed": draws["seed"]}
+    pairs = [(first, flips(first, second)) for first, second in itertools.combinations(shared, 2)]
+    matrices = [flip_matrix(rows, a.documents, **swaps) for a, rows in pairs if rows.height]
+    matrix = pl.concat([pl.DataFrame(schema=MATRIX), *matrices])
+    return tell_apart(shared, matrix, alpha=alpha, **swaps)
 
 
-def _systems(ground: Sequence[Evaluation], alpha: float, options: dict[str, Any]) -> list[Finding]:
-    swaps = {"resamples": options["resamples"], "permutations": _SWAPS, "seed": options["seed"]}
-    found = [pl.DataFrame(schema=MATRIX)]
-    for first, second in itertools.combinations(ground, 2):
-        table = flips(first, second)
-        if table.height:
-            found.append(flip_matrix(table, first.documents, **swaps).select(found[0].columns))
-    return tell_apart(ground, pl.concat(found), alpha=alpha, **swaps)
-
-
-def _slices(one: Evaluation, alpha: float, options: dict[str, Any]) -> list[Finding]:
+def _slices(evaluation: Evaluation, alpha: float, draws: Draws) -> list[Finding]:
     """Weak slices as findings; each is worse than the rest by its test."""
-    found = find_slices(one, alpha=alpha, max_columns=2, **options)
-    return [_slice(one, row) for row in found.to_dicts()]
+    slices = find_slices(evaluation, alpha=alpha, max_columns=2, **draws)
+    return [_slice(evaluation, row) for row in slices.to_dicts()]
 
 
-def _slice(one: Evaluation, row: dict[str, Any]) -> Finding:
+def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
     share = f"{row['value']:.0%} of {row['n_cases']:,} values right, {row['rest']:.0%} elsewhere"
     tested = f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} slices"
     named = zip(row["slice_by"], row["slice_value"], strict=True)
@@ -150,88 +145,86 @@ def _slice(one: Evaluation, row: dict[str, Any]) -> Finding:
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
-        settings=settings_text(row), cases=keys(slice_cases(one, row)), **origin(one),
+        settings=settings_text(row), cases=keys(slice_cases(evaluation, row)),
         what_to_try="Look at the wrong fields of this slice beside their pages.",
+        **origin(evaluation),
     )  # fmt: skip
 
 
-def _counts(one: Evaluation, options: dict[str, Any]) -> Iterator[Finding]:
+def _counts(evaluation: Evaluation, draws: Draws) -> Iterator[Finding]:
     """What needs no test because it is a count."""
-    cases = asked(one)
+    cases = asked(evaluation)
     if cases.height:
-        yield from _of_answers(one, cases, options)
-        yield from _of_causes(one, cases, options)
-    yield from _of_pages(one, cases, options)
+        yield from _of_answers(evaluation, cases, draws)
+        yield from _of_causes(evaluation, cases, draws)
+    yield from _of_pages(evaluation, cases, draws)
 
 
-def _of_answers(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
-    lost = _lost(one)
-    part = cases.filter(lost)
-    if part.height:
-        docs = part["doc_id"].n_unique()
+def _of_answers(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
+    no_answer = _unanswered(evaluation)
+    if (lost := cases.filter(no_answer)).height:
         yield _count(
-            one, cases, lost, "documents", options,
-            f"{docs:,} of {cases['doc_id'].n_unique():,} documents have no usable answer, and "
-            f"with them {part.height:,} of {cases.height:,} values are lost",
-            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_first(part["status"]), ""),
+            evaluation, cases, no_answer, "documents", draws,
+            f"{lost['doc_id'].n_unique():,} of {cases['doc_id'].n_unique():,} documents have no "
+            f"usable answer, and with them {lost.height:,} of {cases.height:,} values are lost",
+            WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_commonest(lost["status"]), ""),
         )  # fmt: skip
-    # A value that was not given is not found; its answer could be used.
-    broken = ~lost & ~pl.col("status").is_in([*USABLE, "missing"])
-    part = cases.filter(broken)
-    if part.height:
-        status = _first(part["status"])
-        count = part.filter(pl.col("status") == status).height
+    # A value that is not in the answer is missing; the answer itself could be used.
+    unusable = ~no_answer & ~pl.col("status").is_in([*USABLE, "missing"])
+    if (broken := cases.filter(unusable)).height:
+        status = _commonest(broken["status"])
+        count = broken.filter(pl.col("status") == status).height
         yield _count(
-            one, cases, broken, "status", options,
-            f"{part.height:,} of {cases.height:,} values stand in answers that cannot be used "
+            evaluation, cases, unusable, "status", draws,
+            f"{broken.height:,} of {cases.height:,} values stand in answers that cannot be used "
             f"(status {word(status)}: {count:,})",
             WHAT_TO_TRY.get(status, ""),
         )  # fmt: skip
 
 
-def _lost(one: Evaluation) -> pl.Expr:
+def _unanswered(evaluation: Evaluation) -> pl.Expr:
     """Whether a document has no usable answer at all."""
-    usable = one.cases.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
-    return ~pl.col("doc_id").is_in(usable.implode())
+    answered = evaluation.cases.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
+    return ~pl.col("doc_id").is_in(answered.implode())
 
 
-def _first(values: pl.Series) -> str:
+def _commonest(values: pl.Series) -> str:
     counts = values.drop_nulls().value_counts().sort("count", values.name, descending=[True, False])
     return str(counts[values.name].first() or "")
 
 
-def _of_causes(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
+def _of_causes(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     """The largest cause of error: a count of errors, no comparison of systems or kinds."""
-    # What could not be used is told by its status, and what was lost by its document.
-    told = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
-    usable = pl.col("status").is_in([*USABLE, "missing"]) & ~_lost(one)
-    wrong = (pl.col("outcome") != "match") & usable
+    # Unusable answers are findings by their status, and lost documents by themselves.
+    elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
+    readable = pl.col("status").is_in([*USABLE, "missing"]) & ~_unanswered(evaluation)
+    wrong = (pl.col("outcome") != "match") & readable
     errors = cases.filter(wrong)
-    named = errors.filter(pl.col("cause").is_not_null(), ~pl.col("cause").is_in(told))
+    named = errors.filter(pl.col("cause").is_not_null(), ~pl.col("cause").is_in(elsewhere))
     if not named.height:
         return
-    first = _first(named["cause"])
-    held = wrong & (pl.col("cause") == first)
-    part = cases.filter(held.fill_null(False))
-    tied = named["cause"].value_counts().filter(pl.col("count") == part.height).height > 1
+    cause = _commonest(named["cause"])
+    of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
+    rows = cases.filter(of_cause)
+    tied = named["cause"].value_counts().filter(pl.col("count") == rows.height).height > 1
     lead = "One of the largest causes" if tied else "The largest cause"
-    docs = part["doc_id"].n_unique()
+    docs = rows["doc_id"].n_unique()
     over = f"in {docs:,} document{'s' if docs > 1 else ''}"
-    claim = f"{lead} of error is {word(first)}: {part.height:,} of {errors.height:,} errors, {over}"
-    if part.height == errors.height:
-        claim = f"{word(first).capitalize()} is the cause of all {errors.height:,} errors, {over}"
-    what = WHAT_TO_TRY.get(first, "")
-    yield _count(one, cases, held.fill_null(False), "cause", options, claim, what)
+    claim = f"{lead} of error is {word(cause)}: {rows.height:,} of {errors.height:,} errors, {over}"
+    if rows.height == errors.height:
+        claim = f"{word(cause).capitalize()} is the cause of all {errors.height:,} errors, {over}"
+    advice = WHAT_TO_TRY.get(cause, "")
+    yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
 
 
-def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> Iterator[Finding]:
+def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
-    pages = tables.only(one.scores, metric="cer", level="page")
+    pages = tables.only(evaluation.scores, metric="cer", level="page")
     pages = pages.filter(pl.col("value").is_not_nan()).unique("doc_id", maintain_order=True)
     bad = pages.filter(pl.col("value") >= _BAD_PAGE)
     if not bad.height:
         return
-    whole = one.cases.filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
+    whole = evaluation.cases.filter(pl.col("path").is_null(), pl.col("gold").is_not_null())
     whole = whole.join(bad, on="doc_id", how="semi")
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = whole.filter(length <= pl.col("gold").str.len_chars() / 2)["doc_id"].n_unique()
@@ -239,48 +232,44 @@ def _of_pages(one: Evaluation, cases: pl.DataFrame, options: dict[str, Any]) -> 
     claim = f"{many} have a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
     if short:
         claim += f"; at least half of the text is missing from {short:,} of them"
-    held = (pages["value"] >= _BAD_PAGE).to_numpy()
-    share, low, high = _interval(pages["doc_id"], held, options)
+    share, low, high = _interval(pages, pl.col("value") >= _BAD_PAGE, draws)
     # A page concerns the values that are wrong on it, as its CER may be one of reading order alone;
     # where no values were scored it counts itself.
     surely = low * pages.height
     if cases.height:
         wrong = (pl.col("outcome") != "match") & pl.col("doc_id").is_in(bad["doc_id"].implode())
-        marks = cases.select(wrong).to_series().to_numpy()
-        surely = _interval(cases["doc_id"], marks, options)[1] * cases.height
+        surely = _interval(cases, wrong, draws)[1] * cases.height
     yield Finding(
         claim, "pages", effect=share, ci_low=low, ci_high=high,
         at_least=0.0 if surely != surely else surely, n_docs=bad.height, n_cases=bad.height,
         metric="cer", settings=settings_text(pages.row(0, named=True)),
-        cases=keys(whole), **origin(one),
+        cases=keys(whole), **origin(evaluation),
         what_to_try="Look at these pages beside their text, the longest gap first.",
     )  # fmt: skip
 
 
 def _count(
-    one: Evaluation, cases: pl.DataFrame, held: pl.Expr, about: str, options: dict[str, Any],
-    claim: str, what: str,
+    evaluation: Evaluation, cases: pl.DataFrame, counted: pl.Expr, about: str,
+    draws: Draws, claim: str, advice: str,
 ) -> Finding:  # fmt: skip
-    part = cases.filter(held)
-    marks = cases.select(held).to_series().to_numpy()
-    share, low, high = _interval(cases["doc_id"], marks, options)
+    rows = cases.filter(counted)
+    share, low, high = _interval(cases, counted, draws)
     return Finding(
         claim, about, effect=share, ci_low=low, ci_high=high,
-        at_least=0.0 if low != low else low * cases.height, n_docs=part["doc_id"].n_unique(),
-        n_cases=part.height, what_to_try=what, metric=OUTCOME, cases=keys(part), **origin(one),
-        settings=f"share of gold values|ci=bootstrap,documents,n={options['resamples']},"
-        f"level={options['level']:g},seed={options['seed']}",
+        at_least=0.0 if low != low else low * cases.height, n_docs=rows["doc_id"].n_unique(),
+        n_cases=rows.height, what_to_try=advice, metric=OUTCOME, cases=keys(rows),
+        settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"
+        f"level={draws['level']:g},seed={draws['seed']}", **origin(evaluation),
     )  # fmt: skip
 
 
-def _interval(
-    docs: pl.Series, held: np.ndarray, options: dict[str, Any]
-) -> tuple[float, float, float]:
-    """A share and its percentile interval over documents."""
-    names, place = np.unique(docs.to_numpy(), return_inverse=True)
-    share = float(held.mean())
-    if len(names) < 2 or not options["resamples"]:
+def _interval(rows: pl.DataFrame, counted: pl.Expr, draws: Draws) -> tuple[float, float, float]:
+    """The share of rows that count, and its percentile interval over documents."""
+    marks = rows.select(counted).to_series().to_numpy()
+    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
+    share = float(marks.mean())
+    if len(names) < 2 or not draws["resamples"]:
         return share, NAN, NAN
-    parts = by_document(place, [held, np.ones(len(place))], len(names))
-    summed = drawn_sums(parts, resamples=options["resamples"], seed=options["seed"])
-    return share, *percentiles(summed[:, 0] / summed[:, 1], options["level"])
+    parts = by_document(number, [marks, np.ones(len(number))], len(names))
+    summed = drawn_sums(parts, resamples=draws["resamples"], seed=draws["seed"])
+    return share, *percentiles(summed[:, 0] / summed[:, 1], draws["level"])

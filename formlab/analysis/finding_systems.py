@@ -30,7 +30,7 @@ def tell_apart(
     permutations: int = 9999,
     seed: int = 0,
 ) -> list[Finding]:
-    """What can be said of every pair of systems: one finding by fields, and one by whole pages.
+    """The findings on every pair of systems: one by fields, and one by whole pages.
 
     All are adjusted together after Holm. A finding by fields must hold as well without fields
     whose verdict depends on the reading rule, and without those whose label may be wrong.
@@ -75,30 +75,30 @@ def _repeated(
     """The greatest p with and without what no claim may rest on, and the fields that differ."""
     table = flips(first, second)
     p, sign = row["p"], np.sign(row["difference"])
-    codes = {doc: place for place, doc in enumerate(first.documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(first.documents["doc_id"])}
     done = table.height
     for names in ((READER,), (READER, LABEL)):
         odd = pl.any_horizontal(pl.col(f"cause_{side}").is_in(names) for side in "ab")
-        part = table.filter(~odd.fill_null(False))
-        if part.height == done:
+        rows = table.filter(~odd.fill_null(False))
+        if rows.height == done:
             continue
-        done = part.height
-        tested = _test(part, codes, draws)
+        done = rows.height
+        tested = _test(rows, codes, draws)
         p = max(p, tested["p"]) if np.sign(tested["difference"]) == sign else 1.0
     return p, table.filter(pl.col("right_a") != pl.col("right_b"))
 
 
-def _test(part: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> dict[str, Any]:
-    if not part.height:
+def _test(rows: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> dict[str, Any]:
+    if not rows.height:
         return {"p": 1.0, "difference": 0.0}
-    pair = Pair(*rights_by_document(part, codes), ratio)
+    pair = Pair(*rights_by_document(rows, codes), ratio)
     return differences([pair], **draws | {"resamples": 0})[0]
 
 
 def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
     """The row of whole documents by `metric`, or by the first other that both were scored by."""
     whole = pl.col("slice_by").is_null(), ~pl.col("level").is_in([*FIELD_LEVELS, "answer"])
-    known = [set(one.scores.filter(*whole)["metric"]) for one in pair]
+    known = [set(each.scores.filter(*whole)["metric"]) for each in pair]
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared:
         return []
@@ -113,7 +113,7 @@ def _finding(
 ) -> Finding:  # fmt: skip
     low, high = row["ci_low"], row["ci_high"]
     clear = low > 0 or high < 0
-    # What speaks for both in turn, as the reading rule is changed, speaks for neither.
+    # A difference that changes sides with the reading rule is none.
     depends = row.get("rules") == DEPENDS
     holds = bool(adjusted <= alpha and clear and not depends)
     say = _of_fields if row["about"] == "fields" else _of_pages

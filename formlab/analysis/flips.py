@@ -39,7 +39,7 @@ SYSTEM = (
     "status", "outcome", *LADDER, "similarity", "cause", "pred_origin", "readings",
     "at", "ambiguous",
 )  # fmt: skip
-# Slices by what became of a case say how errors move; a test of them would test its own premise.
+# Slices by outcome are descriptive; testing them would be circular.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")
 MATRIX: dict[str, Any] = {
     **tables.SLICE, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
@@ -79,22 +79,9 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     """
     if right not in ("outcome", *LADDER):
         raise UnknownName.of("measure of right", right, ("outcome", *LADDER))
-    ground, sides = common([first, second]).evaluations, []
-    for one in ground:
-        cases = fields(one).filter(pl.col("outcome") != "unscored")
-        # Its place in one system's text is not its place in the other's, so none could agree.
-        cases = cases.filter(pl.col("level") != "stretch")
-        good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
-        cases = cases.with_columns(good.fill_null(False).alias("right"))
-        rung = "normalised" if right == "outcome" else right
-        threshold = one.settings.get("threshold", THRESHOLD)
-        sides.append(cases.with_columns(rights(cases, rung, threshold=threshold)))
-    a, b = sides
-    users = list(dict.fromkeys(n for one in ground for n in own_columns("cases", one.cases)))
-    a, b = (
-        each.with_columns(pl.lit(None).alias(n) for n in users if n not in each.columns)
-        for each in (a, b)
-    )
+    pair = common([first, second]).evaluations
+    users = list(dict.fromkeys(n for each in pair for n in own_columns("cases", each.cases)))
+    a, b = (_side(each, right, users) for each in pair)
     gold = [name for name in [*CASES, *users] if name not in SYSTEM and name not in KEY]
     own = [*SYSTEM, "right", "rights"]
     joined = a.select(*KEY, *gold, *own).join(
@@ -104,15 +91,27 @@ def flips(first: Evaluation, second: Evaluation, *, right: str = "outcome") -> p
     names = {name: f"{name}_a" for name in own}
     joined = joined.with_columns(pl.coalesce(name, f"{name}_b") for name in gold)
     joined = joined.drop(f"{name}_b" for name in gold).rename(names)
-    said = [part for s, one in zip("ab", ground, strict=True) for part in _silent(s, one.system)]
-    return joined.with_columns(said).with_columns(_flip())
+    # Defaults for a system that correctly predicted nothing.
+    silent = {"status": "ok", "outcome": "match", "right": True}
+    return joined.with_columns(
+        pl.col(f"{name}_{s}").fill_null(value)
+        for s, each in zip("ab", pair, strict=True)
+        for name, value in (silent | {"system": each.system}).items()
+    ).with_columns(_flip())
 
 
-def _silent(which: str, system: str) -> list[pl.Expr]:
-    """What is said of a system that rightly makes no claim: a match of nothing with nothing."""
-    words = {"system": system, "status": "ok", "outcome": "match"}
-    said = [pl.col(f"{name}_{which}").fill_null(value) for name, value in words.items()]
-    return [*said, pl.col(f"right_{which}").fill_null(True)]
+def _side(evaluation: Evaluation, right: str, users: Sequence[str]) -> pl.DataFrame:
+    """The fields of one system, whether each is right, and right by each other reading rule."""
+    cases = fields(evaluation).filter(
+        # Where a stretch stands in one system's text is not where it stands in the other's.
+        pl.col("outcome") != "unscored", pl.col("level") != "stretch",
+    )  # fmt: skip
+    good = pl.col("outcome") == "match" if right == "outcome" else pl.col(right)
+    cases = cases.with_columns(good.fill_null(False).alias("right"))
+    cases = cases.with_columns(pl.lit(None).alias(n) for n in users if n not in cases.columns)
+    rung = "normalised" if right == "outcome" else right
+    threshold = evaluation.settings.get("threshold", THRESHOLD)
+    return cases.with_columns(rights(cases, rung, threshold=threshold))
 
 
 def _flip() -> pl.Expr:
@@ -145,21 +144,6 @@ def _users(table: pl.DataFrame) -> list[str]:
     return [name for name in table.columns if name not in {*CASES, "turn", "flip", *ours}]
 
 
-def flipped(table: pl.DataFrame, flip: str, *, limit: int = 20) -> pl.DataFrame:
-    """The rows with one flip, those first in which the wrong side is furthest from its gold.
-
-    Values not found at all come last: a wrong reading shows more.
-    """
-    if flip not in FLIPS:
-        raise UnknownName.of("flip", flip, FLIPS)
-    wrong = "a" if flip == "only b" else "b"
-    order_by = [
-        pl.col(f"outcome_{wrong}") == "missing", pl.col(f"similarity_{wrong}"),
-        pl.col("doc_id"), pl.col("path"),
-    ]  # fmt: skip
-    return table.filter(pl.col("flip") == flip).sort(order_by).head(limit)
-
-
 def flip_matrix(
     table: pl.DataFrame,
     documents: pl.DataFrame,
@@ -190,41 +174,38 @@ def flip_matrix(
         Counts, the shares right `value_a` and `value_b`, their difference with its interval, `p`
         of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact and two-sided.
         McNemar's test takes fields for independent: where those of a page fail together it is too
-        sure, and `p` is the one to trust. Slices by what became of a case (``cause_a`` …) are not
-        tested: they are chosen by the very outcome. `rules` tells whether the verdict is the
+        sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
+        a test would be circular. `rules` tells whether the verdict is the
         ``same`` under every reading rule or ``depends`` on it, as for `compare`.
     """
-    places = {doc: place for place, doc in enumerate(documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(documents["doc_id"])}
     options = {
         "resamples": resamples, "permutations": permutations, "level": level, "power": power,
         "seed": seed,
     }  # fmt: skip
 
-    def matrix(some: pl.DataFrame) -> pl.DataFrame:
-        return _matrix(_slices(some, documents, by), places, options)
-
-    found = matrix(table)
-    elsewhere = [matrix(some) for some in _by_other_rules(table)]
-    return found.with_columns(agreeing(found, elsewhere, SLICE, level=level))
+    matrix, *elsewhere = (
+        _matrix(_slices(each, documents, by), codes, options)
+        for each in [table, *_by_other_rules(table)]
+    )
+    return matrix.with_columns(agreeing(matrix, elsewhere, SLICE, level=level))
 
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """The flips as each other reading rule makes them; none where nothing was read under boxes."""
     counts = [table[f"rights_{which}"].list.len().max() for which in "ab"]
-    for place in range(max((count for count in counts if count), default=0)):
-        told = [
-            pl.coalesce(pl.col(f"rights_{s}").list.get(place, null_on_oob=True), f"right_{s}")
-            for s in "ab"
-        ]
-        yield table.with_columns(told[0].alias("right_a"), told[1].alias("right_b")).with_columns(
-            _flip()
-        )
+    for rule in range(max((count for count in counts if count), default=0)):
+        right = [
+            pl.col(f"rights_{s}").list.get(rule, null_on_oob=True).fill_null(pl.col(f"right_{s}"))
+            .alias(f"right_{s}") for s in "ab"
+        ]  # fmt: skip
+        yield table.with_columns(right).with_columns(_flip())
 
 
 def _matrix(
-    slices: Sequence[tuple[Slice, pl.DataFrame]], places: dict[str, int], options: dict[str, Any]
+    slices: Sequence[tuple[Slice, pl.DataFrame]], codes: dict[str, int], options: dict[str, Any]
 ) -> pl.DataFrame:
-    pairs = [_matrix_pair(of, part, places) for of, part in slices if part.height]
+    pairs = [_matrix_pair(key, rows, codes) for key, rows in slices if rows.height]
     rows = differences(pairs, **options)
     settings = Settings(rules="right", **tests_made(**options))
     for row in rows:
@@ -257,11 +238,10 @@ def flip_matrices(
     right
         As for `flips`.
     """
-    found = [
+    return pl.concat(
         flip_matrix(flips(a, b, right=right), a.documents, by=by, **options)
         for a, b in evaluation_pairs(common(evaluations).evaluations, reference)
-    ]
-    return pl.concat(found)
+    )
 
 
 def _slices(
@@ -270,51 +250,42 @@ def _slices(
     bands = [name for name in BANDS if name not in OF_SYSTEM]
     known = [*OF_GOLD, *documents.columns, "position", *bands, *_users(table)]
     known += [f"{name}_{which}" for name in AFTERWARDS for which in "ab"]
-    found: list[tuple[Slice, pl.DataFrame]] = [((None, None), table)]
+    slices: list[tuple[Slice, pl.DataFrame]] = [((None, None), table)]
     for column in by:
         if column not in known:
             raise UnknownName.of("column to slice flips by", column, dict.fromkeys(known))
         values = sliced(table, documents, column)
-        parts = table.with_columns(values.alias("_slice")).group_by("_slice", maintain_order=True)
-        if column.startswith("cause_"):
-            # A cause is of what this side gets wrong; what is right but not exact has one too.
-            wrong = ~pl.col(f"right_{column[-1]}")
-            parts = [(key, part.filter(wrong)) for key, part in parts if key[0] is not None]
-            parts = [(key, part) for key, part in parts if part.height]
-        named = sorted(parts, key=lambda item: order(values, item[0][0]))
-        # One slice that holds everything would only be tested once more.
-        named = [(key, part) for key, part in named if part.height < table.height]
-        found += [((column, "none" if v is None else str(v)), part) for (v,), part in named]
-    return found
+        groups = table.with_columns(values.alias("_slice")).group_by("_slice", maintain_order=True)
+        for (value,), rows in sorted(groups, key=lambda item: order(values, item[0][0])):
+            if column.startswith("cause_"):
+                # A cause is of what this side gets wrong; what is right but not exact has one too.
+                rows = rows.filter(~pl.col(f"right_{column[-1]}"), pl.lit(value is not None))
+            # One slice that holds everything would only be tested once more.
+            if 0 < rows.height < table.height:
+                slices.append(((column, "none" if value is None else str(value)), rows))
+    return slices
 
 
-def rights_by_document(part: pl.DataFrame, places: dict[str, int]) -> list[np.ndarray]:
+def rights_by_document(rows: pl.DataFrame, codes: dict[str, int]) -> list[np.ndarray]:
     """Of each side the fields right and all fields of every document."""
-    place = part["doc_id"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
-    total = np.ones(part.height)
-    return [by_document(place, [part[f"right_{s}"], total], len(places)) for s in "ab"]
+    number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+    total = np.ones(rows.height)
+    return [by_document(number, [rows[f"right_{s}"], total], len(codes)) for s in "ab"]
 
 
-def _matrix_pair(of: Slice, part: pl.DataFrame, places: dict[str, int]) -> Pair:
-    counts = part["flip"].value_counts()
-    seen = dict(counts.iter_rows())
-    tally = {flip.replace(" ", "_"): seen.get(flip, 0) for flip in FLIPS}
+def _matrix_pair(key: Slice, rows: pl.DataFrame, codes: dict[str, int]) -> Pair:
+    counts = dict(rows["flip"].value_counts().iter_rows())
+    tally = {flip.replace(" ", "_"): counts.get(flip, 0) for flip in FLIPS}
     labels = tally | {
-        "task": part["task"].first() if part["task"].n_unique() == 1 else None,
-        "level": "field", "slice_by": of[0], "slice_value": of[1],
-        "n_cases": part.height, "n_docs": part["doc_id"].n_unique(),
+        "task": rows["task"].first() if rows["task"].n_unique() == 1 else None,
+        "level": "field", "slice_by": key[0], "slice_value": key[1],
+        "n_cases": rows.height, "n_docs": rows["doc_id"].n_unique(),
         "p_mcnemar": mcnemar(tally["only_a"], tally["only_b"]),
-        **{f"system_{s}": part[f"system_{s}"].first() for s in "ab"},
+        **{f"system_{s}": rows[f"system_{s}"].first() for s in "ab"},
     }  # fmt: skip
-    return Pair(*rights_by_document(part, places), ratio, labels)
+    return Pair(*rights_by_document(rows, codes), ratio, labels)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """McNemar's exact two-sided p of the fields that one system alone gets right; 1 for none.
-
-    Examples
-    --------
-    >>> mcnemar(1, 5)
-    0.21875
-    """
+    """McNemar's exact two-sided p of the fields that one system alone gets right; 1 for none."""
     return float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0

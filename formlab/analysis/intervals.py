@@ -10,21 +10,13 @@ import numpy as np
 BLOCK = 5_000_000
 
 
-def by_document(place: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
-    """Columns of numbers summed by the `place` of their document: shape (count, columns)."""
-    return np.stack([np.bincount(place, weights=c, minlength=count) for c in columns], axis=1)
+def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """Columns of numbers summed by the `number` of their document: shape (count, columns)."""
+    return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
 
 
 def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of shape (b, count): how often each document is in each of b draws.
-
-    Examples
-    --------
-    >>> sum(block.shape[0] for block in draws(3, resamples=10, seed=0))
-    10
-    >>> bool((next(draws(3, resamples=10, seed=0)).sum(axis=1) == 3).all())
-    True
-    """
+    """Blocks of shape (b, count): how often each document is in each of b draws."""
     generator = np.random.default_rng(seed)
     step = max(1, min(resamples, BLOCK // count))
     for begin in range(0, resamples, step):
@@ -43,7 +35,7 @@ def drawn_sums(parts: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
 
 def drawn_parts(parts: Sequence[np.ndarray], *, resamples: int, seed: int) -> list[np.ndarray]:
     """Each of the parts summed over the same draws, as by `drawn_sums`."""
-    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    ends = np.cumsum([each.shape[1] for each in parts])[:-1]
     stacked = np.concatenate(parts, axis=1).astype(float, copy=False)
     return np.split(drawn_sums(stacked, resamples=resamples, seed=seed), ends, axis=1)
 

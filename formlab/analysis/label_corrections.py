@@ -104,11 +104,11 @@ def corrected(
 
 
 def _elsewhere() -> pl.Expr:
-    """Whether another value than the label would be entered in another place, or in several."""
+    """Whether correcting the label would also change its target box, or is of several boxes."""
     first, second = (pl.col("meta").str.json_path_match(f"$.items[{at}]") for at in (0, 1))
-    one = first.is_not_null() & second.is_null()
+    single = first.is_not_null() & second.is_null()
     options = pl.col("kind").is_in(_OPTIONS).fill_null(False)
-    return (pl.col("task") == _ENTERED) & (options | ~one.fill_null(False))
+    return (pl.col("task") == _ENTERED) & (options | ~single)
 
 
 def with_label_corrections(
@@ -145,9 +145,9 @@ def with_label_corrections(
         mode=evaluation.mode, threshold=evaluation.settings["threshold"],
         reader=evaluation.settings.get("reader", READER),
     )  # fmt: skip
-    # The corpus was cut before: which documents it holds is to be said as before.
+    # The corpus was cut before; settings and notes keep which documents it has.
     before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
-    again = part.marked(again, evaluation.settings.get("documents", part.ALL), before)
+    again = part.with_selection(again, evaluation.settings.get("documents", part.ALL), before)
     gone = corpus.records.filter(
         pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"
     )
@@ -196,47 +196,38 @@ def corrected_scores(
         If an evaluation does not hold what was scored.
     """
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
-    for one in evaluations:
-        groups.setdefault((one.benchmark, one.system, one.mode), []).append(one)
+    for each in evaluations:
+        groups.setdefault((each.benchmark, each.system, each.mode), []).append(each)
     frames, counts = [], Counter[str]()
     for splits in groups.values():
-        corrected = [with_label_corrections(one, decisions) for one in splits]
-        unambiguous = [with_label_corrections(one, decisions, ambiguous=True) for one in splits]
-        for note, count in (item for one in corrected for item in one.notes.items()):
+        corrected = [with_label_corrections(each, decisions) for each in splits]
+        unambiguous = [with_label_corrections(each, decisions, ambiguous=True) for each in splits]
+        for note, count in (item for each in corrected for item in each.notes.items()):
             if note.startswith(NOTE):
                 counts[note.removeprefix(NOTE)] += count
         whole = merge_splits(splits)
-        values = [
-            _unsliced(merge_splits(some), resamples=resamples, seed=seed)
-            for some in (splits, corrected, unambiguous)
-        ]
-        of = f"{whole.system} on {whole.benchmark}:{whole.split}"
-        frames.append(_side_by_side(*values).select(pl.lit(of).alias("of"), pl.all()))
+        before, after, clear = (
+            _unsliced(merge_splits(group), resamples=resamples, seed=seed)
+            for group in (splits, corrected, unambiguous)
+        )
+        after = after.rename({
+            "value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high",
+            "n_cases": "n_corrected",
+        })  # fmt: skip
+        left = {"on": ["metric", "level"], "how": "left", "maintain_order": "left"}
+        joined = before.join(after, **left)
+        joined = joined.join(clear.select("metric", "level", unambiguous="value"), **left)
+        frames.append(joined.select(
+            pl.lit(f"{whole.system} on {whole.benchmark}:{whole.split}").alias("of"), "metric",
+            "level", "value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high",
+            pl.col("corrected").sub(pl.col("value")).alias("change"), "unambiguous", "n_cases",
+            "n_corrected",
+        ))  # fmt: skip
     return pl.concat(frames), dict(counts)
-
-
-_SCORE = ["metric", "level"]
 
 
 def _unsliced(evaluation: Evaluation, *, resamples: int, seed: int) -> pl.DataFrame:
     summary = summarise(evaluation, by=(), resamples=resamples, seed=seed)
     rows = tables.only(summary, slice_by=None)
     rows = rows.filter(not metrics.is_mean(name) for name in rows["metric"])
-    return rows.select(*_SCORE, "value", "ci_low", "ci_high", "n_cases")
-
-
-def _side_by_side(
-    before: pl.DataFrame, after: pl.DataFrame, unambiguous: pl.DataFrame
-) -> pl.DataFrame:
-    names = {
-        "value": "corrected", "ci_low": "corrected_low", "ci_high": "corrected_high",
-        "n_cases": "n_corrected",
-    }  # fmt: skip
-    left = {"on": _SCORE, "how": "left", "maintain_order": "left"}
-    joined = before.join(after.rename(names), **left)
-    joined = joined.join(unambiguous.select(*_SCORE, unambiguous="value"), **left)
-    joined = joined.with_columns(change=pl.col("corrected") - pl.col("value"))
-    return joined.select(
-        *_SCORE, "value", "ci_low", "ci_high", "corrected", "corrected_low", "corrected_high",
-        "change", "unambiguous", "n_cases", "n_corrected",
-    )  # fmt: skip
+    return rows.select("metric", "level", "value", "ci_low", "ci_high", "n_cases")

@@ -1,4 +1,4 @@
-"""What is reached on each level of understanding forms, and what may share an axis."""
+"""The scores of each level of understanding forms, and which of them may share an axis."""
 
 from __future__ import annotations
 
@@ -70,41 +70,34 @@ def headlines(summary: pl.DataFrame) -> pl.DataFrame:
         scores may share an axis if and only if their `panel` is the same: the same metric of the
         same level and tasks, by the same rules.
     """
-    found = []
+    rows = []
     for row in summary.filter(pl.col("value").is_not_nan()).iter_rows(named=True):
-        for place, measure in enumerate(MEASURES):
+        for number, measure in enumerate(MEASURES):
             if (row["metric"], row["level"], row["slice_by"]) != (measure.metric, measure.of, None):
                 continue
             tasks = _tasks(row["benchmark"], measure.tasks)
             if measure.tasks and not tasks:
                 continue
-            found.append(row | {
+            rows.append(row | {
                 "level": measure.level, "over": measure.over, "tasks": ", ".join(tasks) or None,
-                "score_level": row["level"], "panel": f"{place:02}|{','.join(tasks)}|{rules(row)}",
+                "score_level": row["level"], "panel": f"{number:02}|{','.join(tasks)}|{rules(row)}",
             })  # fmt: skip
-    table = pl.DataFrame(found, schema=HEADLINES)
+    table = pl.DataFrame(rows, schema=HEADLINES)
     return table.sort("panel", "benchmark", "split", "system", maintain_order=True)
 
 
-def _tasks(benchmark: str, wanted: tuple[str, ...]) -> list[str]:
+def _tasks(benchmark: str, tasks: tuple[str, ...]) -> list[str]:
     """Of the tasks of a level those that fields of a benchmark are of."""
     known = benchmarks.BENCHMARKS.get(benchmark)
-    if known is None or not wanted:
-        return list(wanted)
+    if known is None or not tasks:
+        return list(tasks)
     # Text fields among marks and pictures are scored with them, under no task of their own.
     more = content.TASKS if set(content.TASKS) & set(known.tasks) - {"text"} else ()
-    return [task for task in wanted if task in {*known.tasks, *more}]
+    return [task for task in tasks if task in {*known.tasks, *more}]
 
 
 def rules(row: Mapping[str, Any]) -> str:
-    """What says how a score is measured, and not of what, by whom or how surely.
-
-    Examples
-    --------
-    >>> row = {"metric": "cer", "level": "page", "mode": "fixed"}
-    >>> rules(row | {"settings": {"rules": "norm=lower", "formlab": "0.2.0"}})
-    'cer|level=page|mode=fixed|norm=lower'
-    """
+    """How a score is measured, without its data, its system and its interval."""
     settings = Settings(**row["settings"])
     kept = Settings(rules=settings.rules, read=settings.read, average=settings.average)
     whose = dict.fromkeys(("benchmark", "split"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from formlab.analysis.finding import asked
 from formlab.folders import Evaluation
 from formlab.metrics.page import ERRORS
 
@@ -35,23 +36,19 @@ def worst_pages(evaluation: Evaluation, *, limit: int | None = 10) -> pl.DataFra
     names = ["wer", *(f"words_{name}" for name in ERRORS)]
     scored = evaluation.scores.filter(pl.col("level") == "page", pl.col("metric").is_in(names))
     pages = scored.group_by("doc_id", maintain_order=True).agg(
-        pl.col("status").first(),
-        pl.col("total").filter(pl.col("metric") == "wer").first().cast(pl.Int64).alias("words"),
-        *(
-            pl.col("value").filter(pl.col("metric") == name).first().alias(short)
+        pl.col("status").first(), words=pl.col("total").filter(metric="wer").first(),
+        **{
+            short: pl.col("value").filter(metric=name).first()
             for name, short in zip(names, ("wer", *ERRORS), strict=True)
-        ),
-    )
-    cases = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-    fields = cases.group_by("doc_id").agg(
-        pl.len().cast(pl.Int64).alias("fields"),
-        (pl.col("outcome") != "match").sum().cast(pl.Int64).alias("wrong"),
-        (pl.col("outcome") == "missing").sum().cast(pl.Int64).alias("missed"),
-        (pl.col("cause") == "wrong_order").sum().cast(pl.Int64).alias("out_of_order"),
-    )
+        },
+    )  # fmt: skip
+    fields = asked(evaluation).group_by("doc_id").agg(
+        fields=pl.len(), wrong=(pl.col("outcome") != "match").sum(),
+        missed=(pl.col("outcome") == "missing").sum(),
+        out_of_order=(pl.col("cause") == "wrong_order").sum(),
+    )  # fmt: skip
     joined = pages.join(fields, on="doc_id", how="left")
-    counts = ("fields", "wrong", "missed", "out_of_order")
-    joined = joined.with_columns(pl.col(name).fill_null(0) for name in counts)
+    joined = joined.with_columns(pl.col("fields", "wrong", "missed", "out_of_order").fill_null(0))
     rate = pl.col("wer").fill_nan(None)
     ranked = joined.sort(rate, "doc_id", descending=[True, False], nulls_last=True)
     ranked = ranked.select(pl.col(name).cast(kind) for name, kind in PAGES.items())

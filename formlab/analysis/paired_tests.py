@@ -88,34 +88,34 @@ def _intervals(
         return [(NAN, NAN, NAN)] * len(pairs)
     sides = [side for pair in pairs for side in (pair.first, pair.second)]
     drawn = drawn_parts(sides, resamples=resamples, seed=seed)
-    found = []
+    spans = []
     for pair, first, second in zip(pairs, drawn[::2], drawn[1::2], strict=True):
         values = pair.score(second) - pair.score(first)
         values = values[~np.isnan(values)]
         if values.size < 2:
-            found.append((NAN, NAN, NAN))
+            spans.append((NAN, NAN, NAN))
             continue
         error = float(values.std(ddof=1))
         least = least_difference(error, level=level, power=power)
-        found.append((*percentiles(values, level), least))
-    return found
+        spans.append((*percentiles(values, level), least))
+    return spans
 
 
 def _p_values(pairs: Sequence[Pair], *, permutations: int, seed: int) -> list[float]:
-    found = [NAN] * len(pairs)
+    p_values = [NAN] * len(pairs)
     random = []
-    for place, pair in enumerate(pairs):
+    for number, pair in enumerate(pairs):
         differ = (pair.first != pair.second).any(axis=1)
         if np.isnan(np.subtract(*pair.values)):
             continue
         if differ.sum() <= EXACT:
-            found[place] = _exact(pair, differ)
+            p_values[number] = _exact(pair, differ)
         elif permutations:
-            random.append(place)
-    chosen = [pairs[place] for place in random]
-    for place, p in zip(random, _random(chosen, permutations, seed), strict=True):
-        found[place] = p
-    return found
+            random.append(number)
+    chosen = [pairs[number] for number in random]
+    for number, p in zip(random, _random(chosen, permutations, seed), strict=True):
+        p_values[number] = p
+    return p_values
 
 
 def _exact(pair: Pair, differ: np.ndarray) -> float:
@@ -146,13 +146,7 @@ def _extreme(pair: Pair, moved: np.ndarray) -> np.ndarray:
 
 
 def swapped(count: int, *, permutations: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of shape (b, count) of zeros and ones: which documents change sides.
-
-    Examples
-    --------
-    >>> sum(block.shape[0] for block in swapped(3, permutations=10, seed=0))
-    10
-    """
+    """Blocks of shape (b, count) of zeros and ones: which documents change sides."""
     generator = np.random.default_rng([seed, 1])
     step = max(1, min(permutations, BLOCK // count))
     for begin in range(0, permutations, step):
@@ -165,11 +159,6 @@ def least_difference(error: float, *, level: float = 0.95, power: float = 0.8) -
 
     It is (z of level + z of power) times the standard error, here the spread of the paired
     bootstrap (H. S. Bloom, Minimum detectable effects, Evaluation Review 19(5), 1995).
-
-    Examples
-    --------
-    >>> round(least_difference(0.01), 4)
-    0.028
     """
     return float((stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power)) * error)
 
@@ -178,11 +167,6 @@ def adjusted_p(p: Sequence[float] | np.ndarray, method: str = "holm") -> np.ndar
     """p adjusted for all comparisons looked at; what could not be tested stays NaN.
 
     `method` is ``holm``, ``fdr_bh`` (Benjamini, Hochberg) or ``fdr_by`` (Benjamini, Yekutieli).
-
-    Examples
-    --------
-    >>> adjusted_p([0.01, float("nan"), 0.04]).tolist()
-    [0.02, nan, 0.04]
     """
     adjusted = np.array(p, dtype=float)
     known = ~np.isnan(adjusted)

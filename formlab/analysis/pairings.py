@@ -56,52 +56,54 @@ def pairings(evaluation: Evaluation, *, resamples: int = 1000, seed: int = 0) ->
     >>> from formlab import evaluate, load, tables
     >>> from formlab.folders import Predictions
     >>> corpus = load("formcraft")
-    >>> one = corpus.documents.head(1)
-    >>> gold = corpus.records.filter(doc_id=one["doc_id"][0], task="text")
-    >>> corpus = dataclasses.replace(corpus, documents=one, records=gold)
-    >>> said = gold.with_columns(
+    >>> first = corpus.documents.head(1)
+    >>> gold = corpus.records.filter(doc_id=first["doc_id"][0], task="text")
+    >>> corpus = dataclasses.replace(corpus, documents=first, records=gold)
+    >>> records = gold.with_columns(
     ...     pl.format("/{}", pl.int_range(pl.len())).alias("path"),
     ...     role=pl.lit("prediction"), system=pl.lit("numbers"),
     ... )
-    >>> given = Predictions(said, tables.table("responses", []), "numbers")
-    >>> frame = pairings(evaluate(corpus, given), resamples=0)
+    >>> predictions = Predictions(records, tables.table("responses", []), "numbers")
+    >>> frame = pairings(evaluate(corpus, predictions), resamples=0)
     >>> frame.filter(pl.col("pairing").is_in(["label", "value"]))["value"].to_list()
     [1.0, 0.0]
     """
-    given = evaluation.predictions
-    if given is not None:
+    predictions = evaluation.predictions
+    if predictions is not None:
         # What is read under a field's box needs no name.
-        given = dataclasses.replace(given, records=given.records.filter(~_SEEN))
-    if evaluation.corpus is None or given is None or not _named(evaluation, given):
+        predictions = dataclasses.replace(predictions, records=predictions.records.filter(~_SEEN))
+    if evaluation.corpus is None or predictions is None or not _named(evaluation, predictions):
         return pl.DataFrame(schema=SCHEMA)
     rows = [
         row | {"pairing": name}
         for name in PAIRINGS
-        for row in _scored(evaluation, given, name, resamples=resamples, seed=seed)
+        for row in _scored(evaluation, predictions, name, resamples=resamples, seed=seed)
     ]
     frame = pl.DataFrame(rows, schema=SCHEMA)
     present = [name for name in MEASURES if name in set(frame["metric"])]
     return pl.concat(_compared(frame.filter(metric=name), name) for name in present)
 
 
-def _named(evaluation: Evaluation, given: Predictions) -> bool:
+def _named(evaluation: Evaluation, predictions: Predictions) -> bool:
     tasks = benchmarks.get(evaluation.benchmark).tasks
-    claims = given.records.filter(pl.col("task").is_in(content.TASKS), pl.col("path").is_not_null())
+    claims = predictions.records.filter(
+        pl.col("task").is_in(content.TASKS), pl.col("path").is_not_null()
+    )
     return "marking" in tasks and claims.height > 0
 
 
 def _scored(
-    evaluation: Evaluation, given: Predictions, pairing: str, **draws: int
+    evaluation: Evaluation, predictions: Predictions, pairing: str, **draws: int
 ) -> Iterator[dict[str, Any]]:
     corpus, threshold = evaluation.corpus, evaluation.settings.get("threshold", THRESHOLD)
     scored = content.score(
-        corpus, given, mode=evaluation.mode, threshold=threshold, pairing=pairing
+        corpus, predictions, mode=evaluation.mode, threshold=threshold, pairing=pairing
     )
     again = dataclasses.replace(evaluation, cases=scored.cases, scores=scored.scores)
     summary = tables.only(summarise(again, by=(), **draws), level="field", slice_by=None)
     summary = summary.filter(pl.col("metric").is_in(list(MEASURES)))
     paired = scored.cases.filter(pl.col("gold").is_not_null(), pl.col("pred_path").is_not_null())
-    blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(given.records))
+    blind = pairing == "box" and not (_boxed(corpus.records) and _boxed(predictions.records))
     unknown = dict.fromkeys(("value", "ci_low", "ci_high"), float("nan")) if blind else {}
     columns = ["metric", "value", "ci_low", "ci_high", "n_docs", "n_cases"]
     for row in summary.select(columns).iter_rows(named=True):

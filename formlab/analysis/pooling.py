@@ -1,4 +1,4 @@
-"""All splits of a benchmark as one evaluation, its entities and data types, and what is lost."""
+"""All splits of a benchmark as one evaluation, its entities and data types, and lost values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from formlab.folders import Evaluation
 from formlab.metrics import METRICS
 from formlab.scoring.causes import CAUSES
 
-# What was read wrongly shows more than what stands alone.
-_ALONE = ("spurious", "hallucinated", "missed", "missing_document")
-_ORDER = (*(name for name in CAUSES if name not in _ALONE), *_ALONE)
+# Values read wrongly come before those that are missing or made up: they show more.
+_NOT_READ = ("spurious", "hallucinated", "missed", "missing_document")
+_ORDER = (*(name for name in CAUSES if name not in _NOT_READ), *_NOT_READ)
 
 
 def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
@@ -35,24 +35,22 @@ def merge_splits(evaluations: Sequence[Evaluation]) -> Evaluation:
     first = evaluations[0]
     if len(evaluations) == 1:
         return first
-    corpora = dict.fromkeys(corpus_name(one) for one in evaluations)
-    named = f"{' and '.join(corpora)}, {len(evaluations)} splits"
-    split = pl.lit(named).alias("split")
-    scores = pl.concat([one.scores for one in evaluations])
+    corpora = dict.fromkeys(corpus_name(each) for each in evaluations)
+    name = f"{' and '.join(corpora)}, {len(evaluations)} splits"
+    split = pl.lit(name).alias("split")
+    scores = pl.concat([each.scores for each in evaluations])
     if scores.filter(metric="macro_f1")["stats"].list.len().n_unique() > 1:
         scores = scores.filter(~pl.col("metric").str.starts_with("macro_"))
-    notes: Counter[str] = Counter()
-    for one in evaluations:
-        notes.update(one.notes)
-    documents = pl.concat([one.documents for one in evaluations], how="diagonal")
+    notes = sum((Counter(each.notes) for each in evaluations), Counter())
+    documents = pl.concat([each.documents for each in evaluations], how="diagonal")
     return dataclasses.replace(
         first,
         documents=documents.unique("doc_id", keep="first", maintain_order=True).with_columns(split),
         # Of its own split, so that a case of a document in several is known by it.
-        cases=pl.concat([one.cases for one in evaluations], how="diagonal"),
+        cases=pl.concat([each.cases for each in evaluations], how="diagonal"),
         scores=scores.with_columns(split),
-        split=named,
-        sources={name: code for one in evaluations for name, code in one.sources.items()},
+        split=name,
+        sources={name: code for each in evaluations for name, code in each.sources.items()},
         notes=dict(notes),
         # Of several splits there is no one corpus to score again.
         corpus=None,
@@ -73,12 +71,10 @@ def by_entity(
         entities of the gold the slice holds.
     """
     corpora: dict[str, list[Evaluation]] = {}
-    for one in evaluations:
-        corpora.setdefault(corpus_name(one), []).append(one)
+    for evaluation in evaluations:
+        corpora.setdefault(corpus_name(evaluation), []).append(evaluation)
     extra = {"corpus": pl.String, "type": pl.String, "n_gold": pl.Int64}
-    found = [
-        tables.table("summary", []).with_columns(pl.lit(None, t).alias(n) for n, t in extra.items())
-    ]
+    tables_of_corpora = [pl.DataFrame(schema=tables.SUMMARY | extra)]
     for name, members in corpora.items():
         schema = schema_of(members[0])
         if schema is None:
@@ -87,30 +83,28 @@ def by_entity(
             entity: NESTED if entity in schema.groups else schema.type_of(entity)
             for entity in schema.entities
         }
-        whole = merge_splits([_with_types(one, types) for one in members])
-        gold = whole.scores.filter(pl.col("metric") == "f1").group_by("slice_by", "slice_value")
-        gold = gold.agg(pl.col("stats").list.get(1).sum().cast(pl.Int64).alias("n_gold"))
+        whole = merge_splits([_with_types(each, types) for each in members])
+        on = ["slice_by", "slice_value"]
+        gold = whole.scores.filter(pl.col("metric") == "f1").group_by(on)
+        gold = gold.agg(n_gold=pl.col("stats").list.get(1).sum().cast(pl.Int64))
         summary = summarise(whole, by=(), resamples=resamples, seed=seed)
+        summary = summary.join(gold, on=on, how="left", nulls_equal=True, maintain_order="left")
         kind = pl.col("slice_value").replace_strict(types, default=pl.col("slice_value"))
-        summary = summary.join(
-            gold, on=["slice_by", "slice_value"], how="left", nulls_equal=True,
-            maintain_order="left",
-        )  # fmt: skip
-        summary = summary.with_columns(pl.lit(name).alias("corpus"), kind.alias("type"))
-        found.append(summary.select(found[0].columns))
-    return pl.concat(found)
+        summary = summary.with_columns(corpus=pl.lit(name), type=kind)
+        tables_of_corpora.append(summary.select(tables_of_corpora[0].columns))
+    return pl.concat(tables_of_corpora)
 
 
 def _with_types(evaluation: Evaluation, types: dict[str, str]) -> Evaluation:
     """Its scores of whole documents, and those of entities added up by data type."""
     ready = evaluation.scores.filter(pl.col("level") == "document")
-    parts = ready.filter(pl.col("slice_by") == "entity").with_columns(
+    simple = ready.filter(pl.col("slice_by") == "entity").with_columns(
         slice_by=pl.lit("type"),
         slice_value=pl.col("slice_value").replace_strict(types, return_dtype=pl.String),
     )
     keys = [name for name in tables.SCORES if name not in ("stats", "value")]
-    count = pl.concat_list(pl.col("stats").list.get(place).sum() for place in range(3))
-    summed = parts.group_by(*keys, maintain_order=True).agg(count.alias("stats"))
+    count = pl.concat_list(pl.col("stats").list.get(number).sum() for number in range(3))
+    summed = simple.group_by(*keys, maintain_order=True).agg(count.alias("stats"))
     values = [
         float(METRICS[metric].score_in(mode)(np.array(counts)))
         for metric, mode, counts in summed.select("metric", "mode", "stats").iter_rows()
@@ -146,10 +140,10 @@ def errors_by_cause(cases: pl.DataFrame, *, each: int | None = None) -> pl.DataF
         pl.col("cause").is_not_null(),
         pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
     ).unique(["doc_id", "path", "pred_path", "pred"], keep="first", maintain_order=True)
-    places = {name: place for place, name in enumerate(_ORDER)}
-    place = pl.col("cause").replace_strict(places, default=len(CAUSES), return_dtype=pl.Int64)
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    rank = pl.col("cause").replace_strict(ranks, default=len(CAUSES), return_dtype=pl.Int64)
     wrong = wrong.sort(
-        place, pl.col("similarity").fill_nan(None), "doc_id", "path",
+        rank, pl.col("similarity").fill_nan(None), "doc_id", "path",
         descending=[False, True, False, False], nulls_last=True,
     )  # fmt: skip
     return wrong if each is None else wrong.group_by("cause", maintain_order=True).head(each)

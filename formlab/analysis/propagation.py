@@ -1,4 +1,4 @@
-"""How one fault on a form leads to others: what a misplaced value did to the fields it landed in.
+"""How one fault on a form leads to others: a misplaced value, and the fields it overwrote.
 
 It reads the log of an arena run, which scoring keeps in the documents' meta.
 """
@@ -93,31 +93,31 @@ class _Form:
         for page, *_, path in meta["elements"]:
             self.pages.setdefault(path, set()).add(page)
         self.last_page = max((page for pages in self.pages.values() for page in pages), default=0)
-        self.wrong = [path for path in self.cases if not self._right(path, self._held(path))]
+        self.wrong = [path for path in self.cases if not self._right(path, self._content(path))]
         numbers = {f"/lines/{number}": number for number in range(len(self.lines))}
         self.own = {
             numbers[case["pred_path"]]: path
             for path, case in self.cases.items()
             if case["pred_path"] in numbers
         }
-        self.meant = [self._meant(number) for number in range(len(self.lines))]
+        self.targets = [self._target(number) for number in range(len(self.lines))]
 
-    def _held(self, path: str) -> str:
+    def _content(self, path: str) -> str:
         return self.content.get(path, "")
 
-    def _right(self, path: str, held: str) -> bool:
+    def _right(self, path: str, content: str) -> bool:
         case = self.cases[path]
         if not case["gold"]:
-            return not held.strip()
+            return not content.strip()
         rungs = text.ladder(
-            case["gold"], held, kind=case["kind"], accepted=case["accepted"] or (),
+            case["gold"], content, kind=case["kind"], accepted=case["accepted"] or (),
             threshold=0.8, order=self.order,
         )  # fmt: skip
         if case["kind"] == DESCRIPTION:
             return rungs.fuzzy
         return rungs.exact if self.exact else rungs.typed
 
-    def _meant(self, number: int) -> str | None:
+    def _target(self, number: int) -> str | None:
         """The field that a line is meant for: as it was scored, else the one with its value."""
         if number in self.own:
             return self.own[number]
@@ -127,16 +127,16 @@ class _Form:
 
     def faults(self) -> list[Row]:
         """A row for each wrong field, in the order of the form."""
-        found = {path: self._fault(path) for path in self.wrong}
-        roots = {path: _root(path, found) for path in found}
+        faults = {path: self._fault(path) for path in self.wrong}
+        roots = {path: _root(path, faults) for path in faults}
         size = {root: list(roots.values()).count(root) for root in set(roots.values())}
         return [
             {
                 "path": path, "kind": self.cases[path]["kind"], "gold": self.cases[path]["gold"],
-                "held": self._held(path), "fault": fault, "first": roots[path] == path,
+                "held": self._content(path), "fault": fault, "first": roots[path] == path,
                 "after": after, "root": roots[path], "chain": size[roots[path]], "line": line,
             }
-            for path, (fault, after, line) in found.items()
+            for path, (fault, after, line) in faults.items()
         ]  # fmt: skip
 
     def _fault(self, path: str) -> tuple[str, str | None, int | None]:
@@ -152,13 +152,13 @@ class _Form:
             for changed, _, after in line["changed"]
             if changed == path
         ]
-        own = next((number for number, meant in self.own.items() if meant == path), None)
+        own = next((number for number, target in self.own.items() if target == path), None)
         if wrote:
             last = wrote[-1][0]
-            meant = self.meant[last]
+            target = self.targets[last]
             was_right = any(self._right(path, after) for _, after in wrote[:-1])
-            if meant is not None and meant != path:
-                return "overwritten" if was_right else "wrong_field", meant, last
+            if target is not None and target != path:
+                return "overwritten" if was_right else "wrong_field", target, last
             if not self.cases[path]["gold"] or _is_no(self.cases[path]):
                 return "not_empty", None, last
         if own is not None and own not in [number for number, _ in wrote]:
@@ -179,15 +179,15 @@ def _is_no(case: Row) -> bool:
     return case["kind"] == "checkbox" and text.checked(case["gold"]) is False
 
 
-def _root(path: str, found: dict[str, tuple[str, str | None, int | None]]) -> str:
+def _root(path: str, faults: dict[str, tuple[str, str | None, int | None]]) -> str:
     """The first fault that a fault goes back to: one that follows no other wrong field.
 
     Values that changed places follow each other in a ring: there the earliest line was first.
     """
     trail = [path]
-    while (after := found[trail[-1]][1]) in found:
+    while (after := faults[trail[-1]][1]) in faults:
         if after in trail:
             ring = trail[trail.index(after) :]
-            return min(ring, key=lambda name: (found[name][2] is None, found[name][2] or 0))
+            return min(ring, key=lambda name: (faults[name][2] is None, faults[name][2] or 0))
         trail.append(after)
     return trail[-1]

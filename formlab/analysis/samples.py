@@ -78,16 +78,16 @@ def open_evaluations(
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
-    found = [_loaded(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
-    if not found:
+    evaluations = [_loaded(file.parent) for file in sorted(folder.glob("*/manifest.json"))]
+    if not evaluations:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here or in its folders", where=folder, remedy=remedy)
     for name in ("benchmark", "system", "mode", "root"):
-        values = sorted({str(getattr(one, name)) for one in found})
+        values = sorted({str(getattr(each, name)) for each in evaluations})
         if len(values) > 1:
             what = f"evaluations that differ in their {name}: {', '.join(values)}"
             raise DataBroken(what, where=folder, remedy="a folder for each of them")
-    return found
+    return evaluations
 
 
 def open_compared(
@@ -159,17 +159,20 @@ def _of_sample(
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
         raise NotAvailable(f"the sample of {benchmark} cannot be opened: {absent}")
+    # What comes with formlab as read needs neither the system nor its engine.
+    if not change and (shipped := _shipped(corpus, system, {})) is not None:
+        return evaluate(corpus, shipped)
     reader = systems.get(system)
     settings = reader.settings({key: str(value) for key, value in (change or {}).items()})
     name = reader.run_name(settings)
-    if (shipped := _shipped(corpus, name, settings)) is not None:
+    if change and (shipped := _shipped(corpus, name, settings)) is not None:
         return evaluate(corpus, shipped)
     if reader.extra:
         resources.need(reader.extra)
     out = cache_folder() / "runs" / f"{benchmark}-{corpus.split}-{name}-{state_of(reader)}"
     # Two notebooks that run side by side may ask for the same sample.
-    found = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
-    return evaluate(corpus, found)
+    predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
+    return evaluate(corpus, predictions)
 
 
 def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:
@@ -177,8 +180,8 @@ def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predicti
     folder = benchmarks.SAMPLES / "runs" / f"{corpus.benchmark}-{corpus.split}-{name}"
     if not folder.is_dir():
         return None
-    found = Predictions.load(folder)
-    return found if found.settings == found.settings | settings else None
+    shipped = Predictions.load(folder)
+    return shipped if shipped.settings == shipped.settings | settings else None
 
 
 def state_of(
@@ -188,7 +191,8 @@ def state_of(
     digest = hashlib.sha256(repr((reader.defaults, reader.versions)).encode() + more.encode())
     for name in reader.versions:
         digest.update(metadata.version(name).encode())
-    for folder in folders:
+    package = sys.modules.get(reader.start.__module__.rpartition(".")[0], systems)
+    for folder in dict.fromkeys((*folders, package)):
         # Code, and the prompts, forms and pages beside it.
         for file in sorted(Path(str(folder.__file__)).parent.rglob("*")):
             if file.is_file() and file.suffix != ".pyc":

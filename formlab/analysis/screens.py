@@ -24,40 +24,30 @@ def by_screen(evaluation: Evaluation) -> Evaluation:
         Of forms whose `documents.meta` lists their `images`.
     """
     rows = evaluation.documents.to_dicts()
-    images = {
-        row["doc_id"]: held for row in rows if len(held := meta_of(row).get("images") or []) > 1
-    }
+    lists = {row["doc_id"]: meta_of(row).get("images") or [] for row in rows}
+    images = {doc_id: names for doc_id, names in lists.items() if len(names) > 1}
     screens = [
-        row | {"doc_id": _name(row["doc_id"], number), "image": image}
+        row | {"doc_id": f"{row['doc_id']} screen {number}", "image": image}
         for row in rows
         for number, image in enumerate(images.get(row["doc_id"], []), start=1)
     ]
     added = pl.DataFrame(screens, schema=evaluation.documents.schema)
     many = pl.col("doc_id").is_in(list(images))
     counts = pl.col("doc_id").replace_strict(
-        {doc: len(held) for doc, held in images.items()}, default=1, return_dtype=pl.Int64
+        {doc_id: len(names) for doc_id, names in images.items()}, default=1, return_dtype=pl.Int64
     )
-    wanted = pl.coalesce(
-        pl.when(pl.col("pred_x0").is_not_null()).then("pred_page"), "page", pl.lit(1)
-    )
-    on = pl.when(wanted.is_between(1, counts)).then(wanted).otherwise(1)
-    cases = evaluation.cases.with_columns(on.alias("on"))
+    clicked = pl.when(pl.col("pred_x0").is_not_null()).then("pred_page")
+    screen = pl.coalesce(clicked, "page", pl.lit(1))
+    screen = pl.when(screen.is_between(1, counts)).then(screen).otherwise(1)
+    cases, here = evaluation.cases.with_columns(on=screen), pl.col("on")
+    gold, pred = pl.col("page") == here, pl.col("pred_page").fill_null(here) == here
     cases = cases.with_columns(
-        *(pl.when(~many | (pl.col("page") == pl.col("on"))).then(side).alias(side) for side in BOX),
-        *(
-            pl.when(~many | (pl.col("pred_page").fill_null(pl.col("on")) == pl.col("on")))
-            .then(f"pred_{side}")
-            .alias(f"pred_{side}")
-            for side in BOX
-        ),
-        pl.when(many).then(pl.format("{} screen {}", "doc_id", "on")).otherwise("doc_id")
+        *(pl.when(~many | gold).then(side).alias(side) for side in BOX),
+        *(pl.when(~many | pred).then(f"pred_{side}").alias(f"pred_{side}") for side in BOX),
+        pl.when(many).then(pl.format("{} screen {}", "doc_id", here)).otherwise("doc_id")
         .alias("doc_id"),
         # Each screen is an image of its own: its only page.
         *(pl.when(~many).then(name).alias(name) for name in ("page", "pred_page")),
     ).drop("on")  # fmt: skip
     documents = pl.concat([evaluation.documents, added])
     return dataclasses.replace(evaluation, documents=documents, cases=cases)
-
-
-def _name(doc_id: str, number: int) -> str:
-    return f"{doc_id} screen {number}"

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from formlab import metrics, tables
-from formlab.analysis.finding import LABEL, READER
-from formlab.analysis.intervals import draws, percentiles
-from formlab.analysis.slice_search import (
-    Scored,
-    Slice,
-    beats_parents,
-    coded,
-    passed,
-    score_test,
-    search,
-)
+from formlab.analysis.finding import LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.intervals import BLOCK, by_document, draws, percentiles
+from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.summarise import of_cases, sliced
-from formlab.analysis.top_errors import top_errors
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.tables import Settings
 
-OUTCOME = "outcome"
 # What is known of a field without looking at how it was read.
 COLUMNS = (
     "task", "kind", "modality", "subtype", "scope", "reference", "complexity", "modal", "template",
@@ -44,7 +36,7 @@ SLICES: dict[str, Any] = {
     "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 CORRECTIONS = ("by", "bh")
-# Defined by the error: a slice of them is bad by its making.
+# Columns that follow from the error: searching them would be circular.
 _AFTERWARDS = ("outcome", "cause", "similarity", "status", "exact", "normalised", "typed", "fuzzy")
 
 
@@ -122,29 +114,29 @@ def find_slices(
     if refused := [name for name in columns or () if name in _AFTERWARDS]:
         allowed = [name for name in columns or () if name not in _AFTERWARDS]
         raise UnknownName.of("column to search slices in", refused[0], allowed or COLUMNS)
-    found = [pl.DataFrame(schema=SLICES)]
+    depth, rows = min(max_columns, 3), []
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
-    for one in several:
-        scored = _scored(one, metric)
-        codes = coded(scored, one, [*COLUMNS, *one.own] if columns is None else columns)
-        tested = list(search(scored, codes, min(max_columns, 3), min_docs, min_cases))
+    for evaluation in several:
+        scored = _tallied(evaluation, metric)
+        names = [*COLUMNS, *evaluation.own] if columns is None else columns
+        codes = _coded(scored, evaluation, names)
+        tested = list(_search(scored, codes, depth, min_docs, min_cases))
         kept = [
             each
             for each in passed(tested, alpha, correction)
-            if beats_parents(each, scored, codes, alpha) and _but_for_labels(each, scored, alpha)
+            if _beats_parents(each, scored, codes, alpha) and _but_for_labels(each, scored, alpha)
         ]
-        rules = f"columns<={min(max_columns, 3)}|docs>={min_docs}|cases>={min_cases}"
-        if odd := one.cases.filter(pl.col("cause") == READER).height:
+        rules = f"columns<={depth}|docs>={min_docs}|cases>={min_cases}"
+        if odd := evaluation.cases.filter(pl.col("cause") == READER).height:
             rules += f"|without={odd} that depend on the reading rule"
         settings = dataclasses.asdict(Settings(
             rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
             test=f"score test,documents,t,fdr={correction}<={alpha:g}",
         ))  # fmt: skip
-        base = {"benchmark": one.benchmark, "split": one.split, "system": one.system}
-        base |= {"metric": metric, "n_tested": len(tested), "mode": one.mode, "settings": settings}
-        rows = [base | row for row in _rows(kept, scored, resamples, level, seed)]
-        found.append(pl.DataFrame(rows, schema=SLICES))
-    return pl.concat(found).sort(
+        base = {"metric": metric, "n_tested": len(tested), "settings": settings}
+        base |= origin(evaluation) | {"mode": evaluation.mode}
+        rows += [base | row for row in _rows(kept, scored, resamples, level, seed)]
+    return pl.DataFrame(rows, schema=SLICES).sort(
         pl.col("excess"), *(pl.col(name).list.join(" & ") for name in ("slice_by", "slice_value")),
         descending=[True, False, False],
     )  # fmt: skip
@@ -173,30 +165,11 @@ def slice_cases(
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
-def slice_errors(
-    evaluations: Sequence[Evaluation], found: pl.DataFrame, *, limit: int = 20
-) -> pl.DataFrame:
-    """The wrong cases of the first slice found, the furthest from their gold first.
-
-    Returns
-    -------
-    polars.DataFrame
-        The schema CASES; no rows where no slice was found.
-    """
-    if not found.height:
-        return tables.table("cases", [])
-    row = found.row(0, named=True)
-    owner = next(one for one in evaluations if one.system == row["system"])
-    return top_errors(slice_cases(owner, row), limit=limit)
-
-
 def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
-    cases = evaluation.fields
-    sound = pl.col("cause").ne_missing(READER)
-    return cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored", sound)
+    return asked(evaluation).filter(pl.col("cause").ne_missing(READER))
 
 
-def _scored(evaluation: Evaluation, metric: str) -> Scored:
+def _tallied(evaluation: Evaluation, metric: str) -> _Tallies:
     cases, worse = _of_gold(evaluation), -1
     if metric == OUTCOME:
         right = (cases["outcome"] == "match").cast(pl.Float64).to_numpy()
@@ -214,24 +187,24 @@ def _scored(evaluation: Evaluation, metric: str) -> Scored:
         cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
         parts = cases.select("hits", "total").to_numpy()
     # Documents without a field tell nothing of fields.
-    used, place = np.unique(cases["doc_id"].to_numpy(), return_inverse=True)
-    return Scored(cases, place, parts, len(used), worse)
+    used, document = np.unique(cases["doc_id"].to_numpy(), return_inverse=True)
+    return _Tallies(cases, document, parts, len(used), worse)
 
 
-def _but_for_labels(each: Slice, scored: Scored, alpha: float) -> bool:
+def _but_for_labels(each: Slice, scored: _Tallies, alpha: float) -> bool:
     """Whether a slice is worse as well without the fields whose label may be wrong."""
     sure = (scored.cases["cause"].ne_missing(LABEL)).to_numpy()
     if sure.all():
         return True
     inside = scored.by_document(each.members[sure[each.members]])
     whole = scored.by_document(np.flatnonzero(sure))
-    return bool(score_test(inside[None], (whole - inside)[None], scored.worse)[0] <= alpha)
+    return bool(scored.p(inside, whole) <= alpha)
 
 
 def _rows(
-    kept: Sequence[Slice], scored: Scored, resamples: int, level: float, seed: int
+    kept: Sequence[Slice], scored: _Tallies, resamples: int, level: float, seed: int
 ) -> Iterator[dict[str, Any]]:
-    whole = scored.by_document(np.arange(len(scored.place)))
+    whole = scored.by_document(np.arange(len(scored.document)))
     drawn = np.concatenate(list(draws(scored.count, resamples=resamples, seed=seed))) if kept else 0
     for each in kept:
         inside = scored.by_document(each.members)
@@ -248,3 +221,146 @@ def _rows(
             "excess": abs(value - rest) * len(each.members),
             "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": len(each.members),
         }  # fmt: skip
+
+
+@dataclasses.dataclass
+class _Tallies:
+    """Fields of the gold: hits and total of each, and the number of its document."""
+
+    cases: pl.DataFrame
+    document: np.ndarray
+    parts: np.ndarray
+    count: int
+    worse: int
+
+    def by_document(self, members: np.ndarray) -> np.ndarray:
+        """Hits, total and number of the fields `members`, summed by document: (documents, 3)."""
+        columns = [*self.parts[members].T, np.ones(len(members))]
+        return by_document(self.document[members], columns, self.count)
+
+    def p(self, inside: np.ndarray, whole: np.ndarray) -> float:
+        """One-sided p of one slice against the rest of `whole`."""
+        return score_test(inside[None], (whole - inside)[None], self.worse)[0]
+
+
+@dataclasses.dataclass
+class Slice:
+    """A conjunction of (column, value), the fields it holds, and how its test went."""
+
+    conditions: tuple[tuple[str, str], ...]
+    members: np.ndarray
+    p: float = float("nan")
+    adjusted: float = float("nan")
+
+
+# Of each column: the code of every field's value, -1 for none, and the values.
+Codes = dict[str, tuple[np.ndarray, list[str]]]
+
+
+def _coded(scored: _Tallies, evaluation: Evaluation, columns: Sequence[str]) -> Codes:
+    """The values of each column as codes; columns without any are left out."""
+    codes = {}
+    for name in columns:
+        values = sliced(scored.cases, evaluation.documents, name).cast(pl.String)
+        words = values.drop_nulls().unique().sort().to_list()
+        if words:
+            numbers = {word: number for number, word in enumerate(words)}
+            code = values.replace_strict(numbers, default=-1, return_dtype=pl.Int64)
+            codes[name] = code.fill_null(-1).to_numpy(), words
+    return codes
+
+
+def _search(
+    scored: _Tallies, codes: Codes, depth: int, min_docs: int, min_cases: int
+) -> Iterator[Slice]:
+    """Every conjunction with enough support, tested against its rest; the same fields once."""
+    marks = np.random.default_rng(0).integers(0, 2**63, len(scored.document), dtype=np.uint64)
+    whole = scored.by_document(np.arange(len(scored.document)))
+    room = max(1, BLOCK // (10 * max(scored.count, 1)))
+    seen: set[int] = set()
+    for size in range(1, depth + 1):
+        for names in itertools.combinations(codes, size):
+            block: list[tuple[Slice, np.ndarray]] = []
+            for each in _groups(codes, names, min_cases):
+                mark = int(marks[each.members].sum(dtype=np.uint64))
+                inside = scored.by_document(each.members)
+                if mark in seen or not _supported(inside, whole - inside, min_docs, min_cases):
+                    continue
+                seen.add(mark)
+                block.append((each, inside))
+                if len(block) == room:
+                    yield from _with_p(block, whole, scored.worse)
+                    block = []
+            yield from _with_p(block, whole, scored.worse)
+
+
+def _groups(codes: Codes, names: tuple[str, ...], min_cases: int) -> Iterator[Slice]:
+    """The conjunctions of one value of each of `names` that hold enough fields."""
+    known = np.flatnonzero(np.all([codes[name][0] >= 0 for name in names], axis=0))
+    sizes = [len(codes[name][1]) for name in names]
+    key = np.ravel_multi_index([codes[name][0][known] for name in names], sizes)
+    order = np.argsort(key, kind="stable")
+    ends = [*np.flatnonzero(np.diff(key[order])) + 1, len(order)]
+    for begin, end in itertools.pairwise([0, *ends]):
+        if end - begin < min_cases:
+            continue
+        numbers = np.unravel_index(key[order[begin]], sizes)
+        words = (codes[name][1][number] for name, number in zip(names, numbers, strict=True))
+        yield Slice(tuple(zip(names, words, strict=True)), known[order[begin:end]])
+
+
+def _supported(
+    inside: np.ndarray, outside: np.ndarray, min_docs: int, min_cases: int
+) -> np.bool | bool:
+    counts = inside[:, 2], outside[:, 2]
+    return all((side > 0).sum() >= min_docs and side.sum() >= min_cases for side in counts)
+
+
+def _with_p(
+    block: list[tuple[Slice, np.ndarray]], whole: np.ndarray, worse: int
+) -> Iterator[Slice]:
+    if block:
+        inside = np.stack([tallies for _, tallies in block])
+        for (each, _), p in zip(block, score_test(inside, whole - inside, worse), strict=True):
+            yield dataclasses.replace(each, p=float(p))
+
+
+def score_test(inside: np.ndarray, outside: np.ndarray, worse: int) -> np.ndarray:
+    """One-sided p of slices against the rest, by documents: see `find_slices`.
+
+    Sides have the shape (slices, documents, 3): hits, total and number of the fields; `worse` is 1
+    where more is worse, else -1. NaN where a side has a total of 0.
+    """
+    rate = ratio((inside + outside).sum(axis=1)[:, :2])[:, None]
+    moved = []
+    for side in (inside, outside):
+        total = side[..., 1].sum(axis=1, keepdims=True)
+        gain = side[..., 0] - rate * side[..., 1]
+        moved.append(np.divide(gain, total, out=np.full(gain.shape, np.nan), where=total != 0))
+    each = worse * (moved[0] - moved[1])
+    spread = np.sqrt((each**2).sum(axis=1))
+    away = np.divide(each.sum(axis=1), spread, out=np.zeros(len(each)), where=spread != 0)
+    documents = np.minimum(*((side[..., 2] > 0).sum(axis=1) for side in (inside, outside)))
+    return stats.t.sf(away, np.maximum(documents - 1, 1))
+
+
+def passed(tested: Sequence[Slice], alpha: float, correction: str) -> list[Slice]:
+    """Those whose adjusted p is at most alpha, by the false-discovery control ``by`` or ``bh``."""
+    adjusted = adjusted_p([each.p for each in tested], f"fdr_{correction}")
+    for each, p in zip(tested, adjusted, strict=True):
+        each.adjusted = float(p)
+    return [each for each in tested if each.adjusted <= alpha]
+
+
+def _beats_parents(each: Slice, scored: _Tallies, codes: Codes, alpha: float) -> bool:
+    """Whether a conjunction is worse than what is left of each one that it refines."""
+    if len(each.conditions) == 1:
+        return True
+    inside = scored.by_document(each.members)
+    for left_out in each.conditions:
+        rest = [codes[n][0] == codes[n][1].index(v) for n, v in each.conditions if n != left_out[0]]
+        parent = scored.by_document(np.flatnonzero(np.all(rest, axis=0)))
+        # Equal to its parent, the p is undefined, and the conjunction says nothing more.
+        if not scored.p(inside, parent) <= alpha:
+            return False
+    return True

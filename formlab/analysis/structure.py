@@ -8,6 +8,7 @@ from scipy.stats import rankdata
 
 from formlab.analysis.intervals import draws, percentiles
 from formlab.folders import Evaluation
+from formlab.tables import settings_text
 
 SIZES = ("nodes", "groups", "levels")
 _OF = ("benchmark", "split", "metric", "level", "mode")
@@ -37,8 +38,10 @@ def tree_sizes(evaluation: Evaluation) -> pl.DataFrame:
     sizes = gold.group_by("doc_id").agg(
         nodes=pl.len(), groups=below.sum(), levels=pl.col("depth").max()
     )
-    given = cases.filter(pl.col("pred_path").is_not_null()).group_by("doc_id").agg(given=pl.len())
-    table = documents.join(sizes, on="doc_id", how="left").join(given, on="doc_id", how="left")
+    predicted = (
+        cases.filter(pl.col("pred_path").is_not_null()).group_by("doc_id").agg(given=pl.len())
+    )
+    table = documents.join(sizes, on="doc_id", how="left").join(predicted, on="doc_id", how="left")
     table = table.with_columns(pl.col(*SIZES, "given").fill_null(0).cast(pl.Int64))
     columns = ["doc_id", "system", *SIZES, "given", "distance", "similarity", *_OF, "settings"]
     return table.select(columns).sort(-pl.col("distance"), "doc_id")
@@ -66,30 +69,30 @@ def growth(sizes: pl.DataFrame, *, resamples: int = 1000, seed: int = 0) -> pl.D
     [1.0, nan, -1.0]
     """
     known = sizes.filter(pl.col("distance").is_finite())
-    distance = known["distance"].to_numpy()
-    weights = list(draws(known.height, resamples=resamples, seed=seed)) if known.height else []
-    counts = np.concatenate(weights).astype(int) if weights else np.zeros((0, 0), int)
-    # One row of places of documents per draw.
-    places = np.array([np.repeat(np.arange(known.height), row) for row in counts])
+    distance, count = known["distance"].to_numpy(), known.height
+    blocks = draws(count, resamples=resamples, seed=seed) if count else []
+    # One row of documents for each draw.
+    drawn = [np.repeat(np.arange(count), row.astype(int)) for block in blocks for row in block]
     rows = []
     for size in SIZES:
         values = known[size].to_numpy()
-        found = _spearman(distance[None, :], values[None, :])
-        drawn = _spearman(distance[places], values[places]) if len(places) else found
-        drawn = drawn[~np.isnan(drawn)]
-        ends = percentiles(drawn, 0.95) if drawn.size > 1 else (np.nan, np.nan)
-        rows.append((size, float(found[0]), *ends))
-    names = ["size", "value", "ci_low", "ci_high"]
-    settings = f"spearman|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"
-    table = pl.DataFrame(rows, schema=names, orient="row")
-    return table.with_columns(n_docs=pl.lit(known.height), settings=pl.lit(settings))
+        value = _spearman(distance[None, :], values[None, :])
+        several = _spearman(distance[drawn], values[drawn]) if drawn else value
+        ends = percentiles(several, 0.95) if (~np.isnan(several)).sum() > 1 else (np.nan, np.nan)
+        rows.append((size, float(value[0]), *ends))
+    settings = [f"spearman|ci=bootstrap,documents,n={resamples},level=0.95,seed={seed}"]
+    if "settings" in known.columns and count:
+        # How the distances were scored.
+        settings.insert(0, settings_text(known.row(0, named=True)))
+    table = pl.DataFrame(rows, schema=["size", "value", "ci_low", "ci_high"], orient="row")
+    return table.with_columns(n_docs=pl.lit(count), settings=pl.lit("|".join(settings)))
 
 
-def _spearman(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+def _spearman(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The correlation of ranks, row by row: shape (n, k) to (n,)."""
-    if not one.shape[1]:
-        return np.full(len(one), np.nan)
-    a, b = (rankdata(values, axis=1) for values in (one, two))
+    if not first.shape[1]:
+        return np.full(len(first), np.nan)
+    a, b = (rankdata(values, axis=1) for values in (first, second))
     a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
     size = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
     return np.divide((a * b).sum(axis=1), size, out=np.full(len(a), np.nan), where=size > 0)

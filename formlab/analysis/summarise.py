@@ -77,7 +77,7 @@ def summarise(
     UnknownName
         If a column of `by` is in neither table.
     """
-    codes = {doc: place for place, doc in enumerate(evaluation.documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(evaluation.documents["doc_id"])}
     rows = list(tallied(evaluation, ("kind",) if by is None else tuple(by), codes))
     if not rows:
         return tables.table("summary", [])
@@ -97,7 +97,7 @@ def summarise(
 
 
 def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) -> Iterator[Row]:
-    """The scores of each metric and slice, summed by document; `codes` are their places."""
+    """The scores of each metric and slice, summed by document; `codes` are their numbers."""
     key = ["doc_id", "path"]
     scores = evaluation.scores.join(_flags(evaluation), on=key, how="left", maintain_order="left")
     loose = scores.filter(of_cases())
@@ -108,8 +108,8 @@ def tallied(evaluation: Evaluation, by: Sequence[str], codes: dict[str, int]) ->
         for chosen in _slices(evaluation, by)
     ]
     ready = scores.filter(~of_cases())
-    for part in (ready, *groups):
-        for group in part.partition_by(*SLICE, maintain_order=True):
+    for table in (ready, *groups):
+        for group in table.partition_by(*SLICE, maintain_order=True):
             for (metric,), rows in group.group_by("metric", maintain_order=True):
                 yield from _metric_rows(evaluation, metrics.get(str(metric)), rows, codes)
 
@@ -174,9 +174,9 @@ def order(values: pl.Series, value: Any) -> tuple[bool, Any]:
 def _metric_rows(
     evaluation: Evaluation, metric: Metric, group: pl.DataFrame, codes: dict[str, int]
 ) -> Iterator[Row]:
-    place = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
-    parts = by_document(place, _parts(group).T, len(codes))
-    values = group["value"].to_numpy()
+    number = group["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+    parts = by_document(number, _parts(group).T, len(codes))
+    values, there = group["value"].to_numpy(), np.unique(number)
     first = group.row(0, named=True)
     settings, score = Settings(**first["settings"]), metric.score_in(first["mode"])
     base = {
@@ -184,7 +184,7 @@ def _metric_rows(
         "system": evaluation.system, "metric": metric.name,
         "task": first["task"] if group["task"].n_unique() == 1 else None,
         **{name: first[name] for name in ("level", "slice_by", "slice_value", "mode")},
-        "n_docs": len(np.unique(place)), "n_cases": group.height,
+        "n_docs": len(there), "n_cases": group.height,
         "n_missing": int((~group["status"].is_in(USABLE)).sum()),
         "n_undefined": int(np.isnan(values).sum()),
         "n_reader": int(group["reader"].sum()),
@@ -196,9 +196,8 @@ def _metric_rows(
     if mean_name is None:
         return
     # Of several cases a document has the score of their sum; of one, that case's own.
-    alone = len(np.unique(place)) == len(place)
-    there = np.unique(place)
-    each, where = (values, place) if alone else (score(parts[there]), there)
+    single = len(there) == len(number)
+    each, where = (values, number) if single else (score(parts[there]), there)
     labels = {
         "metric": mean_name, "settings": dataclasses.replace(settings, average="macro"),
         "n_undefined": int(np.isnan(each).sum()),
@@ -212,6 +211,6 @@ def _parts(group: pl.DataFrame) -> np.ndarray:
     return np.array(group["stats"].to_list(), dtype=float)
 
 
-def _mean_parts(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray:
+def _mean_parts(values: np.ndarray, number: np.ndarray, count: int) -> np.ndarray:
     defined = ~np.isnan(values)
-    return by_document(place, [np.where(defined, values, 0.0), defined.astype(float)], count)
+    return by_document(number, [np.where(defined, values, 0.0), defined.astype(float)], count)

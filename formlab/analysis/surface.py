@@ -79,7 +79,7 @@ def surface(
         cells, on=["x_value", "y_value"], how="left", maintain_order="left"
     ).with_columns(
         *(pl.col(name).fill_null(0) for name in _COUNTS),
-        *(pl.lit(name).alias(place) for place, name in (("x", x), ("y", y))),
+        *(pl.lit(name).alias(axis) for axis, name in (("x", x), ("y", y))),
         *(pl.col(name).fill_null(pl.col(name).drop_nulls().first()) for name in (*_OF, "settings")),
     )
     return filled.select(*_OF, "x", "y", "x_value", "y_value", *_VALUES, *_COUNTS, "settings")
@@ -131,8 +131,8 @@ def curve(
     order = pl.Enum(list(dict.fromkeys(measures)))
     cells = cells.sort(pl.col("metric").cast(order), "x_value")
     parts = [
-        part.with_columns(pl.Series("smooth", smoothed(part["value"].to_numpy(), window)))
-        for part in cells.partition_by("metric", maintain_order=True)
+        rows.with_columns(pl.Series("smooth", smoothed(rows["value"].to_numpy(), window)))
+        for rows in cells.partition_by("metric", maintain_order=True)
     ]
     whole = pl.concat(parts) if parts else cells.with_columns(smooth=pl.lit(None, pl.Float64))
     if window > 1:
@@ -150,13 +150,7 @@ def curve(
 
 
 def smoothed(values: np.ndarray, window: int) -> np.ndarray:
-    """The mean of each value and its neighbours, `window` in all; NaN is left out of the mean.
-
-    Examples
-    --------
-    >>> smoothed(np.array([0.0, 0.3, 0.9, 0.9]), 3).round(2).tolist()
-    [0.15, 0.4, 0.7, 0.9]
-    """
+    """The mean of each value and its neighbours, `window` in all; NaN is left out of the mean."""
     known = ~np.isnan(values)
     ones = np.ones(window)
     half = window // 2
@@ -173,12 +167,12 @@ def _cells(
     names = [metrics.get(name).name for name in measures]
     chosen = of_cases() if of == "field" else pl.col("slice_by").is_null() & ~of_cases()
     rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
-    places = ("x_value", "y_value")[: len(columns)]
+    axes = ("x_value", "y_value")[: len(columns)]
     values = [
         _levels(_column(evaluation, rows, name, of), bins.get(name), most) for name in columns
     ]
-    named = pl.DataFrame([value.alias(place) for place, value in zip(places, values, strict=True)])
-    named = named.with_columns(pl.struct(places).rank("dense").cast(pl.String).alias("slice_value"))
+    named = pl.DataFrame([value.alias(axis) for axis, value in zip(axes, values, strict=True)])
+    named = named.with_columns(pl.struct(axes).rank("dense").cast(pl.String).alias("slice_value"))
     marked = rows.with_columns(named["slice_value"], slice_by=pl.lit("cell"))
     cells = summarise(
         dataclasses.replace(evaluation, scores=marked), by=(),
@@ -188,7 +182,7 @@ def _cells(
     return cells.join(
         named.unique(), on="slice_value", how="left", maintain_order="left"
     ).select(
-        *_OF, *places, "value",
+        *_OF, *axes, "value",
         *(pl.when(single).then(float("nan")).otherwise(name).alias(name) for name in _VALUES[1:]),
         *_COUNTS, "settings",
     )  # fmt: skip
@@ -234,6 +228,6 @@ def _levels(values: pl.Series, edges: Sequence[float] | None, most: int | None) 
 
 
 def _quantiles(known: pl.Series) -> list[float]:
-    places = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
-    found = np.quantile(known.to_numpy(), places, method="higher")
-    return [edge for edge in np.unique(found).tolist() if edge > known.min()]
+    shares = np.linspace(0, 1, BANDS_OF_MANY + 1)[1:-1]
+    edges = np.quantile(known.to_numpy(), shares, method="higher")
+    return [edge for edge in np.unique(edges).tolist() if edge > known.min()]

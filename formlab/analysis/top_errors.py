@@ -77,7 +77,7 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     )
     first, then = (
         pl.col(name).replace_strict(
-            {value: place for place, value in enumerate(order)},
+            {value: rank for rank, value in enumerate(order)},
             default=len(order), return_dtype=pl.Int64,
         )
         for name, order in (("stage", STAGES), ("cause", CAUSES))

@@ -205,7 +205,7 @@ def _sheet(path: Path, flaws: Counter[str]) -> list[tuple[str, Row]]:
     """The first sheet with rows; every cell of a merged range has its value."""
     import python_calamine
 
-    files.read_bytes_start(path)
+    files.read_bytes(path, 1)
     try:
         book = python_calamine.CalamineWorkbook.from_path(path)
         sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]

@@ -15,17 +15,6 @@ class Journal:
     """A file of JSON lines that is only ever appended to.
 
     A line cut short by a crash is dropped at the next start; every line before it stands.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "pages.jsonl"
-    >>> with Journal(file) as journal:
-    ...     journal.append({"doc_id": "1"})
-    >>> _ = file.write_bytes(file.read_bytes() + b'{"doc_')
-    >>> with Journal(file) as journal:
-    ...     journal.entries
-    [{'doc_id': '1'}]
     """
 
     def __init__(self, path: Path, *, wait: bool = False) -> None:
@@ -57,7 +46,7 @@ class Journal:
     def _lock(self) -> None:
         try:
             import fcntl
-        except ImportError:  # Windows: two runs into one folder are not kept apart there.
+        except ImportError:  # Windows has none: two runs into one folder are not kept apart.
             return
         try:
             fcntl.flock(self._stream, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files, progr
 from formlab.systems._spec import Reader, System
 
 JOURNAL = "pages.jsonl"
-Page = dict[str, Any]
+Document = dict[str, Any]
 
 
 def run(
@@ -112,7 +113,7 @@ def unfinished(folder: Path) -> Predictions | None:
     return _predictions(files.read_json(folder / HEAD), latest.values())
 
 
-def _key(page: Page, root: Path | None) -> str | None:
+def _key(page: Document, root: Path | None) -> str | None:
     try:
         first, *further = (files.sha256(file) for file in page_files(page, root))
     except (OSError, FormlabError):
@@ -124,31 +125,31 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
 
 
-def _attempt(read: Reader, page: Page, root: Path | None) -> dict[str, Any]:
+def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
     begin = time.perf_counter()
     rows, error = [], None
     try:
         rows = read(page, root)
-    except Exception as caught:  # One page must never cost the others, whatever its reader met.
+    except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
     return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
 
 
 def _read(
-    pages: list[Page], root: Path | None, system: System, settings: dict[str, Any], workers: int
-) -> Iterator[tuple[Page, dict[str, Any]]]:
+    pages: list[Document], root: Path | None, system: System, settings: dict[str, Any], workers: int
+) -> Iterator[tuple[Document, dict[str, Any]]]:
     if workers > 1:
         _findable(system)
     threads = max(1, (os.cpu_count() or 1) // workers)
     if workers == 1 and pages:
         read = system.start(settings, threads)
         for page in pages:
-            yield page, _attempt(read, page, root)
+            yield page, _attempt(read, root, page)
         return
     left = list(pages)
-    suspects: list[Page] = []
+    suspects: list[Document] = []
     while left or suspects:
-        # After a worker died, its pages are read one at a time: then the culprit is known.
+        # After a worker died, its pages are read one at a time, to find the one that kills it.
         batch, together = (suspects[:1], 1) if suspects else (left, workers)
         suspects = suspects[1:]
         try:
@@ -165,15 +166,17 @@ def _read(
 
 
 class _WorkerDied(Exception):
-    def __init__(self, pages: list[Page]) -> None:
+    def __init__(self, pages: list[Document]) -> None:
         self.pages = pages
 
 
-def _pool(pages: list[Page], workers: int, job: tuple) -> Iterator[tuple[Page, dict[str, Any]]]:
+def _pool(
+    pages: list[Document], workers: int, job: tuple
+) -> Iterator[tuple[Document, dict[str, Any]]]:
     context = multiprocessing.get_context("spawn")
     queue = list(reversed(pages))
     with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=job) as pool:
-        running: dict[Any, Page] = {}
+        running: dict[Any, Document] = {}
         while queue or running:
             while queue and len(running) < workers:
                 page = queue.pop()
@@ -190,7 +193,7 @@ def _pool(pages: list[Page], workers: int, job: tuple) -> Iterator[tuple[Page, d
                 yield page, result
 
 
-_worker: Callable[[Page], dict[str, Any]]
+_worker: Callable[[Document], dict[str, Any]]
 
 
 def _findable(system: System) -> None:
@@ -206,15 +209,10 @@ def _begin(name: str, settings: dict[str, Any], threads: int, root: Path | None)
     from formlab.systems import get
 
     global _worker
-    read = get(name).start(settings, threads)
-
-    def work(page: Page) -> dict[str, Any]:
-        return _attempt(read, page, root)
-
-    _worker = work
+    _worker = partial(_attempt, get(name).start(settings, threads), root)
 
 
-def _work(page: Page) -> dict[str, Any]:
+def _work(page: Document) -> dict[str, Any]:
     return _worker(page)
 
 

@@ -33,16 +33,16 @@ def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl
         return corpus.documents, 0
     if not images:
         return corpus.documents.head(limit), 0
-    places: list[int] = []
-    for place, image in enumerate(corpus.documents["image"]):
-        if len(places) == limit:
+    rows: list[int] = []
+    for row, image in enumerate(corpus.documents["image"]):
+        if len(rows) == limit:
             break
         if image is not None and corpus.root is not None and (corpus.root / image).is_file():
-            places.append(place)
-    if not places:
+            rows.append(row)
+    if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
         raise DataMissing(what, where=corpus.root, remedy="--root with the benchmark's images")
-    return corpus.documents[places], places[-1] + 1 - len(places)
+    return corpus.documents[rows], rows[-1] + 1 - len(rows)
 
 
 def image_file(document: dict[str, Any], root: Path | None) -> Path:
@@ -72,7 +72,7 @@ def page_pictures(
     if not places:
         raise DataMissing("this document has no page", where=document["doc_id"])
     for number, (file, place) in enumerate(places, start=1):
-        is_pdf = files.read_bytes_start(file, 5) == b"%PDF-"
+        is_pdf = files.read_bytes(file, 5) == b"%PDF-"
         zoom = scale * (SHARP if is_pdf and not width else 1.0)
         image = files.read_image(file, page=place, width=width, zoom=zoom)
         if zoom != 1 and not is_pdf:
@@ -96,7 +96,7 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     """Write the head of a run into its folder, after `check_head`; `more` is not compared."""
     check_head(folder, head)
     files.write_json(folder / HEAD, head | more)
-    # Predictions of before would look complete while this run is under way.
+    # Earlier predictions would look complete while this run is under way.
     (folder / "manifest.json").unlink(missing_ok=True)
 
 
@@ -105,6 +105,6 @@ def progress(text: str, *, shown: bool = True) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
-        # A report is no place for a bar that moves.
+        # No moving bar in a report.
         disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
     )  # fmt: skip

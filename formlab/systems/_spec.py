@@ -18,7 +18,7 @@ class System:
     """One entry of the registry.
 
     `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
-    called once a process. `defaults` are the settings a user may change, with their types;
+    called once per process. `defaults` are the settings a user may change, with their types;
     `versions` are the libraries whose version shapes the result; `images` says whether it reads the
     documents' images; `extra` is the optional part of formlab that it needs (`resources.EXTRAS`).
     """

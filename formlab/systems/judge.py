@@ -34,17 +34,11 @@ def judge_call(
     """A caller of `model` for `ask` that asks nothing twice. Threads may share it.
 
     Its answers are kept in `store`; retries, limits of money and calls, and the forms of JSON are
-    those of `ChatSystem`.
-
-    Raises
-    ------
-    NotAvailable, DataBroken, UnknownName
-        If there is no key for OpenAI's own address, `store` is no store, or a setting is wrong.
+    those of `ChatSystem`, and so are the errors.
     """
     chosen = chat.SHAPING | chat.RUNNING | (settings or {})
-    asker = chat.Asker(
-        chat.client_of(model, chosen), chat.Store(store), form=chosen["form"], retry=chosen["retry"]
-    )
+    client, answers = chat.client_of(model, chosen), chat.AnswerStore(store)
+    asker = chat.Asker(client, answers, form=chosen["form"], retry=chosen["retry"])
 
     def call(messages: list[dict[str, Any]], *, form: dict[str, Any]) -> chat.Answer:
         return asker.answer(chat.Prompt(messages, lambda: messages, form, _status, task="judge"))
@@ -54,7 +48,7 @@ def judge_call(
 
 def _status(answer: chat.Answer) -> str:
     status = content(answer, json=True).status
-    # What the released code takes for an answer is more lenient, and what counts here.
+    # The released code reads answers more leniently, and its reading counts here.
     return parse(answer.text or "")[1] if status in (*USABLE, "bad_json") else status
 
 
@@ -74,7 +68,7 @@ def messages(
 ) -> list[dict[str, str]]:
     """The two messages about one page: the instructions, and facts and texts as one JSON object.
 
-    JSON keeps what a prediction says apart from what is asked: it cannot close a quotation.
+    In JSON a prediction cannot close a quotation and pass for instructions.
 
     Examples
     --------
@@ -104,33 +98,15 @@ def ask(
     call: Call,
     prompt: Path = PROMPT,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A judge's answer on one page, and the columns of *responses* that tell how it came.
+    """A judge's answer on one page, and its columns of *responses*.
 
-    Parameters
-    ----------
-    page
-        The page's `doc_id`.
-    facts
-        Its facts, with `type`, `value` and `hint`.
-    gold, pred
-        The tagged page and what was predicted for it.
-    call
-        As from `judge_call`.
-    prompt
-        Instructions to use instead of our own, such as the paper's.
+    `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
+    page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a file of
+    instructions to use instead of formlab's, such as the paper's.
 
-    Returns
-    -------
-    tuple
-        The answer in the released form, its entries with type, value and hint filled in from the
-        facts, empty where none could be read; and request hash, text, status, tokens, cost,
-        seconds and error. A failed call is the status ``api_error``; a call that a limit of
-        money or calls forbids is ``missing``.
-
-    Raises
-    ------
-    NotAvailable
-        If no call can succeed.
+    The answer is in the released form, its entries with type, value and hint filled in from the
+    facts, empty where none could be read. A failed call has the status ``api_error``; a call that
+    a limit of money or calls forbids is ``missing``. `NotAvailable` if no call can succeed.
     """
     asked = messages(facts, gold, pred, prompt=files.read_text(prompt))
     try:
@@ -139,7 +115,7 @@ def ask(
         raise
     except chat.Stopped as stop:
         answer = chat.Answer(status="missing", error=f"not asked: {stop}", attempts=0)
-    # Whatever the endpoint or its client raises is this page's fate, not the run's.
+    # Any other error of the endpoint or its client fails this page, not the run.
     except Exception as error:
         answer = chat.Answer(status="api_error", error=f"{type(error).__name__}: {error}"[:500])
     verdicts, status = parse(answer.text or "")
@@ -149,10 +125,9 @@ def ask(
     record = {"request": key, "status": status} | {name: getattr(answer, name) for name in names}
     verdicts = verdicts if status in USABLE and verdicts else {}
     entries = verdicts.get("entity_diagnostics")
-    entries = entries if isinstance(entries, list) else []
-    entries = [entry for entry in entries if isinstance(entry, dict)]
-    for place, entry in enumerate(entries):
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    for index, entry in enumerate(entries):
         number = entry.get("number")
         if isinstance(number, int) and 0 < number <= len(facts):
-            entries[place] = _named(facts[number - 1]) | entry
+            entries[index] = _named(facts[number - 1]) | entry
     return verdicts | {"id": page, "entity_diagnostics": entries}, record

@@ -8,21 +8,9 @@ import numpy as np
 
 
 def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
-    """Boxes grouped into rows of text, top to bottom, each from left to right.
+    """Places in `boxes`, shape (n, 4), by rows of text: top to bottom, each from left to right.
 
     A box joins the row above it where the two share at least `overlap` of the lower height.
-
-    Parameters
-    ----------
-    boxes
-        Shape (n, 4): x0, y0, x1, y1.
-    overlap
-        Share of the lower of the two heights, in (0, 1].
-
-    Returns
-    -------
-    list of list of int
-        Places in `boxes`.
 
     Examples
     --------
@@ -33,18 +21,18 @@ def rows(boxes: np.ndarray, *, overlap: float = 0.5) -> list[list[int]]:
     order = np.argsort((boxes[:, 1] + boxes[:, 3]) / 2, kind="stable")
     grouped: list[list[int]] = []
     top = bottom = 0.0
-    for place in order.tolist():
-        y0, y1 = boxes[place, 1], boxes[place, 3]
+    for index in order.tolist():
+        y0, y1 = boxes[index, 1], boxes[index, 3]
         shared = min(bottom, y1) - max(top, y0)
         if grouped and shared >= overlap * max(min(bottom - top, y1 - y0), 1e-9):
-            grouped[-1].append(place)
+            grouped[-1].append(index)
             # The row keeps the extent of its middle, so that skewed rows do not swallow the next.
             members = boxes[grouped[-1]]
             top, bottom = np.median(members[:, 1]), np.median(members[:, 3])
         else:
-            grouped.append([place])
+            grouped.append([index])
             top, bottom = y0, y1
-    return [sorted(row, key=lambda place: boxes[place, 0]) for row in grouped]
+    return [sorted(row, key=lambda index: boxes[index, 0]) for row in grouped]
 
 
 def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
@@ -55,4 +43,4 @@ def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
     >>> page_text(np.array([[50, 1, 60, 11], [0, 0, 40, 10], [0, 20, 40, 30]]), ["9", "Age", "x"])
     'Age 9\\nx'
     """
-    return "\n".join(" ".join(texts[place] for place in row) for row in rows(boxes))
+    return "\n".join(" ".join(texts[index] for index in row) for row in rows(boxes))

@@ -32,7 +32,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
 
 def engine(*, text_score: float, threads: int = -1) -> Any:
-    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 are all there are."""
+    """RapidOCR itself: an image in BGR in, what was read out; `threads` of -1 means all."""
     from rapidocr import RapidOCR
 
     return RapidOCR(
@@ -52,22 +52,31 @@ def records(
     Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page's text at no
     path.
     """
-    lines = list(zip(result.boxes, result.txts, result.scores, strict=True)) if result.txts else []
-    words = list(result.word_results or ()) or [()] * len(lines)
     rows: list[dict[str, Any]] = []
-    boxes = [_box(corners, scale) for corners, _, _ in lines]
-    for place, ((_, text, score), box) in enumerate(zip(lines, boxes, strict=True)):
-        path = f"/ocr/lines/{first + place}"
-        rows.append(_row(path, "line", text, score, box))
-        for number, (word, confidence, corners) in enumerate(words[place]):
-            box = _box(corners, scale)
-            rows.append(_row(f"{path}/words/{number}", "word", word, confidence, box))
-    text = page_text(np.array(boxes), [text for _, text, _ in lines])
+    texts, boxes = [], []
+    for number, (text, score, corners, words) in enumerate(lines(result), start=first):
+        path = f"/ocr/lines/{number}"
+        texts.append(text)
+        boxes.append(box_of(corners, scale))
+        rows.append(_row(path, "line", text, score, boxes[-1]))
+        for position, (word, confidence, outline) in enumerate(words):
+            box = box_of(outline, scale)
+            rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
     rows = [row | {"page": page} for row in rows]
+    text = page_text(np.array(boxes), texts)
     return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
 
 
-def _box(corners: Any, scale: float) -> tuple[float, float, float, float]:
+def lines(result: Any) -> list[tuple[str, float, Any, Any]]:
+    """Text, confidence, corners and words of each line of a result that has boxes of words."""
+    if not result.txts:
+        return []
+    words = list(result.word_results or ()) or [()] * len(result.txts)
+    return list(zip(result.txts, result.scores, result.boxes, words, strict=True))
+
+
+def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float]:
+    """The upright box around the corners that RapidOCR gives, in pixels of the unscaled image."""
     points = np.asarray(corners, dtype=float) / scale
     return (*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from formlab import files
 from formlab.errors import NotAvailable
-from formlab.systems.chat import PREFIX, RUNNING, SHAPING, Asker, Looks, Store, client_of
+from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
 from formlab.systems.chat._ask import Ask, Row
-from formlab.systems.chat.run import Question, Result, results
+from formlab.systems.chat.run import TaskQuestion, TaskResult, results
 from formlab.systems.chat.tasks import PROMPTS, Task
 from formlab.tables import USABLE
 from formlab_review import drafts
@@ -29,44 +28,37 @@ def asked(
     settings: Mapping[str, Any] | None,
     split: str,
     root: Path | None = None,
-) -> list[tuple[Result, Draft]]:
-    """What became of each question, with the draft that stands for its whole form.
+) -> list[tuple[TaskResult, Draft]]:
+    """The result of each question, with the draft of its whole form.
 
-    Pages are shown where `root`, the folder of their images, is given.
+    With `root`, the folder of their images, pages are shown.
     """
-    given = SHAPING | RUNNING | dict(settings or {})
-    if given["pages"] == "text":
+    full = SHAPING | RUNNING | dict(settings or {})
+    if full["pages"] == "text":
         raise NotAvailable(
             "drafts are made of annotations, not of what an OCR engine reads",
             remedy="image_limit=0 to show no images",
         )
-    own = Path(given["prompts"]) / f"{task}.md" if given["prompts"] else None
+    own = Path(full["prompts"]) / f"{task}.md" if full["prompts"] else None
     prompt = files.read_text(own if own and own.is_file() else PROMPTS / f"{task}.md").strip()
-    one = Task(task, "layout", _no_question, places="")
-    limit = given["image_limit"] if root else 0
-    questions = [Question(one, prompt, document, ask) for document, ask in todo]
-    with Store(given["store"] or Path(out) / STORE) as store:
-        asker = Asker(client_of(model, given), store, form=given["form"], retry=given["retry"])
-        found = results(
-            questions, asker, root=root, looks=Looks(limit, given["max_pages"], "pixels"),
-            workers=given["concurrency"],
-        )  # fmt: skip
-    whole = Draft(split, "", "layout", None, system=f"{PREFIX}{model}")
-    return [(result, _whole(whole, result, store.path.name)) for result in found]
-
-
-def _no_question(document: Row, gold: list[Row]) -> Ask | None:
     # The questions are made beforehand: annotations are no corpus.
-    del document, gold
-    return None
-
-
-def _whole(base: Draft, result: Result, store: str) -> Draft:
-    return dataclasses.replace(
-        base, doc_id=result.question.document["doc_id"], status=result.status,
-        rejected=() if result.status in USABLE else result.changes,
-        origin=f"{store}#{result.answer.key[:16]}" if result.answer else "",
-    )  # fmt: skip
+    kind = Task(task, "layout", lambda *_: None, places="")
+    limit = full["image_limit"] if root else 0
+    questions = [TaskQuestion(kind, prompt, document, ask) for document, ask in todo]
+    with AnswerStore(full["store"] or Path(out) / STORE) as store:
+        asker = Asker(client_of(model, full), store, form=full["form"], retry=full["retry"])
+        answered = results(
+            questions, asker, root=root, view=PageView(limit, full["max_pages"], "pixels"),
+            workers=full["concurrency"],
+        )  # fmt: skip
+    return [
+        (result, Draft(
+            split, result.question.document["doc_id"], "layout", None, result.status,
+            () if result.status in USABLE else result.changes, system=f"{PREFIX}{model}",
+            origin=f"{store.path.name}#{result.answer.key[:16]}" if result.answer else "",
+        ))
+        for result in answered
+    ]  # fmt: skip
 
 
 def keep(made: list[Draft], out: str | Path) -> None:

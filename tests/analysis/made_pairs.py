@@ -1,37 +1,49 @@
-"""Evaluations of two systems on hand-made fields."""
+"""Evaluations from rows made by hand."""
+
+import dataclasses
 
 from formlab import tables
 from formlab.folders import Evaluation
 
+KEY = {"benchmark": "b", "split": "s", "system": "m"}
+
+
+def built(cases=(), scores=(), documents=None, **facts):
+    """An evaluation of rows, without what all of them share; its documents are theirs."""
+    key = {name: facts.get(name, value) for name, value in KEY.items()}
+    if documents is None:
+        ids = dict.fromkeys(row["doc_id"] for row in [*cases, *scores])
+        documents = [{"doc_id": doc_id} for doc_id in ids]
+    own = {name: key[name] for name in ("benchmark", "split")}
+    scored = key | {"status": "ok", "settings": {}}
+    return Evaluation(**{
+        "documents": tables.table("documents", [own | row for row in documents]),
+        "cases": tables.table("cases", [key | row for row in cases]),
+        "scores": tables.table("scores", [scored | row for row in scores]),
+    } | key | facts)  # fmt: skip
+
 
 def made(system, rows, *, documents=None, gold="x", **facts):
     """An evaluation from rows of doc_id, path, right and further columns of the case."""
-    base = {"benchmark": "b", "split": "s", "system": system}
     ids = documents or list(dict.fromkeys(row[0] for row in rows))
-    sizes = {"width": 300, "height": 300}
     cases, scores = [], []
     for doc, path, right, *more in rows:
-        case = base | {
+        case = {
             "doc_id": doc, "task": "text", "path": path, "kind": "word", "gold": gold,
             "pred": gold if right else "?", "status": "ok", "similarity": float(right),
             "outcome": "match" if right else "mismatch", "normalised": bool(right),
             "gold_origin": f"{doc}.json#{path}",
         }  # fmt: skip
-        case |= more[0] if more else {}
-        cases.append(case)
-        if case["outcome"] != "unscored":
-            scores.append(base | {
+        cases.append(case | more[0] if more else case)
+        if cases[-1]["outcome"] != "unscored":
+            scores.append({
                 "doc_id": doc, "path": path, "level": "field", "metric": "normalised_accuracy",
-                "hits": float(right), "total": 1.0, "value": float(right), "status": "ok",
-                "settings": {},
+                "hits": float(right), "total": 1.0, "value": float(right),
             })  # fmt: skip
-    return Evaluation(**{
-        "documents": tables.table("documents", [
-            {"benchmark": "b", "split": "s", "doc_id": doc} | sizes for doc in ids
-        ]),
-        "cases": tables.table("cases", cases), "scores": tables.table("scores", scores),
-        "benchmark": "b", "split": "s", "system": system, "settings": {"threshold": 0.8},
-    } | facts)  # fmt: skip
+    sizes = [{"doc_id": doc, "width": 300, "height": 300} for doc in ids]
+    facts = {"system": system, "settings": {"threshold": 0.8}} | facts
+    own = {name: facts.pop(name) for name in ("benchmark", "split") if name in facts}
+    return dataclasses.replace(built(cases, scores, sizes, **facts), **own)
 
 
 def from_matrix(system, matrix):

@@ -16,38 +16,28 @@ def test_systems_of_one_name_are_told_apart():
     assert second.cases["system"].unique().to_list() == ["m (2)"]
 
 
+M = made("m", ROWS)
+
+
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("others", "message"),
     [
-        ({"split": "t"}, "split is s in m, t in n"),
-        ({"mode": "official"}, "mode is fixed in m, official in n"),
-        ({"settings": {"threshold": 0.9}}, "threshold is 0.8 in m, 0.9 in n"),
-        ({"benchmark": "c"}, "benchmark is b in m, c in n"),
+        ([made("n", ROWS, split="t")], "split is s in m, t in n"),
+        ([made("n", ROWS, mode="official")], "mode is fixed in m, official in n"),
+        ([made("n", ROWS, settings={"threshold": 0.9})], "threshold is 0.8 in m, 0.9 in n"),
+        ([made("n", ROWS, benchmark="c")], "benchmark is b in m, c in n"),
+        ([made("n", ROWS[:2])], "1 documents are only in m, such as 2"),
+        ([made("n", ROWS, gold="y")], "gold of 3 cases differs .* first 1 /a: 'x' against 'y'"),
+        (
+            [made("n", [ROWS[0], ROWS[2]])],
+            "gold of 1 cases differs .* 1 /b: 'x' against nothing",
+        ),
+        ([], "two evaluations or more"),
     ],
 )
-def test_what_differs_is_named(change, said):
-    with pytest.raises(DataBroken, match=said):
-        common([made("m", ROWS), made("n", ROWS, **change)])
-
-
-def test_other_documents_cannot_be_compared():
-    with pytest.raises(DataBroken, match="1 documents are only in m, such as 2"):
-        common([made("m", ROWS), made("n", ROWS[:2])])
-
-
-def test_other_gold_cannot_be_compared():
-    with pytest.raises(DataBroken, match="gold of 3 cases differs .* first 1 /a: 'x' against 'y'"):
-        common([made("m", ROWS), made("n", ROWS, gold="y")])
-
-
-def test_a_field_that_only_one_gold_has_is_named():
-    with pytest.raises(DataBroken, match="gold of 1 cases differs .* 1 /b: 'x' against nothing"):
-        common([made("m", ROWS), made("n", [ROWS[0], ROWS[2]])])
-
-
-def test_one_evaluation_is_not_a_comparison():
-    with pytest.raises(DataBroken, match="two evaluations or more"):
-        common([made("m", ROWS)])
+def test_what_differs_is_named(others, message):
+    with pytest.raises(DataBroken, match=message):
+        common([M, *others])
 
 
 def test_a_task_that_one_system_left_out_is_left_out_and_counted():

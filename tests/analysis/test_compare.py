@@ -153,12 +153,9 @@ def readers_of_pages(tmp_path):
         file.write_text("".join(json.dumps({"doc_id": str(n)} | word) + "\n" for n in range(6)))
         return analysis.evaluate(corpus, read_predictions(file, corpus))
 
+    box = [100, 10, 150, 30]
     wide = scored("wide", "Total", [60, 10, 190, 30])
-    return (
-        wide,
-        scored("exact", "Total", [100, 10, 150, 30]),
-        scored("off", "T0tal", [100, 10, 150, 30]),
-    )
+    return wide, scored("exact", "Total", box), scored("off", "T0tal", box)
 
 
 def test_verdict_that_depends_on_the_reading_rule_is_told(readers_of_pages):
@@ -191,8 +188,8 @@ def test_fields_that_depend_on_the_rule_have_the_cause_reader_and_are_counted(re
 
 def test_rule_stands_in_the_settings_of_fields_and_other_rules_are_not_mixed(readers_of_pages):
     wide, exact, _ = readers_of_pages
-    said = only(wide.scores, metric="cer", level="field")["settings"][0]
-    assert said["read"] == "centre,else-overlap>=0.25|readings=overlap,cut"
+    settings = only(wide.scores, metric="cer", level="field")["settings"][0]
+    assert settings["read"] == "centre,else-overlap>=0.25|readings=overlap,cut"
     assert wide.settings["readings"] == ["overlap", "cut"]
     with pytest.raises(DataBroken, match="reading rule is centre in wide, cut in exact"):
         compare([wide, read_again(exact, "cut")])

@@ -3,29 +3,23 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from formlab import analysis, tables
+from formlab import analysis
 from formlab.analysis import cross
 from formlab.analysis.intervals import draws
-from formlab.folders import Evaluation
-
-KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
+from tests.analysis.made_pairs import built
 
 
 def scored(values, names=("cer", "exact_accuracy")):
     """An evaluation of one field a document, from its value of each metric (of 10 characters)."""
-    docs = [KEY | {"doc_id": str(n), "path": "/f"} for n in range(len(values))]
-    documents = [{k: doc[k] for k in ("benchmark", "split", "doc_id")} for doc in docs]
+    docs = [{"doc_id": str(n), "path": "/f"} for n in range(len(values))]
     cases = [doc | {"task": "text", "outcome": "match", "gold": "a", "kind": "k"} for doc in docs]
     scores = [
         doc | {"level": "field", "metric": name, "hits": 10.0 * value, "total": 10.0,
-               "value": value, "status": "ok", "settings": {}}
+               "value": value}
         for doc, row in zip(docs, values, strict=True)
         for name, value in zip(names, row, strict=True)
     ]  # fmt: skip
-    return Evaluation(
-        tables.table("documents", documents), tables.table("cases", cases),
-        tables.table("scores", scores), "funsd", "test", "x",
-    )  # fmt: skip
+    return built(cases, scores, benchmark="funsd", split="test", system="x")
 
 
 def test_metrics_that_rank_documents_alike_agree_though_one_falls_where_the_other_rises():
@@ -77,13 +71,6 @@ def test_published_systems_are_ranked_with_low_distances_best():
     )
     assert found["tau"][0] == pytest.approx(1 / 3)
     assert found["unit"].to_list() == ["system"]
-
-
-def test_gold_is_counted_once_a_value():
-    facts = analysis.gold_facts([scored([(0.1, 1.0), (0.2, 0.5)])] * 2).to_dicts()
-    assert len(facts) == 1
-    assert (facts[0]["documents"], facts[0]["values"], facts[0]["values_a_document"]) == (2, 2, 1.0)
-    assert (facts[0]["published"], facts[0]["with_box"], facts[0]["templates"]) == (50, 0.0, None)
 
 
 def test_summaries_stand_below_each_other():

@@ -58,24 +58,6 @@ def test_line_items_stand_beside_simple_entities(few):
     assert few["task"].unique().sort().to_list() == ["mixed", "unseen"]
 
 
-def test_gap_is_mixed_minus_unseen_with_the_mover_interval():
-    base = {
-        "corpus": "c", "train_size": 10, "system": "s", "part": WHOLE, "metric": "micro_f1",
-        "interval": "splits", "n_splits": 3, "n_docs": 3,
-    }  # fmt: skip
-    rows = [
-        base | {"task": "mixed", "value": 0.8, "ci_low": 0.77, "ci_high": 0.83},
-        base | {"task": "unseen", "value": 0.5, "ci_low": 0.46, "ci_high": 0.54},
-        base | {"task": "mixed", "train_size": 50, "value": 0.9},
-    ]
-    rows = [{"ci_low": None, "ci_high": None} | line for line in rows]
-    gaps = analysis.transfer_gaps(pl.DataFrame(rows, schema=analysis.few_shot([]).schema))
-    # Symmetric intervals of half widths 0.03 and 0.04 give one of 0.05.
-    assert gaps.height == 1
-    found = gaps.row(0, named=True)
-    assert [round(found[n], 9) for n in ("value", "ci_low", "ci_high")] == [0.3, 0.25, 0.35]
-
-
 def test_splits_without_a_task_are_left_out_only_beside_others(tmp_path):
     ones = evaluations(tmp_path, {("mixed", 10, 0): [WHO], ("mixed", 10, 1): [WHO]})
     plain = ones[1].documents.with_columns(

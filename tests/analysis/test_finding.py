@@ -11,12 +11,8 @@ def test_findings_become_a_table_with_all_they_rest_on():
     table = finding_table([one])
     assert list(table.schema) == list(FINDINGS)
     row = table.row(0, named=True)
-    assert (row["finding"], row["effect"], row["p_adjusted"], row["n_tested"]) == (
-        "so",
-        0.5,
-        0.03,
-        3,
-    )
+    names = ("finding", "effect", "p_adjusted", "n_tested")
+    assert [row[name] for name in names] == ["so", 0.5, 0.03, 3]
     assert finding_table([]).height == 0
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, tables
+from formlab import analysis
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX
-from tests.analysis.made_pairs import from_matrix, made
+from tests.analysis.made_pairs import built, from_matrix, made
 
 FEW = {"resamples": 200, "permutations": 999}
 
@@ -29,24 +29,18 @@ def noise(seed, rate, docs=20, fields=8):
 def with_pages(evaluation, values):
     """Its whole pages scored by CER, `values` for each document, of 100 characters."""
     rows = [
-        {
-            "benchmark": "b", "split": "s", "doc_id": doc, "system": evaluation.system,
-            "level": "page", "metric": "cer", "hits": 100.0 * value,
-            "total": 100.0, "value": float(value), "status": "ok", "settings": {},
-        }
+        {"doc_id": doc, "level": "page", "metric": "cer", "hits": 100.0 * value, "total": 100.0,
+         "value": float(value)}
         for doc, value in zip(evaluation.documents["doc_id"], values, strict=True)
     ]  # fmt: skip
-    scores = pl.concat([evaluation.scores, tables.table("scores", rows)])
-    return dataclasses.replace(evaluation, scores=scores)
+    pages = built(scores=rows, system=evaluation.system).scores
+    return dataclasses.replace(evaluation, scores=pl.concat([evaluation.scores, pages]))
 
 
 def pages_alone(system, values):
-    docs = [f"{n:02}" for n in range(len(values))]
-    case = {"benchmark": "b", "split": "s", "system": system, "task": "text", "outcome": "match",
-            "gold": "x" * 100, "pred": "y", "status": "ok"}  # fmt: skip
-    empty = made(system, [], documents=docs)
-    cases = tables.table("cases", [case | {"doc_id": doc} for doc in docs])
-    return with_pages(dataclasses.replace(empty, cases=cases), values)
+    docs = [{"doc_id": f"{n:02}"} for n in range(len(values))]
+    case = {"task": "text", "outcome": "match", "gold": "x" * 100, "pred": "y", "status": "ok"}
+    return with_pages(built([case | doc for doc in docs], documents=docs, system=system), values)
 
 
 def test_equal_systems_are_said_to_be_equal():

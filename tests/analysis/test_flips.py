@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar as reference
 
 from formlab import analysis, benchmarks
-from formlab.analysis.flips import flip_matrices, flip_matrix, flipped, flips, mcnemar, side
+from formlab.analysis.flips import flip_matrices, flip_matrix, flips, mcnemar, side
 from formlab.errors import UnknownName
 from formlab.tables import slice_name
 from tests.analysis.made_pairs import from_matrix, made
@@ -67,20 +67,6 @@ def test_sides_are_cases_of_the_same_fields():
     assert a.select("doc_id", "path", "gold").equals(b.select("doc_id", "path", "gold"))
     assert a["outcome"].to_list() == ["match", "match", "match", "mismatch", "mismatch"]
     assert b["outcome"].to_list() == ["match", "mismatch", "match", "match", "mismatch"]
-
-
-def test_flipped_shows_readings_before_gaps_and_the_furthest_first():
-    gap = {"outcome": "missing", "similarity": 0.0}
-    rows = [
-        ("1", "/a", 0, gap),
-        ("1", "/b", 0, {"similarity": 0.7}),
-        ("1", "/c", 0, {"similarity": 0.2}),
-    ]
-    table = flips(made("m", [(d, p, 1) for d, p, *_ in rows]), made("n", rows))
-    assert flipped(table, "only a")["path"].to_list() == ["/c", "/b", "/a"]
-    assert flipped(table, "only b").height == 0
-    with pytest.raises(UnknownName, match="unknown flip"):
-        flipped(table, "neither")
 
 
 def test_slices_by_the_gold_are_tested_and_those_by_the_outcome_are_not():

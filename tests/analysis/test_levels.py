@@ -78,6 +78,8 @@ def test_panel_is_shared_where_the_rules_are_the_same_and_only_there():
     part = {"formlab": "1", "documents": "answered: 8 of 50, sha256 0a"}
     one = {"benchmark": "b", "metric": "cer", "level": "page", "mode": "fixed", "settings": part}
     assert rules(one) == "cer|level=page|mode=fixed"
+    normalised = part | {"rules": "norm=lower"}
+    assert rules(one | {"settings": normalised}) == "cer|level=page|mode=fixed|norm=lower"
 
 
 def test_rungs_are_those_of_all_fields():

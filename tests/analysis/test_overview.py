@@ -1,35 +1,32 @@
 import dataclasses
 
-from formlab import analysis, tables
-from formlab.folders import Evaluation, Predictions
+import polars as pl
+import pytest
+
+from formlab import analysis, benchmarks, tables
+from formlab.folders import Predictions
+from formlab.systems import chat
+from tests.analysis.made_pairs import built
+from tests.systems.scripted_server import serving
 
 KEY = {"benchmark": "funsd", "split": "test", "system": "x"}
 
 
 def evaluation(rows, *, system="x", responses=None):
     """From (document, kind, outcome, status, cause) of each field."""
-    docs = list(dict.fromkeys(row[0] for row in rows))
-    documents = [{"benchmark": "funsd", "split": "test", "doc_id": doc} for doc in docs]
     cases = [
-        KEY | {
-            "system": system, "doc_id": doc, "path": f"/{n}", "task": "text", "kind": kind,
-            "outcome": outcome, "status": status, "cause": cause,
-            "gold": None if outcome == "spurious" else "g",
+        {
+            "doc_id": doc, "path": f"/{n}", "task": "text", "kind": kind, "outcome": outcome,
+            "status": status, "cause": cause, "gold": None if outcome == "spurious" else "g",
         }
         for n, (doc, kind, outcome, status, cause) in enumerate(rows)
     ]  # fmt: skip
-    made = Evaluation(
-        tables.table("documents", documents), tables.table("cases", cases),
-        tables.table("scores", []), "funsd", "test", system,
-    )  # fmt: skip
+    made = built(cases, **KEY | {"system": system})
     if responses is None:
         return made
-    given = [KEY | {"doc_id": "1", "task": "text", "status": "ok"} | one for one in responses]
-    predictions = Predictions(
-        records=tables.table("records", []), responses=tables.table("responses", given),
-        system=system,
-    )  # fmt: skip
-    return dataclasses.replace(made, predictions=predictions)
+    calls = [KEY | {"doc_id": "1", "task": "text", "status": "ok"} | call for call in responses]
+    tables_of = tables.table("records", []), tables.table("responses", calls)
+    return dataclasses.replace(made, predictions=Predictions(*tables_of, system))
 
 
 FIELDS = [
@@ -44,9 +41,7 @@ FIELDS = [
 
 def test_runs_count_documents_and_values_by_what_became_of_them():
     row = analysis.runs([evaluation(FIELDS)]).row(0, named=True)
-    assert {name: row[name] for name in ("documents", "answered", "values")} == {
-        "documents": 2, "answered": 2, "values": 5,
-    }  # fmt: skip
+    assert [row[name] for name in ("documents", "answered", "values")] == [2, 2, 5]
     assert [row[name] for name in ("right", "wrong", "missing", "spurious")] == [1, 2, 2, 1]
     assert row["calls"] is None
 
@@ -58,15 +53,39 @@ def test_time_and_money_are_summed_where_they_are_told():
     ]
     row = analysis.runs([evaluation(FIELDS, responses=responses)]).row(0, named=True)
     assert (row["calls"], row["seconds"], row["tokens"], row["cost"]) == (2, 2.0, 15, None)
-
-
-def test_statuses_are_of_gold_values_only():
-    found = analysis.statuses([evaluation(FIELDS)])
-    assert found.select("status", "cases", "documents").rows() == [("ok", 4, 1), ("refused", 1, 1)]
-
-
-def test_runs_of_one_name_are_told_apart_and_pages_have_their_mean_error():
-    found = analysis.statuses([evaluation(FIELDS), evaluation(FIELDS)])
-    assert found["system"].unique(maintain_order=True).to_list() == ["x", "x (2)"]
-    row = analysis.runs([evaluation(FIELDS)]).row(0, named=True)
     assert row["page_cer"] is None
+
+
+FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
+STEPS = (FORM, f"Here: {FORM}", "no form", "refused", "truncated", "too_large", FORM, "{}")
+
+
+def test_answers_are_counted_by_what_became_of_them(tmp_path, monkeypatch):
+    """Eight forms: two answers valid, two without a form in them, one of each other status."""
+    monkeypatch.setenv("FORMLAB_REPORT", "1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    corpus = benchmarks.load("formcraft")
+    with serving(*STEPS) as server:
+        settings = {"base_url": server.url, "tasks": "extraction", "concurrency": 1}
+        settings |= {"attempts": 1}
+        made = chat.system("chat:m").run(corpus, out=tmp_path, settings=settings, limit=8)
+    evaluation = analysis.evaluate(corpus, made)
+    counts = analysis.answers([evaluation])
+    assert dict(counts.select("status", "answers").rows()) == {
+        "ok": 2, "repaired": 1, "bad_json": 2, "refused": 1, "truncated": 1, "api_error": 1,
+    }  # fmt: skip
+    assert set(counts["task"]) == {"layout"}
+    # Shares are of one system and benchmark each.
+    other = evaluation.scores.with_columns(benchmark=pl.lit("vrdu"))
+    both = [evaluation, type(evaluation)(**vars(evaluation) | {"scores": other})]
+    shares = analysis.answers(both).group_by("benchmark").agg(pl.col("share").sum())
+    assert shares["share"].to_list() == pytest.approx([1, 1])
+
+
+def test_where_no_model_was_asked_there_are_no_answers():
+    corpus = benchmarks.load("formcraft")
+    read = Predictions(
+        records=corpus.records.with_columns(role=pl.lit("prediction"), system=pl.lit("s")),
+        responses=tables.table("responses", []), system="s",
+    )  # fmt: skip
+    assert not analysis.answers([analysis.evaluate(corpus, read)]).height

@@ -3,11 +3,9 @@ import json
 import polars as pl
 import pytest
 
-from formlab import tables
 from formlab.analysis.screens import by_screen
-from formlab.folders import Evaluation
+from tests.analysis.made_pairs import built
 
-KEY = {"benchmark": "b", "split": "s"}
 BOX = {"x0": 1.0, "y0": 2.0, "x1": 3.0, "y1": 4.0}
 CLICK = {"pred_x0": 5.0, "pred_y0": 6.0, "pred_x1": 5.0, "pred_y1": 6.0}
 
@@ -15,11 +13,11 @@ CLICK = {"pred_x0": 5.0, "pred_y0": 6.0, "pred_x1": 5.0, "pred_y1": 6.0}
 @pytest.fixture
 def evaluation():
     documents = [
-        KEY | {"doc_id": "1", "image": "a.png", "meta": json.dumps({"images": ["a.png", "b.png"]})},
-        KEY | {"doc_id": "2", "image": "c.png", "meta": json.dumps({"images": ["c.png"]})},
-        KEY | {"doc_id": "3", "image": "d.png"},
+        {"doc_id": "1", "image": "a.png", "meta": json.dumps({"images": ["a.png", "b.png"]})},
+        {"doc_id": "2", "image": "c.png", "meta": json.dumps({"images": ["c.png"]})},
+        {"doc_id": "3", "image": "d.png"},
     ]
-    base = KEY | {"system": "x", "task": "click", "outcome": "mismatch"}
+    base = {"task": "click", "outcome": "mismatch"}
     cases = [
         base | BOX | CLICK | {"doc_id": "1", "path": "/both", "page": 2, "pred_page": 2},
         base | BOX | CLICK | {"doc_id": "1", "path": "/away", "page": 1, "pred_page": 2},
@@ -28,10 +26,7 @@ def evaluation():
         base | BOX | CLICK | {"doc_id": "2", "path": "/one", "page": 1, "pred_page": 1},
         base | BOX | {"doc_id": "3", "path": "/plain", "page": 1},
     ]
-    return Evaluation(
-        tables.table("documents", documents), tables.table("cases", cases),
-        tables.table("scores", []), "b", "s", "x",
-    )  # fmt: skip
+    return built(cases, documents=documents)
 
 
 def test_each_screen_is_a_document_and_no_case_is_lost(evaluation):

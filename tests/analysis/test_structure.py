@@ -28,13 +28,13 @@ def evaluation():
         *rows("gold", "/A", "/A/x", "/A/B", "/A/B/y", "/z", doc="1"),
         *rows("gold", "/q", doc="2"),
     ]
-    given = rows("prediction", "/A", "/A/x", "/A/y", doc="1", system="x")
+    answer = rows("prediction", "/A", "/A/x", "/A/y", doc="1", system="x")
     corpus = Corpus(
         documents=tables.table("documents", [KEY | {"doc_id": name} for name in ("1", "2")]),
         records=tables.table("records", gold), benchmark="funsd", split="test",
     )  # fmt: skip
     predictions = Predictions(
-        records=tables.table("records", given),
+        records=tables.table("records", answer),
         responses=tables.table("responses", []),
         system="x",
     )
@@ -46,8 +46,12 @@ def test_sizes_are_counted_on_the_gold_tree(evaluation):
     names = ["doc_id", "nodes", "groups", "levels", "given"]
     # Form 1: A, x, B, y and z, of which A and B hold others, y three levels down.
     assert table.select(names).sort("doc_id").rows() == [("1", 5, 2, 3, 3), ("2", 1, 0, 1, 0)]
-    said = tables.readable(table)["settings"]
-    assert said.str.starts_with("funsd:test|tree_edit_distance").all()
+    settings = tables.readable(table)["settings"]
+    assert settings.str.starts_with("funsd:test|tree_edit_distance").all()
+    # Of the correlation they are those of the distances, and its own.
+    grows = analysis.growth(table, resamples=20)["settings"][0]
+    assert grows.startswith("funsd:test|tree_edit_distance")
+    assert grows.endswith("|spearman|ci=bootstrap,documents,n=20,level=0.95,seed=0")
 
 
 def test_largest_distance_comes_first(evaluation):

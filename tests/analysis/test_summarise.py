@@ -1,46 +1,30 @@
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
 
-from formlab import analysis, metrics, tables
+from formlab import analysis, metrics
 from formlab.analysis.intervals import draws
 from formlab.errors import UnknownName
-from formlab.folders import Evaluation
 from formlab.tables import only, readable
-
-BASE = {"benchmark": "b", "split": "s", "system": "m"}
+from tests.analysis.made_pairs import built
 
 
 def evaluation(rows, templates=None):
     """Field scores from rows of doc_id, path, kind, edits, length."""
     docs = list(dict.fromkeys(row[0] for row in rows))
-    documents = [
-        {"benchmark": "b", "split": "s", "doc_id": d, "template": (templates or {}).get(d)}
-        for d in docs
-    ]
+    documents = [{"doc_id": doc, "template": (templates or {}).get(doc)} for doc in docs]
     cases = [
-        BASE | {
-            "doc_id": d, "path": p, "kind": k, "task": "text", "outcome": "mismatch",
-            "gold": "x" * n,
-        }
+        {"doc_id": d, "path": p, "kind": k, "task": "text", "outcome": "mismatch", "gold": "x" * n}
         for d, p, k, _, n in rows
-    ]  # fmt: skip
+    ]
     scores = [
-        BASE | {
+        {
             "doc_id": d, "path": p, "level": "field", "metric": "cer", "hits": float(e),
-            "total": float(n), "value": e / n if n else float("nan"), "status": "ok",
-            "settings": {},
+            "total": float(n), "value": e / n if n else float("nan"),
         }
         for d, p, _, e, n in rows
     ]  # fmt: skip
-    return Evaluation(
-        documents=tables.table("documents", documents),
-        cases=tables.table("cases", cases),
-        scores=tables.table("scores", scores),
-        benchmark="b", split="s", system="m",
-    )  # fmt: skip
+    return built(cases, scores, documents)
 
 
 ROWS = [
@@ -124,17 +108,11 @@ def test_bleu_of_a_corpus_comes_from_summed_statistics():
     pairs = [("the cat sat on the mat", "the cat sat on a mat"), ("a b c d e f", "a b c d e f")]
     tallies = metrics.get("bleu").tallies(*map(list, zip(*pairs, strict=True)))
     rows = [
-        BASE | {
-            "doc_id": str(n), "level": "page", "metric": "bleu", "stats": t.tolist(),
-            "value": float(metrics.get("bleu").values(t[None])[0]), "status": "ok", "settings": {},
-        }
+        {"doc_id": str(n), "level": "page", "metric": "bleu", "stats": t.tolist(),
+         "value": float(metrics.get("bleu").values(t[None])[0])}
         for n, t in enumerate(tallies)
     ]  # fmt: skip
-    docs = [{"benchmark": "b", "split": "s", "doc_id": str(n)} for n in range(2)]
-    data = Evaluation(
-        tables.table("documents", docs), tables.table("cases", []), tables.table("scores", rows),
-        benchmark="b", split="s", system="m",
-    )  # fmt: skip
+    data = built(scores=rows)
     import sacrebleu
 
     expected = sacrebleu.corpus_bleu([p for _, p in pairs], [[g for g, _ in pairs]]).score / 100
@@ -152,23 +130,18 @@ def test_every_draw_takes_as_many_documents_as_there_are():
 def test_every_metric_has_a_mean_over_documents_beside_what_is_a_mean_itself():
     # Per document 2/4 and 1/1, pooled 3/5; of VRDU's macro F1, a mean over entities, there is none.
     rows = [
-        BASE | {
-            "doc_id": doc, "path": "/a", "level": "field", "metric": name, "hits": hits,
-            "total": total, "value": hits / total, "status": "ok", "settings": {},
-        }
+        {"doc_id": doc, "path": "/a", "level": "field", "metric": name, "hits": hits,
+         "total": total, "value": hits / total}
         for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy")
         for doc, hits, total in (("1", 2.0, 4.0), ("2", 1.0, 1.0))
     ]  # fmt: skip
-    entity = BASE | {"level": "document", "status": "ok", "settings": {}}
     rows += [
-        entity | {"doc_id": doc, "metric": name, "stats": stats, "value": f1}
+        {"doc_id": doc, "level": "document", "metric": name, "stats": stats, "value": f1}
         for name in ("f1", "macro_f1")
         for doc, stats, f1 in (("1", [1.0, 2, 2], 0.5), ("2", [1.0, 1, 1], 1.0))
     ]
-    made = dataclasses.replace(
-        evaluation([("1", "/a", "x", 0, 1), ("2", "/a", "x", 0, 1)]),
-        scores=tables.table("scores", rows),
-    )
+    cases = [{"doc_id": doc, "path": "/a", "kind": "x", "task": "text"} for doc in "12"]
+    made = built(cases, rows)
     summary = analysis.summarise(made)
     for name in ("click_accuracy", "fact_accuracy", "mark_f1", "vqa_accuracy"):
         assert get(summary, name, "fields") == pytest.approx(3 / 5)

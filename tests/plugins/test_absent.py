@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-# Python imports this at its start: neither add-on is there, nor any entry point of formlab's.
+# Python imports this at its start: no add-on is there, nor any entry point of formlab's.
 SITE = """
 import sys
 from importlib import metadata
 
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("formlab_arena", "formlab_review"):
+        if name.startswith("formlab_"):
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
@@ -66,6 +66,15 @@ def test_score_compare_and_report_need_no_add_on(core, funsd_root, tmp_path):
     assert not {"02_review", "40_form_filling"} & set(names)
     done = core("report", "10_content_modality", "--eval", "e", "--no-figures", "--out", "r")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_systems_of_an_add_on_name_it_and_what_they_read_before_still_opens(core):
+    assert core(code="import formlab_baselines").returncode == 1
+    done = core("run", "formcraft", "--system", "rules")
+    assert done.returncode == 2
+    assert "system 'rules' is not installed (the add-on formlab_baselines)" in done.stderr
+    opened = "import formlab; print(formlab.open_evaluation(benchmark='vrdu', system='rules'))"
+    assert "rules" in core(code=opened).stdout
 
 
 def test_sample_that_an_add_on_opens_is_said_to_need_it(core):

@@ -27,11 +27,37 @@ def answer(text, *, finish="stop", refusal=None, tokens=(100, 20)):
     }  # fmt: skip
 
 
+def form_of(label, value):
+    """An answer with one field."""
+    return json.dumps({"fields": [{"label": label, "value": value}], "groups": []})
+
+
+FORM = form_of("Name", "Ada")
+# By the name of a step: the status and the message of an error …
+ERRORS = {
+    "busy": (429, "slow down", {"Retry_After": "1"}),
+    "busy_for_hours": (429, "come back tomorrow", {"Retry_After": "86400"}),
+    "broken": (500, "it broke", {}),
+    "hostile_error": (413, "\x1b[31mtoo large", {}),
+    "too_large": (413, "too large", {}),
+}
+# … or what comes in place of a plain answer.
+BODIES = {
+    "not_json": b"<html>welcome to the proxy</html>",
+    "empty": {"object": "chat.completion", "choices": []},
+    "truncated": answer('{"fields": [{"label": "Na', finish="length"),
+    "refused": answer(None, refusal="I will not read this form."),
+    "filtered": answer("", finish="content_filter"),
+    "huge": answer(form_of("a", "x" * HUGE)),
+    "hostile": answer(form_of("Name", HOSTILE)),
+}
+
+
 class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """Answers call n with ``script[n]``, and once the script is over with `then`.
 
-    A step is the name of a method ``do_<name>`` of `Handler`, a text to answer with, or a callable
-    that takes the request's body and gives either.
+    A step is a name in `ERRORS` or `BODIES`, that of a method ``do_<name>`` of `Handler`, a text to
+    answer with, or a callable that takes the request's body and gives any of these.
     """
 
     daemon_threads = True
@@ -74,11 +100,13 @@ class Handler(BaseHTTPRequestHandler):
             if server.delay:
                 time.sleep(server.delay)
             step = step(body) if callable(step) else step
-            misbehave = getattr(self, f"do_{step}", None) if step.isidentifier() else None
-            if misbehave:
-                misbehave(body)
+            if step in ERRORS:
+                code, message, headers = ERRORS[step]
+                self._error(code, message, **headers)
+            elif step.isidentifier() and hasattr(self, f"do_{step}"):
+                getattr(self, f"do_{step}")(body)
             else:
-                self._send(200, answer(step))
+                self._send(200, BODIES.get(step) or answer(step))
         finally:
             with server.lock:
                 server.now -= 1
@@ -96,29 +124,13 @@ class Handler(BaseHTTPRequestHandler):
     def _error(self, code, message, **headers):
         self._send(code, {"error": {"message": message, "type": "error"}}, **headers)
 
-    def do_busy(self, _):
-        self._error(429, "slow down", Retry_After="1")
-
     def do_busy_until(self, _):
-        self._error(
-            429, "slow down", Retry_After=email.utils.formatdate(time.time() + 2, usegmt=True)
-        )
-
-    def do_busy_for_hours(self, _):
-        self._error(429, "come back tomorrow", Retry_After="86400")
+        until = email.utils.formatdate(time.time() + 2, usegmt=True)
+        self._error(429, "slow down", Retry_After=until)
 
     def do_no_quota(self, _):
         error = {"message": "pay first", "type": "insufficient_quota", "code": "insufficient_quota"}
         self._send(429, {"error": error})
-
-    def do_broken(self, _):
-        self._error(500, "it broke")
-
-    def do_hostile_error(self, _):
-        self._error(413, "\x1b[31mtoo large")
-
-    def do_too_large(self, _):
-        self._error(413, "too large")
 
     def do_slow(self, _):
         time.sleep(5)
@@ -135,35 +147,20 @@ class Handler(BaseHTTPRequestHandler):
     def do_hang_up(self, _):
         self.connection.close()
 
-    def do_not_json(self, _):
-        self._send(200, b"<html>welcome to the proxy</html>")
-
-    def do_empty(self, _):
-        self._send(200, {"object": "chat.completion", "choices": []})
-
-    def do_truncated(self, _):
-        self._send(200, answer('{"fields": [{"label": "Na', finish="length"))
-
-    def do_refused(self, _):
-        self._send(200, answer(None, refusal="I will not read this form."))
-
-    def do_filtered(self, _):
-        self._send(200, answer("", finish="content_filter"))
-
     def do_no_schema(self, body):
         if "response_format" in body:
             self._error(400, "response_format is not supported")
         else:
-            self._send(200, answer('{"fields": [{"label": "Name", "value": "Ada"}]}'))
+            self._send(200, answer(FORM))
 
     def do_only_object(self, body):
         if body.get("response_format", {}).get("type") == "json_schema":
             self._error(500, "('body', 'response_format', 'type'): should be 'json_object'")
         else:
-            self._send(200, answer('{"fields": [{"label": "Name", "value": "Ada"}]}'))
+            self._send(200, answer(FORM))
 
     def do_no_images(self, body):
-        shown = any(isinstance(said["content"], list) for said in body["messages"])
+        shown = any(isinstance(message["content"], list) for message in body["messages"])
         self._error(400, "no images, please") if shown else self._send(200, answer("{}"))
 
     def do_wrong_key(self, _):
@@ -171,18 +168,10 @@ class Handler(BaseHTTPRequestHandler):
         self._error(401, f"Incorrect API key provided: {key}")
 
     def do_says_the_key(self, _):
-        key = self.headers["Authorization"]
-        self._send(200, answer(json.dumps({"fields": [{"label": "key", "value": key}]})))
+        self._send(200, answer(form_of("key", self.headers["Authorization"])))
 
     def do_says_the_key_in_an_error(self, _):
         self._error(400, f"bad request with {self.headers['Authorization']}")
-
-    def do_huge(self, _):
-        self._send(200, answer('{"fields": [{"label": "a", "value": "' + "x" * HUGE + '"}]}'))
-
-    def do_hostile(self, _):
-        fields = [{"label": "Name", "value": HOSTILE}]
-        self._send(200, answer(json.dumps({"fields": fields, "groups": []})))
 
 
 @contextlib.contextmanager

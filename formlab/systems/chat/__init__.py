@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from formlab.systems.chat._options import RUNNING, SHAPING, client_of
 from formlab.systems.chat.answers import Answer
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.model import PREFIX, ChatSystem, system, unfinished
-from formlab.systems.chat.run import Looks, predictions, questions, results
-from formlab.systems.chat.store import Store
+from formlab.systems.chat.model import (
+    PREFIX,
+    RUNNING,
+    SHAPING,
+    ChatSystem,
+    client_of,
+    system,
+    unfinished,
+)
+from formlab.systems.chat.run import PageView, predictions, questions, results
+from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
 
 __all__ = [
-    "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "Asker", "ChatSystem", "Client", "Limits",
-    "Looks", "Prompt", "Stopped", "Store", "client_of", "predictions", "prompt_of", "questions",
-    "results", "system", "tasks_of", "unfinished",
+    "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker", "ChatSystem",
+    "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions", "prompt_of",
+    "questions", "results", "system", "tasks_of", "unfinished",
 ]  # fmt: skip

@@ -14,12 +14,12 @@ Place = Callable[[Any, Any], Row]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 PAGE: Schema = {"type": ["integer", "null"]}
-# Not `prefixItems` nor counts of items: servers with schema output know few words of JSON schema.
+# Neither `prefixItems` nor counts of items: servers support little of JSON schema.
 BOX: Schema = {"type": ["array", "null"], "items": NUMBER}
 
 
 class WrongShape(ValueError):
-    """JSON that is not what was asked for; the message says why."""
+    """JSON of another shape than requested; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,7 @@ def listed(item: Schema) -> Schema:
 
 
 def closed(**members: Schema) -> Schema:
-    """The schema of an object with these members and no others.
-
-    Examples
-    --------
-    >>> closed(a=TEXT)["required"]
-    ['a']
-    """
+    """The schema of an object with these members and no others."""
     return {
         "type": "object", "properties": members, "required": list(members),
         "additionalProperties": False,
@@ -59,13 +53,7 @@ def closed(**members: Schema) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """The schema of what may be null.
-
-    Examples
-    --------
-    >>> or_null(TEXT)
-    {'anyOf': [{'type': 'string'}, {'type': 'null'}]}
-    """
+    """The schema of what may be null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 

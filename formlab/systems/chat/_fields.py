@@ -13,9 +13,8 @@ from formlab.text.llm_json import as_text
 KINDS = ("text", "value", "entity")
 
 
-def extraction(kind: str, schema: Schema | None, document: Row, gold: list[Row]) -> Ask:
+def extraction(kind: str, schema: Schema | None, _document: Row, gold: list[Row]) -> Ask:
     """The values of a form: by the benchmark's schema, else one text for each path of the gold."""
-    del document
     blank = [{"task": kind, "path": None, "kind": "page"}]
     if schema is not None:
         return Ask({}, schema, partial(rows, kind), blank)
@@ -26,18 +25,11 @@ def extraction(kind: str, schema: Schema | None, document: Row, gold: list[Row])
     return Ask({"FIELDS": names}, members, partial(rows, kind), blank, lacking=lacking)
 
 
-def rows(kind: str, value: Any, place: Place) -> list[Row]:
-    """A row for each leaf of the answer, at its JSON pointer.
-
-    Raises
-    ------
-    WrongShape
-        If the answer is no object.
-    """
-    del place
+def rows(kind: str, value: Any, _locate: Place) -> list[Row]:
+    """A row for each leaf of the answer, at its JSON pointer; `WrongShape` if it is no object."""
     if not isinstance(value, dict):
         raise WrongShape("no object of fields")
-    # The names of fields may be paths themselves, as they were asked for.
+    # Names of fields may themselves be paths, as they were requested.
     return [
         {"task": kind, "path": path, "kind": path.rpartition("/")[2], "value": as_text(leaf)}
         for path, leaf in _leaves("", value)
@@ -47,7 +39,7 @@ def rows(kind: str, value: Any, place: Place) -> list[Row]:
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict | list):
         members = value.items() if isinstance(value, dict) else enumerate(value)
-        for name, part in members:
-            yield from _leaves(f"{path}/{name}", part)
+        for name, member in members:
+            yield from _leaves(f"{path}/{name}", member)
     elif value is not None:
         yield path, value

@@ -19,46 +19,36 @@ from formlab.benchmarks.formcraft import (
     item_meta,
     tidied,
 )
-from formlab.systems.chat._ask import (
-    BOX,
-    NUMBER,
-    PAGE,
-    TEXT,
-    Ask,
-    Place,
-    Row,
-    WrongShape,
-    closed,
-    items_of,
-    listed,
-)
+from formlab.systems.chat import _ask
+from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.text.llm_json import as_text
 
 _SUBTYPES = sorted({word for words in MODALITIES.values() for word in words})
-_FIELD = closed(
-    label=TEXT, value=TEXT, modality={"type": "string", "enum": list(MODALITIES)},
-    modality_subtype={"type": "string", "enum": _SUBTYPES}, page=PAGE, box=BOX,
+_FIELD = _ask.closed(
+    label=_ask.TEXT, value=_ask.TEXT, modality={"type": "string", "enum": list(MODALITIES)},
+    modality_subtype={"type": "string", "enum": _SUBTYPES}, page=_ask.PAGE, box=_ask.BOX,
 )  # fmt: skip
-_GROUPS = listed({"$ref": "#/$defs/group"})
-_GROUP = closed(label=TEXT, page=PAGE, box=BOX, fields=listed(_FIELD), groups=_GROUPS)
-FORM = closed(fields=listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
-_ANSWER = {"id": TEXT, "answer": TEXT, "confidence": NUMBER}
+_GROUPS = _ask.listed({"$ref": "#/$defs/group"})
+_GROUP = _ask.closed(
+    label=_ask.TEXT, page=_ask.PAGE, box=_ask.BOX, fields=_ask.listed(_FIELD), groups=_GROUPS
+)
+FORM = _ask.closed(fields=_ask.listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
+_ANSWER = {"id": _ask.TEXT, "answer": _ask.TEXT, "confidence": _ask.NUMBER}
 _LISTS = {
-    "vqa": closed(answers=listed(closed(**_ANSWER))),
-    "consistency": closed(answers=listed(closed(**_ANSWER, reason=TEXT))),
+    "vqa": _ask.closed(answers=_ask.listed(_ask.closed(**_ANSWER))),
+    "consistency": _ask.closed(answers=_ask.listed(_ask.closed(**_ANSWER, reason=_ask.TEXT))),
 }
 _ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 _NAMES = {"vqa": "QUESTIONS", "consistency": "CHECKS"}
 _SHOWN = {"vqa": ("question", "options"), "consistency": ("source", "dependent")}
 
 
-def extraction(document: Row, gold: list[Row]) -> Ask:
+def extraction(_document: Row, _gold: list[Row]) -> Ask:
     """The whole form; nothing of the gold is shown."""
-    del document, gold
     return Ask({}, FORM, form_rows, [{"task": "text", "path": None, "kind": "form"}])
 
 
-def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
+def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
     """All questions or checks of one form; None if it has none.
 
     Examples
@@ -67,7 +57,6 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
     >>> items("vqa", {}, gold).asked
     {'QUESTIONS': [{'id': 'q1', 'question': 'Who signed?'}]}
     """
-    del document
     questions = [row for row in gold if row["task"] == task]
     if not questions:
         return None
@@ -82,11 +71,8 @@ def items(task: str, document: Row, gold: list[Row]) -> Ask | None:
     return Ask({_NAMES[task]: asked}, _LISTS[task], partial(item_rows, task, known), blank)
 
 
-def form_rows(value: Any, place: Place) -> list[Row]:
-    """Rows of the fields and groups of a predicted form, and one for the form itself.
-
-    `WrongShape` if there is nothing of a form in it.
-    """
+def form_rows(value: Any, locate: Place) -> list[Row]:
+    """Rows of a predicted form: itself, its fields and groups; `WrongShape` if it is none."""
     try:
         tidy, _ = tidied(value)
         form = FormCraft.model_validate(tidy)
@@ -95,18 +81,17 @@ def form_rows(value: Any, place: Place) -> list[Row]:
     rows = list(field_rows(form, Counter()))
     for row in rows:
         box = [row.pop(side, None) for side in ("x0", "y0", "x1", "y1")]
-        row |= place(row["page"], box)
+        row |= locate(row["page"], box)
     return [{"task": "text", "path": None, "kind": "form"}, *rows]
 
 
-def item_rows(task: str, known: set[str], value: Any, place: Place) -> list[Row]:
+def item_rows(task: str, known: set[str], value: Any, _locate: Place) -> list[Row]:
     """A row for each question or check that was answered, the first answer of each.
 
     `WrongShape` if no answer is to one of them.
     """
-    del place
     rows: dict[str, Row] = {}
-    for item in items_of(value, "answers"):
+    for item in _ask.items_of(value, "answers"):
         name = as_text(item.get("id"))
         if name not in known or item.get("answer") is None:
             continue

@@ -6,33 +6,23 @@ import math
 from typing import Any
 
 from formlab.metrics._lines import parse_lines
-from formlab.systems.chat._ask import (
-    NUMBER,
-    PAGE,
-    TEXT,
-    Ask,
-    Place,
-    Row,
-    WrongShape,
-    closed,
-    items_of,
-    listed,
-)
+from formlab.systems.chat import _ask
+from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.text.llm_json import as_text
 
-ACTIONS = closed(actions=listed(closed(page=PAGE, x=NUMBER, y=NUMBER, value=TEXT)))
+ACTIONS = _ask.closed(
+    actions=_ask.listed(_ask.closed(page=_ask.PAGE, x=_ask.NUMBER, y=_ask.NUMBER, value=_ask.TEXT))
+)
 _BLANK = {"task": "click", "path": None, "kind": "page"}
 
 
-def lines(document: Row, gold: list[Row]) -> Ask:
+def lines(document: Row, _gold: list[Row]) -> Ask:
     """The actions as FormFactory has them, a line each: ``[x, y] value``."""
-    del gold
     return Ask(_asked(document), None, line_rows, [_BLANK], lacking=_lacking(document))
 
 
-def actions(document: Row, gold: list[Row]) -> Ask:
+def actions(document: Row, _gold: list[Row]) -> Ask:
     """The actions as JSON."""
-    del gold
     return Ask(_asked(document), ACTIONS, action_rows, [_BLANK], lacking=_lacking(document))
 
 
@@ -44,35 +34,32 @@ def _lacking(document: Row) -> str:
     return "" if document["context"] else "this instance has no text to fill the form in from"
 
 
-def line_rows(value: Any, place: Place) -> list[Row]:
-    """The output as it stands, and the actions in it.
-
-    `WrongShape` if there is text and no line of it starts with a point.
-    """
+def line_rows(value: Any, locate: Place) -> list[Row]:
+    """The output as it stands, and its actions; `WrongShape` if no line starts with a point."""
     text = as_text(value)
     parsed = parse_lines(text)
     if not parsed:
         raise WrongShape("no line '[x, y] value'")
     rows = [(line.x, line.y, line.value, line.page) for line in parsed]
-    return _rows(text, rows, place)
+    return _rows(text, rows, locate)
 
 
-def action_rows(value: Any, place: Place) -> list[Row]:
+def action_rows(value: Any, locate: Place) -> list[Row]:
     """The actions of a JSON answer, and the same as lines for whoever reads the output as text."""
     points = []
-    for item in items_of(value, "actions"):
+    for item in _ask.items_of(value, "actions"):
         x, y, page = (_number(item.get(name)) for name in ("x", "y", "page"))
         points.append((x, y, as_text(item.get("value")), page))
     text = "\n".join(f"[{x:g}, {y:g}] {value}" for x, y, value, _ in points)
-    return _rows(text, points, place)
+    return _rows(text, points, locate)
 
 
-def _rows(text: str, points: list[tuple[float, float, str, float]], place: Place) -> list[Row]:
+def _rows(text: str, points: list[tuple[float, float, str, float]], locate: Place) -> list[Row]:
     rows: list[Row] = [_BLANK | {"value": text}]
     for number, (x, y, value, page) in enumerate(points):
         known = math.isfinite(page)
         row = {"task": "click", "path": f"/lines/{number}", "kind": "line", "value": value}
-        row |= place(page if known else 1, [x, y, x, y])
+        row |= locate(page if known else 1, [x, y, x, y])
         # Without its page a click is on whichever screenshot it suits.
         rows.append(row if known else row | {"page": None})
     return rows

@@ -8,19 +8,18 @@ from contextlib import suppress
 from typing import Any
 
 from formlab import resources
-from formlab.systems.chat.limits import Limits
-from formlab.systems.chat.prices import Price
+from formlab.systems.chat.limits import Limits, Price
 
 openai = resources.optional("openai", extra="chat")
-# What says that the server has too much to do.
+# The server is overloaded.
 _OVERRUN = (429, 503, 529)
 
 
 class Http(openai.DefaultHttpxClient):
-    """Sends requests within `limits`; `last` has what is known of a thread's last call.
+    """Sends requests within `limits`; `last` describes a thread's last call.
 
-    The library decides by the status of a response whether to repeat the request. `_status`
-    corrects those that would mislead it.
+    The library decides by a response's status whether to repeat the request; `_status` corrects
+    the statuses that would mislead it.
     """
 
     def __init__(self, limits: Limits, price: Price | None) -> None:
@@ -68,13 +67,13 @@ def _status(response: Any, completion: dict[str, Any] | None) -> int:
     if response.is_success:
         return code if completion is not None else 502
     if code >= 500 and "response_format" in response.text:
-        # Servers over llama.cpp call it an error of their own that they know no schema.
+        # Servers over llama.cpp answer a schema they do not support with an error of their own.
         return 400
     return 403 if code == 429 and '"insufficient_quota"' in response.text else code
 
 
 def _usage(usage: Any, price: Price | None) -> dict[str, Any]:
-    """The tokens of a call, where the server says them, and their cost, where it is known."""
+    """The tokens of a call, where the server reports them, and their cost, where it is known."""
     usage = usage if isinstance(usage, dict) else {}
     counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
     tokens = [n if isinstance(n, int) and n >= 0 else None for n in counts]

@@ -7,27 +7,16 @@ from typing import Any
 
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
 from formlab.errors import DataMissing
-from formlab.systems.chat._ask import (
-    BOX,
-    PAGE,
-    TEXT,
-    Ask,
-    Place,
-    Row,
-    WrongShape,
-    closed,
-    listed,
-    or_null,
-)
+from formlab.systems.chat import _ask
+from formlab.systems.chat._ask import Ask, Place, Row, WrongShape
 from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
-_VALUE = closed(text=TEXT, page=PAGE, box=BOX)
+_VALUE = _ask.closed(text=_ask.TEXT, page=_ask.PAGE, box=_ask.BOX)
 
 
-def extraction(document: Row, gold: list[Row]) -> Ask:
+def extraction(document: Row, _gold: list[Row]) -> Ask:
     """The entities of the document's schema: once, many times, or as parts of line items."""
-    del gold
     schema = Schema.of_document(document)
     if schema is None:
         raise DataMissing("no schema of entities", where=document["doc_id"], remedy="load it anew")
@@ -39,15 +28,19 @@ def extraction(document: Row, gold: list[Row]) -> Ask:
         group: {name: f"{schema.type_of(name)}, in each line item" for name in names}
         for group, names in items.items()
     }
-    members = {name: or_null(_VALUE) for name in once} | {name: listed(_VALUE) for name in many}
+    members = {name: _ask.or_null(_VALUE) for name in once} | {
+        name: _ask.listed(_VALUE) for name in many
+    }
     for group, names in items.items():
-        members[group] = listed(closed(**{name: or_null(_VALUE) for name in names}))
+        members[group] = _ask.listed(_ask.closed(**{name: _ask.or_null(_VALUE) for name in names}))
     read = partial(rows, once, many, items)
-    return Ask({"ENTITIES": asked}, closed(**members), read, [{"task": "entity", "path": None}])
+    return Ask(
+        {"ENTITIES": asked}, _ask.closed(**members), read, [{"task": "entity", "path": None}]
+    )
 
 
 def rows(
-    once: list[str], many: list[str], items: dict[str, list[str]], value: Any, place: Place
+    once: list[str], many: list[str], items: dict[str, list[str]], value: Any, locate: Place
 ) -> list[Row]:
     """Rows of the entities in an answer, at the paths of the gold, after one for the document.
 
@@ -57,16 +50,16 @@ def rows(
         raise WrongShape("none of the entities that were asked for")
     entities: list[Row] = []
     for name in once:
-        entities += _entity(f"/{escape(name)}", name, value.get(name), place)
+        entities += _entity(f"/{escape(name)}", name, value.get(name), locate)
     for name in many:
         for number, entity in enumerate(_list(value.get(name))):
-            entities += _entity(f"/{escape(name)}/{number}", name, entity, place)
+            entities += _entity(f"/{escape(name)}/{number}", name, entity, locate)
     for group, names in items.items():
         rows_of_it = [item for item in _list(value.get(group)) if isinstance(item, dict)]
         for number, item in enumerate(rows_of_it):
             base = f"/{escape(group)}/{number}"
             for name in names:
-                entities += _entity(f"{base}/{escape(name)}", name, item.get(name), place)
+                entities += _entity(f"{base}/{escape(name)}", name, item.get(name), locate)
     return [{"task": "entity", "path": None}, *entities]
 
 
@@ -74,7 +67,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _entity(path: str, name: str, answer: Any, place: Place) -> list[Row]:
+def _entity(path: str, name: str, answer: Any, locate: Place) -> list[Row]:
     # A model may give the text alone, or a list of one.
     answer = answer[0] if isinstance(answer, list) and answer else answer
     parts = answer if isinstance(answer, dict) else {"text": answer}
@@ -82,4 +75,4 @@ def _entity(path: str, name: str, answer: Any, place: Place) -> list[Row]:
     if not text.strip():
         return []
     row: Row = {"task": "entity", "path": path, "kind": name, "value": text}
-    return [row | place(parts.get("page"), parts.get("box"))]
+    return [row | locate(parts.get("page"), parts.get("box"))]

@@ -10,7 +10,7 @@ from formlab.errors import UnknownName
 from formlab.systems.chat.answers import BAD, Answer
 from formlab.systems.chat.client import FORMS, Client, Messages
 from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.store import Store, key_of
+from formlab.systems.chat.store import AnswerStore, key_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Asker:
     def __init__(
         self,
         client: Client,
-        store: Store,
+        store: AnswerStore,
         *,
         form: str = "auto",
         retry: str = "",
@@ -55,7 +55,7 @@ class Asker:
         self.client, self.store, self.may_ask = client, store, may_ask
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
-        # The first way to ask that was ever answered.
+        # The first way to ask that was answered.
         self._first: int | None = None
 
     def answer(self, prompt: Prompt) -> Answer:
@@ -101,7 +101,7 @@ class Asker:
                 if answer.finish != "bad_request":
                     break
             if answer.text is not None:
-                # One page that a schema does not suit says nothing of the server.
+                # A page that fails under a schema does not show that the server takes none.
                 self._first = way if self._first is None else min(self._first, way)
         answer = dataclasses.replace(
             answer, key=keys[way], task=prompt.task, doc_id=prompt.doc_id, images=prompt.images,

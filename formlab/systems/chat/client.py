@@ -9,17 +9,16 @@ from urllib.parse import urlsplit
 from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.limits import Limits, Stopped
-from formlab.systems.chat.prices import Price
+from formlab.systems.chat.limits import Limits, Price, Stopped
 
 openai = resources.optional("openai", extra="chat")
 
-# Ways to ask for JSON: the server holds the model to a schema as OpenAI's takes it, or as servers
-# over llama.cpp do, or the prompt alone asks for it.
+# Ways to request JSON: a schema as OpenAI's servers take it, a schema as those over llama.cpp do,
+# or the prompt alone.
 FORMS = ("schema", "object", "prompt")
 # No further call can succeed: a wrong key, a model or an address that is not there.
 _HOPELESS = (401, 403, 404)
-# The server does not take the question as it is put.
+# The server rejects the request in this form.
 _UNSUITED = (400, 422)
 _SHORTEST_KEY = 8
 _LONGEST_ERROR = 500
@@ -60,7 +59,7 @@ class Client:
                 remedy="set it, or name a server that needs none with --base-url",
             )  # fmt: skip
         _check_address(base_url or "")
-        # A server of one's own asks for no key; the library asks for some text.
+        # A private server needs no key; the library needs some text.
         self._key = key or "none"
         self.limits, self.price = limits or Limits(), price
         self._http = Http(self.limits, price)
@@ -71,15 +70,12 @@ class Client:
         self.model, self.address = model, address(str(self._client.base_url))
         self.options = {k: v for k, v in (options or {}).items() if v is not None}
 
-    def __repr__(self) -> str:
-        return f"Client({self.model!r}, {self.address!r})"
-
     def ask(
         self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
     ) -> Answer:
-        """The answer to `messages`; with `schema`, the server holds the model to it.
+        """The answer to `messages`; with `schema`, the answer must follow it.
 
-        `form` is the way to say so, ``schema`` or ``object``. A call that failed is an answer
+        `form` is the way to request it, ``schema`` or ``object``. A call that failed is an answer
         without a text; its `finish` is ``bad_request`` if it may be put in another way.
 
         `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
@@ -97,7 +93,7 @@ class Client:
             return self._answer(reply["choices"][0])
         except Stopped:
             raise
-        except Exception as error:  # Whatever a server does, it ends as this call's fate.
+        except Exception as error:  # Whatever a server does fails this call alone.
             return self._failed(error)
 
     def _answer(self, choice: dict[str, Any]) -> Answer:
@@ -130,9 +126,9 @@ class Client:
         )  # fmt: skip
 
     def clean(self, text: str) -> str:
-        """`text` without the key: a server may say it back.
+        """`text` without the key: a server may echo it.
 
-        A short stand-in for a key, as servers of one's own take, is no secret and stays.
+        A short placeholder, as private servers take, is no secret and stays.
         """
         return text.replace(self._key, "[key]") if len(self._key) >= _SHORTEST_KEY else text
 

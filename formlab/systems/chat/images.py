@@ -15,7 +15,7 @@ from formlab import files
 from formlab.errors import DataBroken, DataMissing
 from formlab.tables import BOX
 
-# Sent as they are if they are small enough.
+# Formats that are sent unchanged if they are small enough.
 _AS_IS = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _QUALITY = 92
 # pdfium may be used by one thread at a time.
@@ -24,7 +24,7 @@ Size = tuple[float, float]
 
 
 @dataclasses.dataclass(frozen=True)
-class Page:
+class PageImage:
     """One page of a document: where it is, its size in the document's units, its size as sent.
 
     `zoom` is how much larger than its own size a page of a PDF is drawn; 0 for an image.
@@ -45,17 +45,17 @@ class Page:
             "sent": list(self.sent),
         }  # fmt: skip
 
-    def place(self, box: Any, *, unit: str) -> dict[str, float]:
+    def located(self, box: Any, *, unit: str) -> dict[str, float]:
         """Columns of a model's box in the document's units; empty for what is no box on the page.
 
         Examples
         --------
-        >>> page = Page(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
-        >>> page.place([0, "500", 1000, 1000], unit="thousandths")
+        >>> page = PageImage(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
+        >>> page.located([0, "500", 1000, 1000], unit="thousandths")
         {'x0': 0.0, 'y0': 50.0, 'x1': 200.0, 'y1': 100.0}
-        >>> page.place([0, 25, 100, 50], unit="pixels")
+        >>> page.located([0, 25, 100, 50], unit="pixels")
         {'x0': 0.0, 'y0': 50.0, 'x1': 200.0, 'y1': 100.0}
-        >>> page.place([0, "wide"], unit="pixels")
+        >>> page.located([0, "wide"], unit="pixels")
         {}
         """
         try:
@@ -91,7 +91,9 @@ class Page:
         return _data_url(stream.getvalue(), "image/jpeg")
 
 
-def pages(paths: list[Path], *, limit: int, most: int, width: float | None = None) -> list[Page]:
+def pages(
+    paths: list[Path], *, limit: int, most: int, width: float | None = None
+) -> list[PageImage]:
     """The first `most` pages of images, one a page, or of one PDF or TIFF.
 
     `limit` is the longest side in pixels: larger images are made smaller, pages of a PDF are drawn
@@ -100,27 +102,20 @@ def pages(paths: list[Path], *, limit: int, most: int, width: float | None = Non
     """
     if not paths:
         raise DataMissing("this document has no image")
-    if files.read_bytes_start(paths[0], 5) == b"%PDF-":
-        sizes = _pdf_sizes(paths[0], most)
-        unit = width / sizes[0][0] if width else 1.0
-        return [
-            _page(paths[0], number, own, limit / max(own), unit)
-            for number, own in enumerate(sizes, start=1)
-        ]
-    if len(paths) == 1 and (count := files.page_count(paths[0])) > 1:
-        paths = paths * count
-    shown = [(path, files.image_size(path)) for path in paths[:most]]
-    return [
-        _page(path, number, own, min(1.0, limit / max(own)))
-        for number, (path, own) in enumerate(shown, start=1)
-    ]
-
-
-def _page(path: Path, number: int, own: Size, scale: float, unit: float | None = None) -> Page:
-    """`unit` is the document's units to a point of a PDF; None for an image."""
-    sent = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
-    size = (own[0] * (unit or 1.0), own[1] * (unit or 1.0))
-    return Page(path, number, size, sent, files.sha256(path), scale if unit else 0.0)
+    is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
+    if len(paths) == 1 and not is_pdf:
+        paths = paths * files.page_count(paths[0])
+    sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
+    unit = width / sizes[0][0] if is_pdf and width else 1.0
+    made = []
+    for number, (across, down) in enumerate(sizes, start=1):
+        path = paths[0 if is_pdf else number - 1]
+        scale = limit / max(across, down)
+        scale = scale if is_pdf else min(1.0, scale)
+        sent = (max(1, round(across * scale)), max(1, round(down * scale)))
+        size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
+        made.append(PageImage(path, number, size, sent, files.sha256(path), zoom))
+    return made
 
 
 def _pdf_sizes(path: Path, most: int) -> list[Size]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -12,16 +14,51 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
-from formlab.systems.chat._options import RUNNING, SHAPING, client_of
 from formlab.systems.chat.asker import Asker
 from formlab.systems.chat.client import Client
+from formlab.systems.chat.limits import PRICES, Limits, price_of
 from formlab.systems.chat.ocr_cache import OcrCache
-from formlab.systems.chat.run import Looks, predictions, questions, results
-from formlab.systems.chat.store import Store
+from formlab.systems.chat.run import PageView, predictions, questions, results
+from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
 
 PREFIX = "chat:"
 STORE, OCR_CACHE = "answers.sqlite", "pages"
+# What shapes an answer, and therefore stands in a run's settings.
+SHAPING: dict[str, Any] = {
+    "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
+    "image_limit": 2048, "max_pages": 10, "boxes": "thousandths", "tasks": "",
+}  # fmt: skip
+# How the answers are got, which leaves them as they are.
+RUNNING: dict[str, Any] = {
+    "base_url": "", "prompts": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
+    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": str(PRICES),
+}  # fmt: skip
+
+
+def client_of(model: str, settings: dict[str, Any]) -> Client:
+    """A client of `model` with these settings.
+
+    `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price, or `extra` is
+    no JSON object.
+    """
+    price = price_of(model, prices=settings["prices"])
+    if math.isfinite(settings["max_cost"]) and price is None:
+        raise NotAvailable(
+            f"max_cost needs a price, and {model!r} has none", where=settings["prices"],
+            remedy="a line for it in a file of your own, prices=FILE",
+        )  # fmt: skip
+    extra = files.parse_json(settings["extra"], where="extra")
+    if not isinstance(extra, dict):
+        raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
+    limits = Limits(
+        settings["concurrency"], max_cost=settings["max_cost"], max_calls=settings["max_calls"]
+    )
+    return Client(
+        model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
+        options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
+        timeout=settings["timeout"], limits=limits, price=price,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -166,15 +203,15 @@ class _Plan:
         if chosen["pages"] == "text":
             ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
-        looks = Looks(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
-        documents, skipped = first(corpus, limit, images=looks.limit > 0)
+        view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
+        documents, skipped = first(corpus, limit, images=view.limit > 0)
         todo = list(questions(corpus, self.prompts, documents=documents))
-        with Store(chosen["store"] or out / STORE) as store:
+        with AnswerStore(chosen["store"] or out / STORE) as store:
             asker = Asker(
                 self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
             )
             workers = chosen["concurrency"]
-            outcomes = results(todo, asker, root=corpus.root, looks=looks, workers=workers)
+            outcomes = results(todo, asker, root=corpus.root, view=view, workers=workers)
         settings = self.settings | versions
         made = predictions(corpus, outcomes, name=name, settings=settings, store=store.path.name)
         if skipped:
@@ -182,6 +219,5 @@ class _Plan:
         return made
 
 
-def _no_pages(settings: dict[str, Any], threads: int) -> Reader:
-    del settings, threads
+def _no_pages(_settings: dict[str, Any], _threads: int) -> Reader:
     raise NotAvailable("a model is not run page by page", remedy="ChatSystem.run")

@@ -11,7 +11,7 @@ import numpy as np
 
 from formlab import files
 from formlab.systems import ocr
-from formlab.systems.chat.images import Page
+from formlab.systems.chat.images import PageImage
 from formlab.systems.layout import rows as reading_order
 from formlab.tables import BOX
 
@@ -28,7 +28,7 @@ class OcrCache:
         self._engine: Any = None
         self._lock = threading.Lock()
 
-    def text(self, page: Page) -> str:
+    def text(self, page: PageImage) -> str:
         """The page as the JSON that a model gets."""
         lines = [
             text if self.unit == "none" else [text, *self._sides(box, page)]
@@ -36,12 +36,12 @@ class OcrCache:
         ]
         return json.dumps({"PAGE": page.number, "LINES": lines})
 
-    def _sides(self, box: list[float], page: Page) -> list[int]:
+    def _sides(self, box: list[float], page: PageImage) -> list[int]:
         if self.unit == "pixels":
             return [round(side) for side in box]
         return [round(1000 * side / page.sent[n % 2]) for n, side in enumerate(box)]
 
-    def _lines(self, page: Page) -> list[Any]:
+    def _lines(self, page: PageImage) -> list[Any]:
         """Text and box, in pixels of the page as sent, of each line from top to bottom."""
         size = "x".join(map(str, page.sent))
         file = self.folder / f"{page.sha256[:24]}-{page.number}-{size}.json"
@@ -56,6 +56,6 @@ class OcrCache:
                 if row["kind"] == "line"
             ]
             order = reading_order(np.array([box for _, box in lines]))
-            lines = [lines[place] for row in order for place in row]
+            lines = [lines[number] for row in order for number in row]
             files.write_json(file, lines)
             return lines

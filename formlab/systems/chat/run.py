@@ -19,7 +19,7 @@ from formlab.systems._runs import page_files, progress
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
-from formlab.systems.chat.images import Page, pages
+from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, with_schema
@@ -27,7 +27,7 @@ from formlab.tables import USABLE
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
+class TaskQuestion:
     """One task about one document."""
 
     task: Task
@@ -37,10 +37,10 @@ class Question:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class TaskResult:
     """The outcome of a question: status, rows, repairs or reasons, and the answer if any."""
 
-    question: Question
+    question: TaskQuestion
     status: str
     rows: list[Row]
     changes: tuple[str, ...] = ()
@@ -48,8 +48,8 @@ class Result:
 
 
 @dataclasses.dataclass(frozen=True)
-class Looks:
-    """How pages are shown: longest side in pixels, pages at most, and the unit of boxes.
+class PageView:
+    """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
     """
@@ -59,15 +59,15 @@ class Looks:
     boxes: str = "thousandths"
     ocr: OcrCache | None = None
 
-    def in_key(self, page: Page) -> Row:
+    def in_key(self, page: PageImage) -> Row:
         """What stands for a page in the key of an answer."""
         return self._text(page) or _image(page.shape)
 
-    def in_call(self, page: Page) -> Row:
+    def in_call(self, page: PageImage) -> Row:
         """What stands for a page in the message to the model."""
         return self._text(page) or _image(page.url())
 
-    def _text(self, page: Page) -> Row | None:
+    def _text(self, page: PageImage) -> Row | None:
         return {"type": "text", "text": self.ocr.text(page)} if self.ocr else None
 
 
@@ -80,7 +80,7 @@ def questions(
     prompts: dict[str, tuple[Task, str]],
     *,
     documents: pl.DataFrame | None = None,
-) -> Iterator[Question]:
+) -> Iterator[TaskQuestion]:
     """Every question about `documents` (all of the corpus if left out), document by document."""
     gold: dict[str, list[Row]] = {}
     columns = corpus.records.select("doc_id", "task", "path", "kind", "meta")
@@ -91,81 +91,79 @@ def questions(
         for task, prompt in prompts.values():
             ask = task.make(document, gold.get(document["doc_id"], []))
             if ask is not None:
-                yield Question(task, prompt, document, ask)
+                yield TaskQuestion(task, prompt, document, ask)
 
 
 def results(
-    todo: list[Question], asker: Asker, *, root: Path | None, looks: Looks, workers: int
-) -> list[Result]:
+    todo: list[TaskQuestion], asker: Asker, *, root: Path | None, view: PageView, workers: int
+) -> list[TaskResult]:
     """The outcome of each question, in their order.
 
     `NotAvailable` if no call can succeed; what was answered before is in the store.
     """
-    done: dict[int, Result] = {}
+    done: dict[int, TaskResult] = {}
     limits, bad = asker.client.limits, 0
     pool = ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="chat")
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
     try:
         with progress(text, shown=asker.may_ask) as bars:
             bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
-            running: dict[Future[Result], int] = {
-                pool.submit(_result, question, asker, root, looks): place
-                for place, question in enumerate(todo)
+            running: dict[Future[TaskResult], int] = {
+                pool.submit(_result, question, asker, root, view): number
+                for number, question in enumerate(todo)
             }
             for future in as_completed(running):
-                place = running[future]
+                number = running[future]
                 try:
-                    done[place] = future.result()
+                    done[number] = future.result()
                 except Stopped as stop:
-                    done[place] = _failed(todo[place], "missing", f"not asked: {stop}")
-                bad += done[place].status not in USABLE
+                    done[number] = _failed(todo[number], "missing", f"not asked: {stop}")
+                bad += done[number].status not in USABLE
                 cost = f", ${limits.cost:.4f}" if asker.client.price else ""
                 bars.update(bar, advance=1, cost=cost, bad=bad)
     finally:
-        # After an error or Ctrl-C: calls in flight are let go, none is begun.
+        # After an error or Ctrl-C no call is begun; those in flight are abandoned.
         limits.stop("the run ended")
         pool.shutdown(cancel_futures=True)
-    return [done[place] for place in range(len(todo))]
+    return [done[number] for number in range(len(todo))]
 
 
-def _result(question: Question, asker: Asker, root: Path | None, looks: Looks) -> Result:
+def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageView) -> TaskResult:
     ask = question.ask
     if ask.lacking:
         return _failed(question, "missing", ask.lacking)
     try:
-        shown = _pages(question.document, root, looks)
+        document, shown = question.document, []
+        if view.limit:
+            paths, width = page_files(document, root), document["width"]
+            shown = pages(paths, limit=view.limit, most=view.most, width=width)
 
-        def asked(show: Callable[[Page], Row]) -> list:
+        def asked(show: Callable[[PageImage], Row]) -> list:
             both = messages(question.prompt, ask.asked, shown, show=show)
             return with_schema(both, ask.schema) if ask.schema else both
 
         files = [page.path.relative_to(root) if root else page.path.name for page in shown]
         images = [{"image": str(f)} | page.shape for f, page in zip(files, shown, strict=True)]
         prompt = Prompt(
-            asked(looks.in_key), lambda: asked(looks.in_call), ask.schema,
-            lambda answer: _read(question, answer, shown, looks).status,
-            question.task.name, question.document["doc_id"], json.dumps(images),
+            asked(view.in_key), lambda: asked(view.in_call), ask.schema,
+            lambda answer: _read(question, answer, shown, view).status,
+            question.task.name, document["doc_id"], json.dumps(images),
         )  # fmt: skip
-        return _read(question, asker.answer(prompt), shown, looks)
+        return _read(question, asker.answer(prompt), shown, view)
     except (DataMissing, DataBroken) as error:
-        # A page whose header is sound and whose picture is not.
+        # A page with a sound header and a broken picture.
         return _failed(question, "missing", str(error))
 
 
-def _pages(document: Row, root: Path | None, looks: Looks) -> list[Page]:
-    if not looks.limit:
-        return []
-    paths = page_files(document, root)
-    return pages(paths, limit=looks.limit, most=looks.most, width=document["width"])
-
-
-def _read(question: Question, answer: Answer, shown: list[Page], looks: Looks) -> Result:
-    """The rows of an answer, or those that stand for it where it is of no use."""
+def _read(
+    question: TaskQuestion, answer: Answer, shown: list[PageImage], view: PageView
+) -> TaskResult:
+    """The rows of an answer, or the blank ones where it is not usable."""
     parsed = content(answer, json=question.ask.schema is not None)
     if parsed.status not in USABLE:
         return _failed(question, parsed.status, *parsed.changes, answer=answer)
 
-    def place(number: Any, box: Any) -> Row:
+    def locate(number: Any, box: Any) -> Row:
         try:
             page = int(number) if number is not None else 1
         except (TypeError, ValueError, OverflowError):
@@ -173,21 +171,23 @@ def _read(question: Question, answer: Answer, shown: list[Page], looks: Looks) -
         here = next((p for p in shown if p.number == page), None)
         if here is None or box is None:
             return {"page": page} if 0 < page < 1_000_000 else {}
-        return {"page": page} | here.place(box, unit=looks.boxes)
+        return {"page": page} | here.located(box, unit=view.boxes)
 
     try:
-        rows = question.ask.read(parsed.value, place)
+        rows = question.ask.read(parsed.value, locate)
     except WrongShape as error:
         return _failed(question, "bad_json", str(error), answer=answer)
-    return Result(question, parsed.status, rows, parsed.changes, answer)
+    return TaskResult(question, parsed.status, rows, parsed.changes, answer)
 
 
-def _failed(question: Question, status: str, *why: str, answer: Answer | None = None) -> Result:
-    return Result(question, status, [dict(row) for row in question.ask.blank], why, answer)
+def _failed(
+    question: TaskQuestion, status: str, *why: str, answer: Answer | None = None
+) -> TaskResult:
+    return TaskResult(question, status, [dict(row) for row in question.ask.blank], why, answer)
 
 
 def predictions(
-    corpus: Corpus, outcomes: list[Result], *, name: str, settings: Row, store: str
+    corpus: Corpus, outcomes: list[TaskResult], *, name: str, settings: Row, store: str
 ) -> Predictions:
     """The tables of a run: records of every answer, and a response per question."""
     records, responses = [], []

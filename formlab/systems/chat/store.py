@@ -38,17 +38,11 @@ _LATEST = f"SELECT {', '.join(_COLUMNS)} FROM answers WHERE key = ? ORDER BY num
 
 
 def key_of(shape: Any) -> str:
-    """The hash of a JSON value, whatever the order of its keys.
-
-    Examples
-    --------
-    >>> key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
-    True
-    """
+    """The hash of a JSON value, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
-class Store:
+class AnswerStore:
     """Answers by key. Each one that is kept stays; of one key, the latest counts.
 
     `DataBroken` if the file is there and is no store.
@@ -56,7 +50,7 @@ class Store:
     Examples
     --------
     >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "answers.sqlite")
+    >>> store = AnswerStore(Path(tempfile.mkdtemp()) / "answers.sqlite")
     >>> store.put(Answer("k", text="5", status="bad_json"))
     >>> store.put(Answer("k", text='{"a": 5}'))
     >>> store.get(["k"]).text, store.count()
@@ -79,14 +73,10 @@ class Store:
                 f"not a store of answers: {error}", where=self.path, remedy="another --out or store"
             ) from error
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> AnswerStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._base.close()
 

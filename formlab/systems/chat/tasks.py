@@ -18,11 +18,11 @@ from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
-from formlab.systems.chat.images import Page
+from formlab.systems.chat.images import PageImage
 
 PROMPTS = Path(__file__).parents[1] / "prompts"
 BOXES = ("thousandths", "pixels", "none")
-LOOKS = ("image", "text")
+PAGES = ("image", "text")
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Task:
     """One thing a model is asked about every document of a benchmark.
 
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
-    gold records (questions are in them) and gives what to ask, or None; `places` is what the
-    answer has to say where things are, if anything: ``boxes`` or ``points``. A task that is not
-    `usual` is asked where it is named only. `prompt` are its instructions, if no file has them.
+    gold records (questions are in them) and gives what to ask, or None; `places` is how the
+    answer gives positions, if it does: ``boxes`` or ``points``. A task that is not `usual` is asked
+    only where it is named. `prompt` are its instructions, if no file has them.
     """
 
     name: str
@@ -65,8 +65,8 @@ TASKS: dict[str, tuple[Task, ...]] = {
 }  # fmt: skip
 
 
-def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
-    """The usual tasks of a benchmark, or those of `wanted`, names between commas.
+def tasks_of(benchmark: str, names: str = "") -> tuple[Task, ...]:
+    """The usual tasks of a benchmark, or those of `names`, names between commas.
 
     `NotAvailable` or `UnknownName` if a model cannot be asked about this benchmark, or has no such
     task.
@@ -77,8 +77,8 @@ def tasks_of(benchmark: str, wanted: str = "") -> tuple[Task, ...]:
     ['formcraft_extraction', 'formcraft_vqa']
     """
     every = {task.name: task for task in _every(benchmark)}
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
-    full = {name if name in every else f"{benchmark}_{name}" for name in names}
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    full = {name if name in every else f"{benchmark}_{name}" for name in chosen}
     for name in full - every.keys():
         raise UnknownName.of(f"task of {benchmark}", name, every)
     return tuple(task for name, task in every.items() if name in full or (task.usual and not full))
@@ -99,7 +99,7 @@ def _every(benchmark: str) -> tuple[Task, ...]:
 
 
 def prompt_of(
-    task: Task, *, prompts: str = "", boxes: str = BOXES[0], pages: str = LOOKS[0]
+    task: Task, *, prompts: str = "", boxes: str = BOXES[0], pages: str = PAGES[0]
 ) -> str:
     """The instructions of a task: the user's own where `prompts` has them, else formlab's.
 
@@ -114,8 +114,8 @@ def prompt_of(
     ways = BOXES[:2] if task.places == "points" else BOXES
     if boxes not in ways:
         raise UnknownName.of(f"way to give {task.places or 'boxes'}", boxes, ways)
-    if pages not in LOOKS:
-        raise UnknownName.of("way to show pages", pages, LOOKS)
+    if pages not in PAGES:
+        raise UnknownName.of("way to show pages", pages, PAGES)
     own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
@@ -153,7 +153,9 @@ def version_of(prompt: str) -> str:
     return hashlib.sha256(prompt.encode()).hexdigest()[:8]
 
 
-def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page], Row]) -> list:
+def messages(
+    prompt: str, asked: Row, pages: list[PageImage], *, show: Callable[[PageImage], Row]
+) -> list:
     """The two messages of a question: the instructions, then what is asked and the pages.
 
     `show` makes of a page the part of the message that stands for it.
@@ -168,13 +170,13 @@ def messages(prompt: str, asked: Row, pages: list[Page], *, show: Callable[[Page
         content.append(show(page))
     user: Any = content
     if all(item["type"] == "text" for item in content):
-        # Plain text: servers of models that see no images leave out lists without a word.
+        # Plain text: servers of text-only models silently drop lists.
         user = "\n\n".join(item["text"] for item in content) or "{}"
     return [{"role": "system", "content": prompt}, {"role": "user", "content": user}]
 
 
 def with_schema(messages: list, schema: Row) -> list:
-    """The messages with the schema in the instructions: many servers take one and ignore it."""
+    """The messages with the schema in the instructions: many servers accept one and ignore it."""
     asked = f"{(PROMPTS / 'json_form.md').read_text().strip()}\n{json.dumps(schema)}"
     system = messages[0] | {"content": f"{messages[0]['content']}\n\n{asked}"}
     return [system, *messages[1:]]

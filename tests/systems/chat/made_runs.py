@@ -49,5 +49,5 @@ def killed(server, out, *, calls):
 
 def kept(out):
     """How many answers the store of a run has."""
-    with chat.Store(out / "answers.sqlite") as store:
+    with chat.AnswerStore(out / "answers.sqlite") as store:
         return store.count()

@@ -11,7 +11,7 @@ from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 NOTEBOOK = (
-    "from formlab import analysis, charts, gallery, tables\n"
+    "from formlab import analysis, charts, folders\n"
     "from formlab.analysis import summarise\n"
     "found = folders.Evaluation.load(evaluation)",
     "charts.table(analysis.answers([found]))",

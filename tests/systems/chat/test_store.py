@@ -73,7 +73,7 @@ def test_two_processes_share_a_store_and_ask_everything_once(tmp_path):
 CLAIMING = """
 import sys, time
 from formlab.systems import chat
-with chat.Store(sys.argv[1]).claim("k", stopped=lambda: None):
+with chat.AnswerStore(sys.argv[1]).claim("k", stopped=lambda: None):
     print("claimed", flush=True)
     time.sleep(60)
 """
@@ -83,7 +83,7 @@ def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
     file = tmp_path / "s.sqlite"
     claiming = [sys.executable, "-c", CLAIMING, str(file)]
     with (
-        chat.Store(file) as store,
+        chat.AnswerStore(file) as store,
         subprocess.Popen(claiming, stdout=subprocess.PIPE) as other,
     ):
         other.stdout.readline()
@@ -97,7 +97,7 @@ def test_a_claim_keeps_others_waiting_and_dies_with_its_process(tmp_path):
 
 
 def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
-    with chat.Store(tmp_path / "s.sqlite") as store:
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(lambda n: store.put(chat.Answer(str(n % 50), text=str(n))), range(200)))
         assert store.count() == 200
@@ -105,7 +105,7 @@ def test_answers_put_by_many_threads_at_once_are_all_kept(tmp_path):
 
 
 def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
-    with chat.Store(tmp_path / "s.sqlite") as store:
+    with chat.AnswerStore(tmp_path / "s.sqlite") as store:
         base = sqlite3.connect(tmp_path / "s.sqlite")
         base.execute("DROP TABLE answers")
         base.close()
@@ -116,7 +116,7 @@ def test_an_answer_that_could_not_be_written_does_not_count(tmp_path):
 def test_a_file_that_is_no_store_is_an_error(tmp_path):
     (tmp_path / "x").write_text("not a database, but long enough to be taken for one" * 100)
     with pytest.raises(DataBroken, match="not a store"):
-        chat.Store(tmp_path / "x")
+        chat.AnswerStore(tmp_path / "x")
 
 
 def test_a_huge_answer_and_a_hostile_one_are_kept_as_text(tmp_path):

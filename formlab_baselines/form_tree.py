@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formlab.systems._form_rows import Cell
-from formlab.systems._page_spec import Rect
-from formlab.systems._page_text import Line, Word, lines_of
+from formlab_baselines.form_rows import Cell
+from formlab_baselines.page_spec import Rect
+from formlab_baselines.page_text import TextLine, Word, lines_of
 
 _NUMBER = re.compile(r"([A-Z]?[0-9]+[0-9a-z.]*|[A-Z]) ")
 # How much larger the letters of a heading are than those of one below it.
@@ -17,7 +17,7 @@ _LARGER = 1.1
 
 
 @dataclass
-class Field:
+class FormField:
     """A field of the form."""
 
     label: str
@@ -30,7 +30,7 @@ class Field:
 
 
 @dataclass
-class Group:
+class FormGroup:
     """A group of fields.
 
     `size` is that of its heading's letters, `frame` what it is in; it `follows` where nothing
@@ -43,8 +43,8 @@ class Group:
     shaded: bool = False
     frame: Rect | None = None
     follows: bool = False
-    fields: list[Field] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
+    fields: list[FormField] = field(default_factory=list)
+    groups: list[FormGroup] = field(default_factory=list)
 
     @property
     def number(self) -> str:
@@ -52,7 +52,7 @@ class Group:
         match = _NUMBER.match(self.label)
         return match[1] if match else ""
 
-    def holds(self, other: Group) -> bool:
+    def holds(self, other: FormGroup) -> bool:
         """Whether a group whose heading comes later belongs into this one."""
         if self.frame is not None and self.frame != other.frame:
             return False
@@ -62,7 +62,7 @@ class Group:
             return self.shaded
         if max(self.size, other.size) > _LARGER * min(self.size, other.size):
             return self.size > other.size
-        # Two headings in a row: the first is about the second, unless it is such a second itself.
+        # Of two consecutive headings the first contains the second, unless it is itself a second.
         return not (self.fields or self.groups or self.follows)
 
 
@@ -95,12 +95,12 @@ class Typography:
         return (strong and line.score > 0.8) or line.shaded or capitals
 
     def is_scribble(self, some: list[Word]) -> bool:
-        """Whether what was read is no text: higher than a line, and OCR is not sure of it."""
+        """Whether the words are a scribble: higher than a line, and of low confidence."""
         lines = lines_of(some)
         return any(line.box.height > 1.35 * self.height and line.score < 0.87 for line in lines)
 
 
 def confidence(some: list[Word]) -> float | None:
-    """The least certain line that words are from."""
-    lines: list[Line] = lines_of(some)
+    """The lowest confidence among the lines of the words."""
+    lines: list[TextLine] = lines_of(some)
     return min((line.score for line in lines), default=None)

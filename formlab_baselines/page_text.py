@@ -11,7 +11,8 @@ import numpy as np
 from PIL import ImageFont
 
 from formlab import resources
-from formlab.systems._page_spec import Rect, around
+from formlab.systems import ocr
+from formlab_baselines.page_spec import Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -25,7 +26,7 @@ _FONT = ImageFont.load_default(100)
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class TextLine:
     """A line of text; `stroke` is the width of its strokes, `size` that of its font, in pixels."""
 
     text: str
@@ -43,26 +44,21 @@ class Word:
 
     text: str
     box: Rect
-    line: Line
+    line: TextLine
 
 
 def words(result: Any, gray: np.ndarray) -> list[Word]:
     """All words of RapidOCR's result over a level page."""
-    if not result.txts:
-        return []
     paper = float(np.median(gray))
     page: list[Word] = []
-    pieces = list(result.word_results or ()) or [()] * len(result.txts)
-    for corners, text, score, inner in zip(
-        result.boxes, result.txts, result.scores, pieces, strict=True
-    ):
-        box = _rect(corners)
+    for text, score, corners, inner in ocr.lines(result):
+        box = Rect(*ocr.box_of(corners))
         crop = _crop(gray, box)
         shaded = bool(crop.size) and float(np.median(crop)) < paper - 12
-        line = Line(
+        line = TextLine(
             text, box, float(score), _stroke(crop), _size(crop, text), _slant(corners), shaded
         )
-        spots = [(word, _rect(spot)) for word, _, spot in inner] or _split(text, box)
+        spots = [(word, Rect(*ocr.box_of(spot))) for word, _, spot in inner] or _split(text, box)
         page += [piece for word, spot in spots for piece in _words(word, spot, line)]
     return page
 
@@ -76,7 +72,7 @@ def _split(text: str, box: Rect) -> list[tuple[str, Rect]]:
     ]
 
 
-def _words(text: str, box: Rect, line: Line) -> Iterator[Word]:
+def _words(text: str, box: Rect, line: TextLine) -> Iterator[Word]:
     text = _LEFTOVER.sub("", text.strip())
     if glued := _GLUED.fullmatch(text):
         cut = box.x0 + box.width * len(glued[1]) / len(text)
@@ -96,14 +92,9 @@ def box_of(some: list[Word]) -> Rect:
     return around([word.box for word in some])
 
 
-def lines_of(some: list[Word]) -> list[Line]:
+def lines_of(some: list[Word]) -> list[TextLine]:
     """The lines that words were read in, each once, in their order."""
     return list({id(word.line): word.line for word in some}.values())
-
-
-def _rect(corners: Any) -> Rect:
-    points = np.asarray(corners, dtype=float)
-    return Rect(*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
 
 
 def _slant(corners: Any) -> float:
@@ -112,8 +103,7 @@ def _slant(corners: Any) -> float:
 
 
 def _crop(gray: np.ndarray, box: Rect) -> np.ndarray:
-    x0, y0, x1, y1 = (max(0, round(side)) for side in box)
-    return gray[y0:y1, x0:x1].astype(np.float32)
+    return gray[box.window].astype(np.float32)
 
 
 def _size(crop: np.ndarray, text: str) -> float:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formlab.systems._page_spec import Marks, Rect, Tick, around
-from formlab.systems._page_text import Line, Word, box_of, joined, lines_of
 from formlab.systems.layout import rows as in_rows
+from formlab_baselines.page_spec import Marks, Rect, Tick, around
+from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Cell:
 
 
 @dataclass
-class Row:
+class CellRow:
     """The cells of a row, left to right."""
 
     cells: list[Cell]
@@ -68,16 +68,17 @@ class Row:
         return [cell for cell in self.cells if cell.tick]
 
 
-def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[Row]:
+def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
     """The rows of one part of a page, top to bottom."""
     lines = lines_of(words)
     if not lines:
         return []
-    boxes = [_level(line, words) for line in lines]
+    # Of its words: a scribble is higher than the text beside it, and its middle decides its row.
+    boxes = [box_of([word for word in words if word.line is line]) for line in lines]
     result = []
     for group in in_rows(np.array(boxes)):
-        members = {id(lines[place]) for place in group}
-        extent = around([boxes[place] for place in group])
+        members = {id(lines[index]) for index in group}
+        extent = around([boxes[index] for index in group])
         own = [word for word in words if id(word.line) in members]
         marked = [tick for tick in ticks if extent.y0 <= tick.box.middle <= extent.y1]
         ticks = [tick for tick in ticks if tick not in marked]
@@ -86,19 +87,14 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[Row]:
         for cell in cells:
             cell.rule = cell.rule or _rule_after(cell, cells, marks)
         if cells := [cell for cell in cells if cell.words]:
-            result.append(Row(cells))
+            result.append(CellRow(cells))
     return result
-
-
-def _level(line: Line, words: list[Word]) -> Rect:
-    # A scribble is higher than the text it stands beside: its middle tells its row.
-    return box_of([word for word in words if word.line is line])
 
 
 def _cells(things: list[Word | Tick], marks: Marks) -> list[Cell]:
     cells: list[Cell] = []
     end = -np.inf
-    last: Line | None = None
+    last: TextLine | None = None
     for thing in sorted(things, key=lambda thing: thing.box.x0):
         if isinstance(thing, Tick):
             cells.append(Cell(tick=thing))
@@ -172,14 +168,14 @@ def _rule_after(cell: Cell, cells: list[Cell], marks: Marks) -> Rect | None:
 
 def _parted(cell: Cell, unit: float) -> Iterator[Cell]:
     """The cell, cut where a further label with a colon begins within its value."""
-    for place, word in enumerate(cell.value):
-        if place and word.text.endswith(":") and word.text[:1].isalpha():
+    for index, word in enumerate(cell.value):
+        if index and word.text.endswith(":") and word.text[:1].isalpha():
             # The label begins behind the widest gap; where all are alike it is one word.
-            gaps = [cell.value[n].box.x0 - cell.value[n - 1].box.x1 for n in range(1, place + 1)]
-            start = int(np.argmax(gaps)) + 1 if max(gaps) > 1.2 * unit else place
-            rest = cell.value[place + 1 :]
+            gaps = [cell.value[n].box.x0 - cell.value[n - 1].box.x1 for n in range(1, index + 1)]
+            start = int(np.argmax(gaps)) + 1 if max(gaps) > 1.2 * unit else index
+            rest = cell.value[index + 1 :]
             yield Cell(cell.label, cell.value[:start], cell.tick, cell.rule)
-            follower = Cell(cell.value[start : place + 1], rest, None, None, cell.tail)
+            follower = Cell(cell.value[start : index + 1], rest, None, None, cell.tail)
             yield from _parted(follower, unit)
             return
     yield cell

@@ -5,52 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from formlab import resources
-from formlab.systems._page_lines import (
-    dark,
-    find_grids,
-    find_rules,
-    letter_height,
-    outlines_of,
-    pieces,
-    rect,
-    share,
-    strokes,
-)
-from formlab.systems._page_spec import Marks, Rect, Tick
+from formlab_baselines import page_lines
+from formlab_baselines.page_lines import outlines_of, pieces, rect, share, strokes
+from formlab_baselines.page_spec import Marks, Rect, Tick
 
 cv2 = resources.optional("cv2", extra="ocr")
 
 
 def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:
-    """The marks of a level page, and the page with ticks, rings and rules painted over.
+    """The marks of a level grey page, and the page with ticks, rings and rules painted over.
 
-    Parameters
-    ----------
-    gray
-        Shape (height, width), 0 is black and 255 white.
-
-    Returns
-    -------
-    tuple of Marks and numpy.ndarray
-        The page is of the same shape, for an OCR that would take boxes and rings for letters.
-
-    Examples
-    --------
-    >>> find(np.full((90, 90), 255, np.uint8))[0].ticks
-    []
+    The second is for the OCR, which would take boxes and rings for letters.
     """
-    ink = dark(gray)
-    unit = letter_height(ink)
+    ink = page_lines.dark(gray)
+    unit = page_lines.letter_height(ink)
     if unit is None:
         return Marks(1.0, ink, has_letters=False), gray
     across, down = strokes(ink, 2 * unit)
-    rules = find_rules(ink, across, unit)
-    grids = find_grids(across, down, unit)
+    rules = page_lines.find_rules(ink, across, unit)
+    grids = page_lines.find_grids(across, down, unit)
     ticks = _squares(ink, unit)
     free = _without(ink, [tick.box for tick in ticks])
     ticks += _circles(free, unit)
     rings, ringed = _rings(_without(free, [tick.box for tick in ticks]), unit)
-    # The flat parts of a ring are no lines to write on.
+    # The flat stretches of a ring are not lines to write on.
     rules = [rule for rule in rules if not any(ring.grown(4).holds(rule) for ring in rings)]
     marks = Marks(
         unit, ink, ticks, rings, rules, grids, _struck(ink, across, unit), _bars(gray, unit)
@@ -172,25 +150,20 @@ def _painted_over(
 ) -> np.ndarray:
     clean = gray.copy()
     paper = int(np.median(gray))
-    clean[cv2.dilate(_thin(lines, marks.unit), np.ones((3, 3), np.uint8)) > 0] = paper
+    # What is as wide as a letter is a bar of a chart or the dark edge of a scan.
+    wide = np.ones((max(3, round(0.6 * marks.unit)),) * 2)
+    thin = cv2.subtract(lines, cv2.morphologyEx(lines, cv2.MORPH_OPEN, wide))
+    clean[cv2.dilate(thin, np.ones((3, 3), np.uint8)) > 0] = paper
     for box in (*(tick.box for tick in marks.ticks), *marks.struck):
-        x0, y0, x1, y1 = (round(side) for side in box.grown(2))
-        clean[max(y0, 0) : y1, max(x0, 0) : x1] = paper
+        clean[box.grown(2).window] = paper
     inside = cv2.drawContours(np.zeros_like(gray), rings, -1, 255, cv2.FILLED)
     wide = cv2.dilate(inside, np.ones((7, 7), np.uint8))
     clean[(wide > 0) & (cv2.erode(inside, np.ones((3, 3), np.uint8)) == 0)] = paper
     return clean
 
 
-def _thin(lines: np.ndarray, unit: float) -> np.ndarray:
-    # What is as wide as a letter is a bar of a chart or the dark edge of a scan.
-    thick = cv2.morphologyEx(lines, cv2.MORPH_OPEN, np.ones((max(3, round(0.6 * unit)),) * 2))
-    return cv2.subtract(lines, thick)
-
-
 def _without(ink: np.ndarray, boxes: list[Rect]) -> np.ndarray:
     left = ink.copy()
     for box in boxes:
-        x0, y0, x1, y1 = (round(side) for side in box.grown(1))
-        left[max(y0, 0) : y1, max(x0, 0) : x1] = 0
+        left[box.grown(1).window] = 0
     return left

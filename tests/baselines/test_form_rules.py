@@ -8,12 +8,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
-from formlab.systems import rules
-from formlab.systems._form_build import build
-from formlab.systems._page_lines import upright
-from formlab.systems._page_marks import find
-from formlab.systems._page_text import words
 from formlab.trees import from_records
+from formlab_baselines import form_rules
+from formlab_baselines.form_build import build
+from formlab_baselines.page_lines import upright
+from formlab_baselines.page_marks import find
+from formlab_baselines.page_text import words
 
 SMALL, LARGE = ImageFont.load_default(18), ImageFont.load_default(30)
 
@@ -88,7 +88,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def read():
-    return rules.start(rules.DEFAULTS, 1)
+    return form_rules.start(form_rules.DEFAULTS, 1)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
     assert (field["subtype"], field["x0"], field["y1"]) == (
         "table-grid", pytest.approx(60, abs=3), pytest.approx(200, abs=3),
     )  # fmt: skip
-    as_rows = rules.start(rules.DEFAULTS | {"tables": "rows"}, 1)
+    as_rows = form_rules.start(form_rules.DEFAULTS | {"tables": "rows"}, 1)
     found = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
     assert found["/Table/South/Pike"] == "25"
 
@@ -194,7 +194,7 @@ def tree_of(*lines, gray=None):
         scores=[0.99] * len(lines), word_results=None,
     )  # fmt: skip
     marks, clean = find(gray)
-    return build(words(result, clean), marks, rules.DEFAULTS)
+    return build(words(result, clean), marks, form_rules.DEFAULTS)
 
 
 def test_label_with_nothing_beside_it_gets_the_text_below():
@@ -260,4 +260,4 @@ def test_missing_image_and_unknown_way_of_tables_are_the_users_errors(read, tmp_
     with pytest.raises(DataMissing, match="no image"):
         read({"doc_id": "x", "image": None}, tmp_path)
     with pytest.raises(DataBroken, match="field or rows"):
-        rules.start(rules.DEFAULTS | {"tables": "cells"}, 1)
+        form_rules.start(form_rules.DEFAULTS | {"tables": "cells"}, 1)

@@ -1,4 +1,4 @@
-"""The system `rules`: key words and typed patterns over the text of a PDF, or over its OCR."""
+"""Entities by key words and typed patterns, from the text of a PDF or from its OCR."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._keywords import RULES, Run, entities
 from formlab.systems._runs import image_file
 from formlab.systems._spec import Reader
 from formlab.tables import BOX
+from formlab_baselines.keywords import RULES, Run, entities
 
 DEFAULTS = {"text_score": 0.5, "scale": 2.0, "pages": 5}
 # A page with less text than this is a scan.
@@ -31,7 +31,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         path = image_file(document, root)
         pages = list(_pages(path, lambda image: engine()(image), settings))
         runs = [run for _, page in pages for run in page]
-        values = entities(runs, _wanted(document))
+        values = entities(runs, _names(document))
         factor = (document["width"] or pages[0][0]) / pages[0][0] if pages else 1.0
         return [_row(name, value, run, factor) for name, (value, run) in values.items()]
 
@@ -52,7 +52,7 @@ def is_for(document: dict[str, Any]) -> bool:
     return (is_pdf and "types" not in meta_of(document)) or Schema.of_document(document) is not None
 
 
-def _wanted(document: dict[str, Any]) -> list[str]:
+def _names(document: dict[str, Any]) -> list[str]:
     schema = Schema.of_document(document)
     names = [*schema.matches, *schema.unlabelled] if schema else list(RULES)
     return [name for name in names if name in RULES]
@@ -66,7 +66,7 @@ def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
 
 def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[float, list[Run]]]:
     """Width of each page, and its runs in reading order."""
-    if files.read_bytes_start(path, 5) != b"%PDF-":
+    if files.read_bytes(path, 5) != b"%PDF-":
         image = files.read_image(path)
         yield float(image.width), _ocr_runs(engine(image), 1, 1.0)
         return
@@ -89,8 +89,8 @@ def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[
 def _text_runs(page: Any, number: int) -> Iterator[Run]:
     turned, (width, height) = page.get_rotation(), page.get_size()
     text = page.get_textpage()
-    for place in range(text.count_rects()):
-        left, bottom, right, top = text.get_rect(place)
+    for index in range(text.count_rects()):
+        left, bottom, right, top = text.get_rect(index)
         value = " ".join(text.get_text_bounded(left, bottom, right, top).split())
         if not value:
             continue
@@ -118,8 +118,5 @@ def _joined(runs: list[Run]) -> list[Run]:
 
 
 def _ocr_runs(result: Any, number: int, scale: float) -> list[Run]:
-    runs = []
-    for corners, value in zip(result.boxes if result.txts else (), result.txts or (), strict=True):
-        xs, ys = ([float(point[axis]) / scale for point in corners] for axis in (0, 1))
-        runs.append(Run(value, number, min(xs), min(ys), max(xs), max(ys)))
-    return runs
+    lines = zip(result.boxes, result.txts, strict=True) if result.txts else ()
+    return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]

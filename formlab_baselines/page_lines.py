@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from formlab import resources
-from formlab.systems._page_spec import Grid, Rect, around
+from formlab_baselines.page_spec import Grid, Rect, around
 
 cv2 = resources.optional("cv2", extra="ocr")
 
-# Degrees: more is no skew of a sheet in a scanner, less is not worth the blur of turning it.
+# Degrees: no sheet in a scanner is skewed more, and less is not worth the blur of turning.
 _MOST_SKEW, _LEAST_SKEW = 5.0, 0.15
 # Letters of a page of text are rarely lower or higher than this, in pixels.
 _LOWEST, _HIGHEST = 4, 80
@@ -121,8 +121,8 @@ def find_grids(across: np.ndarray, down: np.ndarray, unit: float) -> list[Grid]:
             continue
         if cv2.contourArea(contour) > 0.8 * box.width * box.height:
             cells.setdefault(parent, []).append(box)
-    grids = [Grid(rect(contours[place]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
-             for place, c in cells.items()]  # fmt: skip
+    grids = [Grid(rect(contours[outer]), tuple(sorted(c, key=lambda b: (b.y0, b.x0))))
+             for outer, c in cells.items()]  # fmt: skip
     return sorted(grids, key=lambda grid: (grid.box.y0, grid.box.x0))
 
 
@@ -130,14 +130,14 @@ def pieces(
     ink: np.ndarray, widths: tuple[float, float], heights: tuple[float, float]
 ) -> Iterator[tuple[np.ndarray, tuple[slice, slice]]]:
     """Connected pieces of ink of such a size: which pixels of a window are theirs."""
-    _, places, stats, _ = cv2.connectedComponentsWithStats(ink)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(ink)
     fits = (stats[:, 2] >= widths[0]) & (stats[:, 2] <= widths[1])
     fits &= (stats[:, 3] >= heights[0]) & (stats[:, 3] <= heights[1])
     fits[0] = False
-    for place in np.flatnonzero(fits)[:MOST].tolist():
-        x, y, width, height, _ = stats[place].tolist()
+    for label in np.flatnonzero(fits)[:MOST].tolist():
+        x, y, width, height, _ = stats[label].tolist()
         window = np.s_[y : y + height, x : x + width]
-        yield places[window] == place, window
+        yield labels[window] == label, window
 
 
 def share(ink: np.ndarray, box: Rect) -> float:
@@ -151,7 +151,7 @@ def outlines_of(mask: np.ndarray, mode: int) -> tuple[list[np.ndarray], np.ndarr
     """OpenCV's contours and their hierarchy, shape (n, 4); none of a page of noise."""
     contours, tree = cv2.findContours(mask, mode, cv2.CHAIN_APPROX_SIMPLE)
     if len(contours) > MOST * 10:
-        # Noise, not a form: nothing is to be made of it.
+        # Noise, not a form.
         return [], np.zeros((0, 4), np.int32)
     return list(contours), np.zeros((0, 4), np.int32) if tree is None else tree[0]
 

@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from formlab.systems._form_blocks import Block, blocks
-from formlab.systems._form_choices import Choices
-from formlab.systems._form_rows import Cell, Row, rows
-from formlab.systems._form_tree import Field, Group, Typography, confidence
-from formlab.systems._page_lines import share
-from formlab.systems._page_spec import Marks, Rect, around
-from formlab.systems._page_text import Word, box_of, joined
+from formlab_baselines.form_blocks import Block, blocks
+from formlab_baselines.form_choices import Choices
+from formlab_baselines.form_rows import Cell, CellRow, rows
+from formlab_baselines.form_tree import FormField, FormGroup, Typography, confidence
+from formlab_baselines.page_lines import share
+from formlab_baselines.page_spec import Marks, Rect, around
+from formlab_baselines.page_text import Word, box_of, joined
 
 # Rows whose gap is larger, in heights of letters, do not belong to the group above.
 _GAP = 2.2
 _NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
 
 
-def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> Group:
+def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGroup:
     """The form on one page, as the group that holds all others."""
     wholes, frames, rest = blocks(words, marks)
     builder = _Builder(marks, Typography.of(words), settings)
-    things: list[tuple[tuple[float, ...], Row | Block, Rect | None]] = []
+    things: list[tuple[tuple[float, ...], CellRow | Block, Rect | None]] = []
     taken = [block.box for block in wholes]
     ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
     for frame in [*sorted(frames, key=lambda box: box.width * box.height), None]:
@@ -35,10 +35,8 @@ def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> Group:
         builder.choices.learn(inside)
         things += [(_order(row.box, frame, marks.unit), row, frame) for row in inside]
     for block in wholes:
-        frame = min(
-            (frame for frame in frames if frame.holds(block.box)),
-            key=lambda frame: frame.height, default=None,
-        )  # fmt: skip
+        around_it = [frame for frame in frames if frame.holds(block.box)]
+        frame = min(around_it, key=lambda frame: frame.height, default=None)
         things.append((_order(block.box, frame, marks.unit), block, frame))
     for _, thing, frame in sorted(things, key=lambda thing: thing[0]):
         builder.add(thing, frame)
@@ -57,16 +55,16 @@ class _Builder:
 
     def __init__(self, marks: Marks, typography: Typography, settings: dict[str, Any]) -> None:
         self.marks, self.typography, self.settings = marks, typography, settings
-        self.root = Group()
+        self.root = FormGroup()
         self.open = [self.root]
         self.choices = Choices(marks, settings["tick_ink"])
         self.titled = False
         # Text that may name what stands right below it, and a field whose value may follow.
         self.names: list[Cell] = []
-        self.waiting: Field | None = None
+        self.waiting: FormField | None = None
         self.end = -np.inf
 
-    def add(self, thing: Row | Block, frame: Rect | None) -> None:
+    def add(self, thing: CellRow | Block, frame: Rect | None) -> None:
         """Add what comes next on the page."""
         box = thing.box
         while self.open[-1].frame is not None and self.open[-1].frame != frame:
@@ -87,7 +85,7 @@ class _Builder:
         if is_far and (self.open[-1].fields or self.open[-1].groups):
             self.open = [self.root]
 
-    def _put(self, field: Field) -> Field:
+    def _put(self, field: FormField) -> FormField:
         self.open[-1].fields.append(field)
         return field
 
@@ -105,10 +103,10 @@ class _Builder:
         self.names.remove(best)
         return best
 
-    def _add_heading(self, row: Row, frame: Rect | None) -> bool:
+    def _add_heading(self, row: CellRow, frame: Rect | None) -> bool:
         cell = row.cells[0]
-        alone = len(row.cells) == 1 and not self.choices.is_ringed(cell)
-        if not alone or not self.typography.is_heading(cell, self.settings["bold"]):
+        single = len(row.cells) == 1 and not self.choices.is_ringed(cell)
+        if not single or not self.typography.is_heading(cell, self.settings["bold"]):
             return False
         line = cell.label[0].line
         self.waiting, self.names, self.choices.last = None, [], None
@@ -117,7 +115,7 @@ class _Builder:
             if line.size > 1.15 * self.typography.size and not self.root.fields:
                 # The title is the form itself.
                 return True
-        group = Group(cell.text, row.box, line.size, line.shaded, frame)
+        group = FormGroup(cell.text, row.box, line.size, line.shaded, frame)
         if self._goes_on(group):
             return True
         while len(self.open) > 1 and not self.open[-1].holds(group):
@@ -127,7 +125,7 @@ class _Builder:
         self.open.append(group)
         return True
 
-    def _goes_on(self, more: Group) -> bool:
+    def _goes_on(self, more: FormGroup) -> bool:
         """Whether the heading is the next line of the last one, centred below it."""
         last, unit = self.open[-1], self.marks.unit
         if last.box is None or more.box is None or last.fields or last.groups:
@@ -145,9 +143,9 @@ class _Builder:
         if block.cells and self.settings["tables"] == "rows":
             self.open[-1].groups.append(_as_groups(label, block))
         else:
-            self._put(Field(label, block.value, block.box, block.modality, block.subtype))
+            self._put(FormField(label, block.value, block.box, block.modality, block.subtype))
 
-    def _add_row(self, row: Row) -> None:
+    def _add_row(self, row: CellRow) -> None:
         names = self.names
         self.names = [name for name in names if row.box.y0 - name.box.y1 < self.marks.unit]
         made = self.choices.read(row, self.names)
@@ -162,7 +160,7 @@ class _Builder:
         if len(row.cells) == 2 and all(cell.is_plain for cell in row.cells):
             name, value = row.cells
             if any(map(str.isalpha, name.text)) and any(map(str.isdecimal, value.text)):
-                row = Row([Cell(name.label, value.label)])
+                row = CellRow([Cell(name.label, value.label)])
         self.names = [cell for cell in row.cells if cell.is_plain]
         for cell in row.cells:
             if not cell.is_plain and cell.text:
@@ -170,7 +168,7 @@ class _Builder:
                 if len(row.cells) == 1 and not field.value and cell.rule is None:
                     self.waiting = field
 
-    def _follows(self, row: Row) -> bool:
+    def _follows(self, row: CellRow) -> bool:
         """Whether the row is the value, or more of it, of a field or label above it."""
         cell = row.cells[0]
         if len(row.cells) > 1 or not cell.is_plain:
@@ -185,37 +183,37 @@ class _Builder:
             return near
         return False
 
-    def _field(self, cell: Cell) -> Field:
+    def _field(self, cell: Cell) -> FormField:
         """The field of a label with its value, its empty line, or what was scribbled on it."""
         box = box_of(cell.value) if cell.value else cell.rule or cell.box
         label = box_of(cell.label)
         score = confidence(cell.words)
         if cell.tail:
             text = joined(cell.words)
-            return Field(cell.text, text, cell.box, subtype="mixed", confidence=score)
+            return FormField(cell.text, text, cell.box, subtype="mixed", confidence=score)
         unread = not cell.value and cell.rule is not None and self._is_written_on(cell.rule)
         if unread or self.typography.is_scribble(cell.value):
             drawn = cell.rule._replace(y0=label.y0 - self.marks.unit) if cell.rule else box
-            return Field(cell.text, self.settings["signature"], drawn, "visual", "hand-drawn")
+            return FormField(cell.text, self.settings["signature"], drawn, "visual", "hand-drawn")
         value = joined(cell.value)
         if any(label.y0 < s.middle < label.y1 and s.x0 >= label.x1 for s in self.marks.struck):
-            return Field(cell.text, value, box, "marking", "annotation", confidence=score)
+            return FormField(cell.text, value, box, "marking", "annotation", confidence=score)
         subtype = "handwritten" if cell.rule else "machine-printed"
-        return Field(cell.text, value, box, subtype=subtype, confidence=score)
+        return FormField(cell.text, value, box, subtype=subtype, confidence=score)
 
     def _is_written_on(self, rule: Rect) -> bool:
         above = Rect(rule.x0, rule.y0 - 2 * self.marks.unit, rule.x1, rule.y0 - 2)
         return share(self.marks.ink, above) > 0.05
 
 
-def _as_groups(label: str, block: Block) -> Group:
+def _as_groups(label: str, block: Block) -> FormGroup:
     """A table as a group of its rows, each with a field per column that has a head."""
     head, *body = block.cells
-    whole = Group(label, block.box)
+    whole = FormGroup(label, block.box)
     for first, *others in body:
-        row = Group(first, block.box)
+        row = FormGroup(first, block.box)
         row.fields = [
-            Field(name, value, block.box, "marking", "table-grid")
+            FormField(name, value, block.box, "marking", "table-grid")
             for name, value in zip(head[1:], others, strict=True)
         ]
         whole.groups.append(row)

@@ -1,9 +1,9 @@
-"""The system `rules`: a baseline that reads forms by OCR, plain geometry and punctuation.
+"""Forms read by OCR, plain geometry and punctuation.
 
-No model but that of the OCR, no key, no word of any form. A label ends in a colon or stands left
-of a line to write on; bold, shaded or capital text alone in its row opens a group; ink inside a
-box means checked, a ring around a word means chosen; long rules make tables and frames. Values
-are what OCR read: no picture is described, and a scribble on a line is called a signature.
+No model except the OCR's is used, no key, and no word of any form. A label ends in a colon or
+stands left of a line to write on; bold, shaded or capital text alone in its row opens a group; ink
+inside a box means checked, a ring around a word means chosen; long rules make tables and frames.
+Values are what OCR read: no picture is described, and a scribble on a line is called a signature.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import numpy as np
 from formlab import resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
-from formlab.systems import _page_lines, _page_marks, ocr
-from formlab.systems._form_build import build
-from formlab.systems._form_tree import Group
-from formlab.systems._page_spec import Rect
-from formlab.systems._page_text import words
+from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
+from formlab_baselines import page_lines, page_marks
+from formlab_baselines.form_build import build
+from formlab_baselines.form_tree import FormGroup
+from formlab_baselines.page_spec import Rect
+from formlab_baselines.page_text import words
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -39,20 +40,10 @@ Row = dict[str, Any]
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of page images that gives fields, groups, the OCR's words, and the page's text.
 
-    Parameters
-    ----------
-    settings
-        `text_score`, the least confidence of a line; `bold`, how much wider than common the
-        strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
-        `tables`, whether a table is one ``field`` or a group of ``rows``; `signature`, the value
-        of a line with a scribble on it.
-    threads
-        How many threads the OCR may use.
-
-    Raises
-    ------
-    DataBroken
-        If `tables` is set to something else than one of `TABLES`.
+    Settings: `text_score`, the least confidence of a line; `bold`, how much wider than common the
+    strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
+    `tables`, whether a table is one ``field`` or a group of ``rows``, else `DataBroken`;
+    `signature`, the value of a line with a scribble on it.
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
@@ -61,40 +52,37 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
         for number, image, zoom in page_pictures(document, root):
-            page = _Page(np.asarray(image.convert("L")), engine, settings, zoom)
-            rows += [row | {"page": number} for row in page.tree_rows(paths)]
-            rows += [row | {"page": number} for row in page.word_rows(number)]
+            page = _FormPage(np.asarray(image.convert("L")), engine, settings, zoom)
+            for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
+                rows.append(row | {"page": number})
             texts.append(page.text)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
     return read
 
 
-class _Page:
+class _FormPage:
     """One page as it was read, with all boxes turned back to where they are on the page."""
 
     def __init__(
         self, gray: np.ndarray, engine: Any, settings: dict[str, Any], zoom: float
     ) -> None:
-        level, matrix = _page_lines.upright(gray)
-        marks, clean = _page_marks.find(level)
+        level, matrix = page_lines.upright(gray)
+        marks, clean = page_marks.find(level)
         self._back = cv2.invertAffineTransform(matrix)
         self._height, self._width = gray.shape
         self._zoom = zoom
         self._words = []
-        # OCR takes minutes for a page of a few pixels' height, to find nothing.
+        # OCR takes minutes for a page a few pixels high, and finds nothing.
         if marks.has_letters:
             result = engine(cv2.cvtColor(clean, cv2.COLOR_GRAY2BGR), return_word_box=True)
             self._words = words(result, clean)
-        self._form = build(self._words, marks, settings)
+        self.form = build(self._words, marks, settings)
         boxes = np.array([word.box for word in self._words]).reshape(-1, 4)
         self.text = page_text(boxes, [word.text for word in self._words])
 
-    def tree_rows(self, paths: Paths) -> Iterator[Row]:
-        """The rows of all fields and groups."""
-        yield from self._rows(self._form, "", paths)
-
-    def _rows(self, group: Group, parent: str, paths: Paths) -> Iterator[Row]:
+    def tree_rows(self, group: FormGroup, parent: str, paths: Paths) -> Iterator[Row]:
+        """The rows of all fields and groups below `group`, whose path is `parent`."""
         for field in group.fields:
             yield {
                 "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
@@ -105,13 +93,13 @@ class _Page:
             path = paths.of(parent, inner.label)
             row = {"task": "layout", "path": path, "kind": "group", "value": inner.label}
             yield row | (self._box(inner.box) if inner.box else {})
-            yield from self._rows(inner, path, paths)
+            yield from self.tree_rows(inner, path, paths)
 
     def word_rows(self, page: int) -> Iterator[Row]:
         """The rows of the words, at paths below those of the system `ocr`."""
-        for place, word in enumerate(self._words):
+        for number, word in enumerate(self._words):
             yield {
-                "task": "layout", "path": f"/ocr/pages/{page}/words/{place}", "kind": "word",
+                "task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word",
                 "value": word.text, "confidence": word.line.score,
             } | self._box(word.box)  # fmt: skip
 

@@ -18,10 +18,12 @@ class Rect(NamedTuple):
 
     @property
     def width(self) -> float:
+        """In pixels."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> float:
+        """In pixels."""
         return self.y1 - self.y0
 
     @property
@@ -38,19 +40,19 @@ class Rect(NamedTuple):
         """Whether the centre of `other` is inside."""
         return self.x0 <= other.centre <= self.x1 and self.y0 <= other.middle <= self.y1
 
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """The rows and columns of the page's pixels that are inside."""
+        x0, y0, x1, y1 = (max(0, round(side)) for side in self)
+        return np.s_[y0:y1, x0:x1]
+
     def grown(self, by: float) -> Rect:
         """The box with `by` pixels more on each side."""
         return Rect(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by)
 
 
 def around(boxes: list[Rect]) -> Rect:
-    """The smallest box around all.
-
-    Examples
-    --------
-    >>> around([Rect(0, 5, 2, 6), Rect(1, 1, 9, 2)])
-    Rect(x0=0, y0=1, x1=9, y1=6)
-    """
+    """The smallest box around all."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return Rect(min(x0), min(y0), max(x1), max(y1))
 

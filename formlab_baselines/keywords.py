@@ -41,31 +41,20 @@ _AMOUNT = r"\(?\$ ?-?[0-9][0-9,]*\.[0-9]{2}\)?"
 _NUMBER = r"(?P<contract_num>[A-Z]{0,3}[0-9][0-9A-Z-]{2,})(?: ?/.*)?"
 _NAME = r"[^\W_].*[^\W_:].*"
 _LABELLED_NUMBERS = (
-    r"Invoice #",
-    r"Contract #",
-    r"Contract / Revision",
-    r"Order / Rev(?:ision)?",
-    r"Order #",
-)
+    r"Invoice #", r"Contract #", r"Contract / Revision", r"Order / Rev(?:ision)?", r"Order #",
+)  # fmt: skip
 _FLIGHTS = (r"Flight Dates?", r"Order Flight", r"Flight(?: Start/End)?", r"Contract Dates")
 RULES: dict[str, tuple[Rule, ...]] = {
     "contract_num": tuple(Rule(label, _NUMBER) for label in _LABELLED_NUMBERS),
-    "advertiser": (
-        Rule("Advertiser(?: Name)?", _NAME, "inside right"),
-        Rule("Advertiser", _NAME, "below"),
-    ),
-    "agency": (
-        Rule("Agency(?: Name)?", _NAME, "inside right"),
-        Rule("Agency", _NAME, "below"),
-    ),
-    "product": (
-        Rule("Product(?: Desc(?:ription)?)?", _NAME, "inside right"),
-        Rule("Product", _NAME, "below"),
-    ),
-    "property": (
-        Rule("(?:Property|Station)", _NAME, "inside right"),
-        Rule("Property", _NAME, "below"),
-    ),
+    **{
+        name: (Rule(beside, _NAME, "inside right"), Rule(above, _NAME, "below"))
+        for name, beside, above in (
+            ("advertiser", "Advertiser(?: Name)?", "Advertiser"),
+            ("agency", "Agency(?: Name)?", "Agency"),
+            ("product", "Product(?: Desc(?:ription)?)?", "Product"),
+            ("property", "(?:Property|Station)", "Property"),
+        )
+    },
     "tv_address": (Rule("(?:TV )?Address", _NAME, "inside right"),),
     "flight_from": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
     "flight_to": tuple(Rule(label, _DAYS) for label in _FLIGHTS),
@@ -111,17 +100,16 @@ def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
             match = label.match(run.text)
             if match is None:
                 continue
-            for text, place in _beside(run, match.end(), rule.sides, runs):
+            for text, beside in _beside(run, match.end(), rule.sides, runs):
                 if (hit := value.fullmatch(text)) and not _is_label(text):
-                    whole = _continued(place, text, runs) if rule.value == _NAME else hit[0]
-                    yield hit.groupdict().get(name) or whole, place
+                    whole = _continued(beside, text, runs) if rule.value == _NAME else hit[0]
+                    yield hit.groupdict().get(name) or whole, beside
     if name in _SECTION:
         yield from _in_section(_SECTION[name], runs)
 
 
 def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
-    rest = run.text[end:].strip()
-    if rest:
+    if rest := run.text[end:].strip():
         # Text that goes on after a whole label; a longer word is another label.
         if "inside" in sides and not run.text[end - 1 : end + 1].isalnum():
             yield rest, run

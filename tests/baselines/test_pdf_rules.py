@@ -5,50 +5,47 @@ import pytest
 
 from formlab.benchmarks import vrdu
 from formlab.errors import DataBroken, DataMissing
-from formlab.systems import pdf_rules
-from formlab.systems._keywords import RULES, Run, entities
+from formlab_baselines import pdf_rules
+from formlab_baselines.keywords import RULES, Run, entities
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample" / "vrdu"
 
 
-def page(*runs):
-    return [Run(text, 1, x, y, x + 6 * len(text), y + 9) for text, x, y in runs]
+ADVERTISER = ("Advertiser:", 10, 10), ("Friends of", 100, 10), ("Ada Quill", 100, 20)
 
 
-def values(runs, *names):
-    return {name: value for name, (value, _) in entities(runs, names).items()}
-
-
-def test_value_stands_inside_right_of_or_below_its_label():
-    assert values(page(("Contract # 26804224", 10, 10)), "contract_num") == {
-        "contract_num": "26804224"
-    }
-    runs = page(("Advertiser", 10, 10), ("Ada Quill", 120, 10), ("Product", 10, 22))
-    assert values(runs, "advertiser") == {"advertiser": "Ada Quill"}
-    runs = page(("Contract Dates", 10, 10), ("04/24/20 - 04/30/20", 10, 22))
-    assert values(runs, "flight_from", "flight_to") == {
-        "flight_from": "04/24/20",
-        "flight_to": "04/30/20",
-    }
-
-
-def test_longer_label_is_not_the_label_and_a_label_is_no_value():
-    runs = page(("Advertiser Code", 10, 10), ("769", 120, 10), ("Agency Ref", 10, 22))
-    assert values(runs, "advertiser", "agency") == {}
-
-
-def test_name_goes_on_in_the_line_right_below_unless_that_has_a_label():
-    runs = page(("Advertiser:", 10, 10), ("Friends of", 100, 10), ("Ada Quill", 100, 20))
-    assert values(runs, "advertiser") == {"advertiser": "Friends of Ada Quill"}
-    runs += page(("Product", 10, 20))
-    assert values(runs, "advertiser") == {"advertiser": "Friends of"}
-
-
-def test_amount_must_look_like_one():
-    runs = page(
-        ("Gross Total", 10, 10), ("pending", 100, 10), ("Totals", 10, 40), ("$1,200.50", 100, 40)
-    )
-    assert values(runs, "gross_amount") == {"gross_amount": "$1,200.50"}
+@pytest.mark.parametrize(
+    ("runs", "values"),
+    [
+        # A value stands inside, right of or below its label.
+        ([("Contract # 26804224", 10, 10)], {"contract_num": "26804224"}),
+        (
+            [("Advertiser", 10, 10), ("Ada Quill", 120, 10), ("Product", 10, 22)],
+            {"advertiser": "Ada Quill"},
+        ),
+        (
+            [("Contract Dates", 10, 10), ("04/24/20 - 04/30/20", 10, 22)],
+            {"flight_from": "04/24/20", "flight_to": "04/30/20"},
+        ),
+        # A longer label is another label, and a label is no value.
+        (
+            [("Advertiser Code", 10, 10), ("769", 120, 10), ("Agency Ref", 10, 22)],
+            {"advertiser": None, "agency": None},
+        ),
+        # A name goes on in the line right below, unless that has a label.
+        (ADVERTISER, {"advertiser": "Friends of Ada Quill"}),
+        ([*ADVERTISER, ("Product", 10, 20)], {"advertiser": "Friends of"}),
+        # An amount must look like one.
+        (
+            [("Gross Total", 10, 10), ("pending", 100, 10), ("Totals", 10, 40),
+             ("$1,200.50", 100, 40)],
+            {"gross_amount": "$1,200.50"},
+        ),
+    ],
+)  # fmt: skip
+def test_value_stands_where_its_rule_says(runs, values):
+    read = entities([Run(t, 1, x, y, x + 6 * len(t), y + 9) for t, x, y in runs], list(values))
+    assert {name: read[name][0] if name in read else None for name in values} == values
 
 
 def test_sample_is_read_from_text_layer_and_from_scans():

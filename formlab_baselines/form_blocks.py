@@ -1,4 +1,4 @@
-"""What is read as a whole: tables, charts, plans, chains of boxes, drawings and stamps."""
+"""Blocks that are read as a whole: tables, charts, plans, chains of boxes, drawings and stamps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formlab.systems._page_spec import Grid, Marks, Rect, around
-from formlab.systems._page_text import Line, Word, joined, lines_of
 from formlab.systems.layout import page_text, rows
+from formlab_baselines.page_spec import Grid, Marks, Rect, around
+from formlab_baselines.page_text import TextLine, Word, joined, lines_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
 _SLANTED = 6.0
@@ -54,7 +54,7 @@ def _inside(box: Rect, words: list[Word]) -> list[Word]:
 
 
 def _is_read(text: list[Word]) -> bool:
-    # OCR makes a letter or two of a drawing, and is not sure of them.
+    # OCR reads a letter or two in a drawing, with low confidence.
     return any(len(line.text) > 3 or line.score > 0.95 for line in lines_of(text))
 
 
@@ -68,13 +68,11 @@ def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
         line for line in lines_of(words)
         if abs(line.slant) > _SLANTED and len(line.text) > 3 and line.box.height > unit
     ]  # fmt: skip
-    groups: list[list[Line]] = []
+    groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
-        near = [
-            g for g in groups if around([other.box for other in g]).grown(2 * unit).holds(line.box)
-        ]
-        if near:
-            near[0].append(line)
+        near = (g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box))
+        if group := next(near, None):
+            group.append(line)
         else:
             groups.append([line])
     stamps = [
@@ -122,10 +120,8 @@ def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
     # Noise may eat some walls of a large table; a few cells that do not line up are a plan.
     if min(len(lefts), len(tops)) < 2 or len(places) < (0.65 if size > 8 else 1) * size:
         return None
-    table = tuple(
-        tuple(places.get((row, column), "") for column in range(len(lefts)))
-        for row in range(len(tops))
-    )
+    columns = range(len(lefts))
+    table = [tuple(places.get((row, n), "") for n in columns) for row in range(len(tops))]
     filled = tuple(row for row in table if any(row))
     value = "\n".join(" | ".join(row) for row in filled)
     return Block(grid.box, value, "marking", "table-grid", filled)
@@ -142,18 +138,18 @@ def _steps(values: list[float], unit: float) -> list[float]:
 def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[Block]:
     """Boxes in a row with a line of text each are a chain; cells that share walls are a plan."""
     drawings = []
-    alone = [grid for grid in grids if len(grid.cells) == 1]
+    single = [grid for grid in grids if len(grid.cells) == 1]
     for grid in grids:
         if len(grid.cells) > 1 and not _is_row(grid.cells, unit):
             texts = [_read(_inside(cell, words)) for cell in grid.cells]
             value = "; ".join(filter(None, texts))
             drawings.append(Block(grid.box, value, "textual", "text-in-drawing"))
         elif len(grid.cells) > 1:
-            alone += [Grid(cell, (cell,)) for cell in grid.cells]
-    for group in rows(np.array([grid.box for grid in alone]), overlap=0.8) if alone else ():
+            single += [Grid(cell, (cell,)) for cell in grid.cells]
+    for group in rows(np.array([grid.box for grid in single]), overlap=0.8) if single else ():
         if len(group) > 1:
-            texts = [_read(_inside(alone[place].box, words)) for place in group]
-            box = around([alone[place].box for place in group])
+            texts = [_read(_inside(single[index].box, words)) for index in group]
+            box = around([single[index].box for index in group])
             drawings.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
     return drawings
 

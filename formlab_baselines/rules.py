@@ -2,7 +2,7 @@
 
 Where the document names the entities it wants (VRDU), key words and typed patterns find them in
 the text of the PDF; every other form becomes a tree of groups and fields by geometry and
-punctuation. A baseline: it shows what can be had with no model but the OCR's, and no key.
+punctuation. A baseline without a key and without a model, except that of the OCR.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from formlab.systems import pdf_rules, rules
 from formlab.systems._spec import Reader, System
+from formlab_baselines import form_rules, pdf_rules
 
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
@@ -19,7 +19,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     ways: dict[Any, Reader] = {}
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        way = pdf_rules if pdf_rules.is_for(document) else rules
+        way = pdf_rules if pdf_rules.is_for(document) else form_rules
         if way not in ways:
             ways[way] = way.start(settings, threads)
         return ways[way](document, root)
@@ -31,7 +31,7 @@ SYSTEM = System(
     name="rules",
     title="baseline: plain rules over the text of PDFs and over what the OCR reads",
     start=start,
-    defaults=rules.DEFAULTS | pdf_rules.DEFAULTS,
+    defaults=form_rules.DEFAULTS | pdf_rules.DEFAULTS,
     versions=("rapidocr", "onnxruntime", "opencv-python-headless", "pypdfium2"),
     extra="ocr",
 )

@@ -1,4 +1,4 @@
-"""Find a Chromium, and open pages in it with everything watched that leaves or breaks the page."""
+"""Find a Chromium, and open pages in it with requests, errors and dialogs logged."""
 
 from __future__ import annotations
 
@@ -86,10 +86,8 @@ def ensure() -> Path:
             return find()
         except NotAvailable:
             continue
-    raise NotAvailable(
-        f"Chromium could not be installed: {'; '.join(problems)}",
-        remedy="install Chromium with the system's package manager",
-    )
+    what = f"Chromium could not be installed: {'; '.join(problems)}"
+    raise NotAvailable(what, remedy="install Chromium with the system's package manager")
 
 
 @dataclasses.dataclass
@@ -109,13 +107,10 @@ class Visit:
 
     @property
     def trouble(self) -> list[str]:
-        """All that an honest offline page never does, as lines to read."""
-        return [
-            *(f"request: {line[:300]}" for line in self.requests),
-            *(f"console: {line}" for line in self.console),
-            *(f"error: {line}" for line in self.errors),
-            *(f"dialog: {line}" for line in self.dialogs),
-        ]
+        """Every request, console error, exception and dialog, one line each."""
+        lists = {"request": [line[:300] for line in self.requests], "console": self.console}
+        lists |= {"error": self.errors, "dialog": self.dialogs}
+        return [f"{what}: {line}" for what, lines in lists.items() for line in lines]
 
 
 @contextmanager
@@ -178,8 +173,7 @@ def _watched(context: BrowserContext, allow: tuple[str, ...]) -> Visit:
     context.on("page", lambda other: visit.requests.append(f"new page: {other.url}"))
 
     def log(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            visit.console.append(f"{message.type}: {message.text}")
+        visit.console += [f"error: {message.text}"] if message.type == "error" else []
 
     visit.page.on("console", log)
     visit.page.on("pageerror", lambda error: visit.errors.append(str(error)))

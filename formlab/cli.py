@@ -37,7 +37,11 @@ class _Group(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, _: click.Context, name: str) -> click.Command | None:
-        return COMMANDS.get(name)
+        command = COMMANDS.get(name)
+        if command is None or isinstance(command, click.Command):
+            return command
+        # A plug-in's command may be a plain function, with click's options or without any.
+        return click.command(name)(command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -70,13 +74,13 @@ def _load(ctx: click.Context, _: click.Parameter, files: tuple[Path, ...]) -> No
     help="A file with benchmarks, metrics, systems … of your own; also FORMLAB_PLUGINS.",
 )  # fmt: skip
 def main() -> None:
-    """Where and why models fail on forms."""
+    """Show where and why models fail on forms."""
 
 
 @click.command("benchmarks")
 @as_json
 def list_benchmarks(as_json: bool) -> None:
-    """What can be loaded: tasks, splits, licence, and the sample at hand."""
+    """List the benchmarks: tasks, splits, licence, and whether a sample is there."""
     from formlab import benchmarks
 
     rows = [
@@ -94,21 +98,16 @@ def list_benchmarks(as_json: bool) -> None:
         for name, benchmark in benchmarks.BENCHMARKS.items()
     ]
     show(rows, as_json=as_json)
-    _note_problems("benchmarks")
+    for problem in registry.problems("benchmarks"):
+        what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
+        click.echo(f"note: plug-in that cannot be used: {what}", err=True)
 
 
 @click.command("plugins")
 @as_json
 def list_plugins(as_json: bool) -> None:
-    """Every plug-in that was found, where it comes from, and why one cannot be used."""
+    """List the plug-ins: where each comes from, and why it cannot be used, if so."""
     show(plugin_records.plugins(), as_json=as_json)
-
-
-def _note_problems(kind: str) -> None:
-    """What of this kind is not in a list, and why."""
-    for problem in registry.problems(kind):
-        what = f"{plain(problem.name)} ({plain(problem.source)}): {plain(problem.reason)}"
-        click.echo(f"note: plug-in that cannot be used: {what}", err=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from formlab.console import as_json, say, show
+from formlab.console import as_json, path, say, show
 from formlab.errors import DataBroken
 
 # What a reader of the table wants first; --json has every column.
@@ -23,23 +23,23 @@ _NOT_SHOWN = "not shown"
 
 
 @click.command()
-@click.argument(
-    "folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True,
-    type=click.Path(path_type=Path),
-)  # fmt: skip
+@click.argument("folders", metavar="EVAL_A EVAL_B ...", nargs=-1, required=True, type=path)
 @click.option("--metric", multiple=True, help="Only this metric, macro_ means included [all].")
 @click.option("--by", multiple=True, help="Column of the gold to slice by as well.")
 @click.option("--reference", help="Compare every system with this one [all pairs].")
-@click.option("--flips", is_flag=True, help="Count the fields that one system alone gets right.")
+@click.option(
+    "--flips", is_flag=True, help="Count the fields that only one of two systems gets right."
+)
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
 @click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @as_json
 def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    """Tell two or more systems apart that were scored on the same forms.
+    """Compare two or more systems that were scored on the same forms.
 
     EVAL_A and EVAL_B are folders that formlab score wrote with --out. A difference is the second
-    system's value less the first's, with its interval; p is of swapping whole documents.
+    system's value minus the first's, with its interval; p is that of a permutation test, which
+    swaps whole documents.
     """
     import polars as pl
 
@@ -59,14 +59,14 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
         table = analysis.flip_matrices(ground.evaluations, by=by, reference=reference, **draws)
         columns = _FLIPS
     else:
-        wanted = options["metric"] or None
+        metrics = options["metric"] or None
         table = analysis.compare(
-            ground.evaluations, metric=wanted, by=by, reference=reference, **draws
+            ground.evaluations, metric=metrics, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
     shown = table if as_json else readable(table).select(columns)
     if "better" in shown.columns and not as_json:
-        # Not a system without a name: no test supports that either does better.
+        # Null: no test supports that either system is better.
         shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
     show(shown.to_dicts(), as_json=as_json)
     if sentence := _of_rules(table["rules"].drop_nulls().to_list()):
@@ -74,7 +74,7 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
 
 
 def _of_rules(rules: list[str]) -> str | None:
-    """What the column `rules` says, in one line."""
+    """The column `rules`, summed up in one line."""
     if not rules:
         return None
     from formlab.scoring.fields import READERS

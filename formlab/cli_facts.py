@@ -8,10 +8,8 @@ from typing import Any
 import click
 
 from formlab import benchmarks, formats
-from formlab.console import as_json, asked, asking, plain, root, say, show, split
+from formlab.console import as_json, asked, asking, path, plain, root, say, show, split
 from formlab.errors import DataBroken, UnknownName
-
-_path = click.Path(path_type=Path)
 
 
 @click.group()
@@ -20,10 +18,10 @@ def judge() -> None:
 
 
 @judge.command()
-@click.argument("raw", type=_path)
-@click.option("--root", type=_path, required=True, help="Folder of the gold pages.")
-@click.option("--predictions", type=_path, help="Folder of pred_<i>.txt [ROOT/pred].")
-@click.option("--out", type=_path, help="Folder for judge_checked.json and performance.json.")
+@click.argument("raw", type=path)
+@click.option("--root", type=path, required=True, help="Folder of the gold pages.")
+@click.option("--predictions", type=path, help="Folder of pred_<i>.txt [ROOT/pred].")
+@click.option("--out", type=path, help="Folder for judge_checked.json and performance.json.")
 @as_json
 def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_json: bool) -> None:
     """Check a judge's answers in RAW as the released code does, and print its figures.
@@ -47,17 +45,19 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
 @judge.command("run")
 @click.argument("benchmark")
 @click.option("--model", required=True, help="The model, as the server names it.")
-@click.option("--predictions", type=_path, required=True)
+@click.option("--predictions", type=path, required=True)
 @root
 @split
 @asking
-@click.option("--judge-prompt", "prompt", type=_path, help="Instructions to use instead of ours.")
-@click.option("--out", type=_path, required=True, help="File for the raw answers.")
+@click.option(
+    "--judge-prompt", "prompt", type=path, help="File with instructions in place of the default."
+)
+@click.option("--out", type=path, required=True, help="File for the raw answers.")
 @as_json
 def ask(
     benchmark: str, model: str, predictions: Path, out: Path, as_json: bool, **options: Any
 ) -> None:
-    """Let a model judge predictions for BENCHMARK; the same command goes on after a crash.
+    """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
     Every answer is kept beside OUT in a file of the same name that ends in .sqlite.
     """
@@ -71,7 +71,7 @@ def ask(
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
-    found = formats.read_predictions(predictions, corpus)
+    answers_read = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
     call = judge_call(model, store=store, settings=settings)
@@ -79,7 +79,7 @@ def ask(
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
     for page, answer, record in audit.ask_judge(
-        corpus, found, call=call, prompt=prompt, workers=workers
+        corpus, answers_read, call=call, prompt=prompt, workers=workers
     ):
         if record["status"] == "missing":
             counts["not_asked"] += 1
@@ -96,13 +96,13 @@ def ask(
 
 
 @click.command()
-@click.argument("file", type=_path)
-@click.option("--out", type=_path, required=True, help="An empty or new folder.")
-@click.option("--pages", type=click.IntRange(min=1), help="Only the first so many with a fact.")
+@click.argument("file", type=path)
+@click.option("--out", type=path, required=True, help="An empty or new folder.")
+@click.option("--pages", type=click.IntRange(min=1), help="Only this many pages with a fact.")
 @click.option("--dpi", type=click.IntRange(36, 600), default=300, show_default=True)
 @as_json
 def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) -> None:
-    """Turn an inline-XBRL filing into pages with gold facts: its own tags say what is true.
+    """Convert an inline-XBRL filing into pages whose gold facts are its own tags.
 
     The folder loads with `--root` as benchmark fincriticaled. Needs a browser.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from formlab.console import plain
+from formlab.console import path, plain
 from formlab.errors import DataBroken
 
 MANIFEST = "reports.yml"
@@ -32,7 +32,7 @@ reports:
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=path)
 def init(folder: Path) -> None:
     """Copy the notebooks and a manifest of reports into FOLDER, to be changed there.
 
@@ -49,8 +49,8 @@ def init(folder: Path) -> None:
     try:
         (folder / "notebooks").mkdir(parents=True, exist_ok=True)
         for copy, book in books.items():
-            with files.atomic(copy) as part:
-                shutil.copyfile(book, part)
+            with files.atomic(copy) as temporary:
+                shutil.copyfile(book, temporary)
         lines = [f"- notebook: notebooks/{copy.name}\n" for copy in books]
         # Last: with a manifest the folder is whole.
         files.write_text(manifest, _HEAD.format(manifest=MANIFEST) + "".join(lines))

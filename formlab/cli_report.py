@@ -9,26 +9,24 @@ from typing import Any
 
 import click
 
-from formlab.console import as_json, pairs, plain, show
+from formlab.console import as_json, pairs, path, plain, show
 from formlab.errors import DataBroken
 
 _BUILDING = ("out", "layout", "workers", "timeout", "figures")
 
 
 @click.command()
-@click.argument("notebooks", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("notebooks", nargs=-1, type=path)
 @click.option(
-    "--eval", "evaluations", multiple=True, type=click.Path(path_type=Path),
-    help="Folder of an evaluation; without NOTEBOOKS, those that are made for it run.",
+    "--eval", "evaluations", multiple=True, type=path,
+    help="Folder of an evaluation; without NOTEBOOKS, those made for it are run.",
 )  # fmt: skip
 @click.option(
     "-p", "--parameter", "changes", multiple=True, metavar="NAME=VALUE",
     help="A parameter of the notebooks.",
 )  # fmt: skip
-@click.option(
-    "--manifest", type=click.Path(path_type=Path), help="A YAML file that lists the reports."
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the reports [reports].")
+@click.option("--manifest", type=path, help="A YAML file that lists the reports.")
+@click.option("--out", type=path, help="Folder of the reports [reports].")
 @click.option(
     "--layout", type=click.Choice(("single", "site")),
     help="Everything inside each file, or shared files once for the folder [single].",
@@ -39,7 +37,7 @@ _BUILDING = ("out", "layout", "workers", "timeout", "figures")
     "--figures/--no-figures", default=None,
     help="Save each figure as SVG, PNG and CSV, and thumbnails [yes].",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Build also what has not changed.")
+@click.option("--force", is_flag=True, help="Rebuild reports that have not changed, too.")
 @as_json
 def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: Any) -> None:
     """Run NOTEBOOKS (all, if none is named) and write one HTML page each, and an index.
@@ -51,7 +49,10 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
 
     settings = {name: options[name] for name in _BUILDING if options[name] is not None}
     if options["manifest"]:
-        _check_alone(notebooks, options)
+        listed = {"NOTEBOOKS": notebooks, "--eval": options["evaluations"]}
+        for name, value in (listed | {"-p": options["changes"]}).items():
+            if value:
+                raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
         results = reports.build_manifest(options["manifest"], force=force, **settings)
     else:
         parameters = {name: _literal(text) for name, text in pairs(options["changes"]).items()}
@@ -69,14 +70,6 @@ def report(notebooks: tuple[Path, ...], as_json: bool, force: bool, **options: A
     show(rows, as_json=as_json)
     if not all(result.ok for result in results):
         sys.exit(1)
-
-
-def _check_alone(notebooks: tuple[Path, ...], options: dict[str, Any]) -> None:
-    """Refuse what a manifest lists beside a manifest."""
-    for name, value in {"NOTEBOOKS": notebooks, "--eval": options["evaluations"],
-                        "-p": options["changes"]}.items():  # fmt: skip
-        if value:
-            raise DataBroken(f"{name} beside --manifest", remedy="put it into the manifest")
 
 
 def _literal(text: str) -> Any:

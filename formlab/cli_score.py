@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, formats, own, systems
-from formlab.console import as_json, asked, asking, pairs, plain, root, say, show, split
+from formlab import benchmarks, formats, systems
+from formlab.console import as_json, asked, asking, pairs, path, plain, root, say, show, split
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _GOLD = (
     click.option(
         "--gold",
-        type=click.Path(path_type=Path),
+        type=path,
         help="Your own gold instead of a BENCHMARK: CSV, TSV, JSONL, Parquet, XLSX, JSON folder.",
     ),
     click.option(
-        "--images", type=click.Path(path_type=Path), help="--gold: folder of scans or PDFs."
+        "--images", type=path, help="--gold: folder of scans or PDFs."
     ),
     click.option(
         "--types", help="--gold: JSON Schema, YAML or module:Class that types the fields."
@@ -60,11 +60,11 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @root
 @split
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="Only the first so many documents that can be read."
+    "--limit",
+    type=click.IntRange(min=1),
+    help="Only this many documents, the first that can be read.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of the run [runs/BENCH-SPLIT-SYSTEM]."
-)
+@click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--name", help="What the run is called in tables and charts.")
 @click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
@@ -72,7 +72,7 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @asking
 @as_json
 def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> None:
-    """Let a system read the forms of BENCHMARK. The same command goes on after a crash."""
+    """Run a system on the forms of BENCHMARK. Run the same command again to resume."""
     import polars as pl
 
     from formlab.tables import USABLE
@@ -80,6 +80,8 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     reader = systems.get(system)
     settings = reader.settings(asked(options))
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus = own.corpus(options["gold"], **given)
     else:
         corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
@@ -112,27 +114,22 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
 
 _SCORING = (
     click.option(
-        "--documents",
-        default="all",
-        show_default=True,
-        metavar="all|answered|FILE",
+        "--documents", default="all", show_default=True, metavar="all|answered|FILE",
         help="Which documents to score; FILE has one doc_id a line.",
     ),
     click.option(
-        "--limit", type=click.IntRange(min=1), help="Only the first so many of these documents."
+        "--limit", type=click.IntRange(min=1), help="Only the first of these documents, this many."
     ),
     click.option("--mode", help="How to score: official (as published) or fixed."),
-    click.option(
-        "--out", type=click.Path(path_type=Path), help="Folder to save the evaluation in."
-    ),
+    click.option("--out", type=path, help="Folder for the evaluation."),
     click.option("--by", multiple=True, help="Column to slice by [the benchmark's own]."),
     click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True),
     click.option("--seed", type=int, default=0, show_default=True),
-)
+)  # fmt: skip
 
 
 def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what every command takes that scores."""
+    """Add the options of every command that scores."""
     for option in reversed(_SCORING):
         command = option(command)
     return command
@@ -140,7 +137,7 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @own_gold
-@click.option("--predictions", required=True, type=click.Path(path_type=Path))
+@click.option("--predictions", required=True, type=path)
 @root
 @split
 @scoring
@@ -154,52 +151,50 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     import polars as pl
 
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus, answers = own.pair(options["gold"], predictions, **given)
         chosen = documents_of(options["documents"], [corpus])
         show_summary(scored(corpus, answers, options | {"documents": chosen}), as_json=as_json)
         return
-    wanted = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
+    names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     load = partial(benchmarks.load, benchmark, root=options["root"])
-    documents = documents_of(options["documents"], (load(split=name) for name in wanted))
+    documents = documents_of(options["documents"], (load(split=name) for name in names))
     summaries = []
-    for name in wanted:
+    for name in names:
         corpus = load(split=name)
-        chosen = _in_split(documents, corpus, alone=len(wanted) == 1)
+        chosen = documents
+        if len(names) > 1 and not isinstance(documents, str):
+            # Of a list for several splits, those that this one has.
+            chosen = sorted(set(documents) & set(corpus.documents["doc_id"]))
         if not chosen:
             click.echo(f"note: none of the documents listed is in {corpus.split}", err=True)
             continue
         answers = formats.read_predictions(predictions, corpus)
-        several = bool(options["out"]) and len(wanted) > 1
+        several = bool(options["out"]) and len(names) > 1
         out = options["out"] / corpus.split if several else options["out"]
         summaries.append(scored(corpus, answers, options | {"documents": chosen, "out": out}))
     show_summary(pl.concat(summaries), as_json=as_json)
 
 
 def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
-    """What `--documents` names: a word, or the documents of a list, all of which are there."""
+    """The value of `--documents`: a keyword, or the ids in a file, each of which is in a corpus."""
     from formlab.scoring import part
 
     if chosen in (part.ALL, part.ANSWERED):
         return chosen
-    wanted = part.listed(chosen)
+    names = part.listed(chosen)
     known = [name for corpus in corpora for name in corpus.documents["doc_id"]]
-    part.check_listed(wanted, known, file=chosen)
-    return list(wanted)
-
-
-def _in_split(documents: str | list[str], corpus: Corpus, *, alone: bool) -> str | list[str]:
-    """Of a list for several splits those that this one has; a list for one is taken whole."""
-    if alone or isinstance(documents, str):
-        return documents
-    return sorted(set(documents) & set(corpus.documents["doc_id"]))
+    part.check_listed(names, known, file=chosen)
+    return list(names)
 
 
 def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.DataFrame:
     """The summary of an evaluation, which is saved in the option `out`.
 
-    On stderr stands what is to be known of it: the part of the corpus first.
+    Notes go to stderr, first of all which part of the corpus was scored.
     """
-    from formlab import analysis
+    from formlab import analysis, own
     from formlab.scoring import part
     from formlab.scoring.fields import READER
 

@@ -14,12 +14,12 @@ import click
 from formlab.errors import DataBroken
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+path = click.Path(path_type=Path)
 # Whole, because an evaluation keeps it and may be opened from another folder.
 root = click.option(
-    "--root",
-    type=click.Path(path_type=Path, resolve_path=True),
+    "--root", type=click.Path(path_type=Path, resolve_path=True),
     help="Folder of the official files.",
-)
+)  # fmt: skip
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
 _ASKING = (
     click.option(
@@ -27,10 +27,10 @@ _ASKING = (
     ),
     click.option("--base-url", help="chat: address of an OpenAI-compatible endpoint."),
     click.option(
-        "--retry", help="chat: 'bad' asks again what was malformed, refused or cut short."
+        "--retry", help="chat: 'bad' repeats calls with malformed, refused or truncated answers."
     ),
     click.option("--max-cost", help="chat: stop before the calls cost more than this."),
-    click.option("--max-calls", help="chat: stop after so many calls."),
+    click.option("--max-calls", help="chat: stop after this many calls."),
     click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )
 
@@ -39,7 +39,7 @@ _FLAGS = ("base_url", "retry", "max_cost", "max_calls", "prices", "batch", "batc
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds what every command takes that may ask a model; `asked` reads it."""
+    """Add the options of every command that may ask a model; `asked` reads them."""
     for option in reversed(_ASKING):
         command = option(command)
     return command
@@ -58,7 +58,7 @@ def asked(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def pairs(changes: tuple[str, ...]) -> dict[str, str]:
-    """What ``NAME=VALUE`` says, for each; `DataBroken` if one says something else.
+    """The values of ``NAME=VALUE`` texts by name; `DataBroken` for a text of another shape.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def pairs(changes: tuple[str, ...]) -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    r"""`text` with what would steer a terminal spelt out: a model or a file name may hold it.
+    r"""`text` with control characters as escapes, as models and file names may have any.
 
     Examples
     --------

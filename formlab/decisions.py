@@ -4,7 +4,7 @@ A file of JSON lines, sorted, that diffs and merges well; each reviewer has one.
 of what was decided on (`benchmark`, `split`, `doc_id`, `task`, `path`), `decision`, `reviewer` and
 `time`, and where they apply
 
-- `label`: the value that was judged, so that a decision on an older label can be told;
+- `label`: the value that was judged, so that a decision on an older label is recognised;
 - `value`: the value that is right;
 - `parts`: what else an edit changed, by name, such as ``{"subtype": "circle"}``;
 - `note`: free text.
@@ -106,7 +106,7 @@ def forget(path: str | Path, row: Mapping[str, Any]) -> None:
 
 
 def version(decisions: pl.DataFrame) -> str:
-    """Twelve hexadecimal digits that tell one state of decisions from another.
+    """Twelve hexadecimal digits that differ between two states of decisions.
 
     Examples
     --------

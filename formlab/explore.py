@@ -55,7 +55,7 @@ class _Code(anywidget.AnyWidget):
 
 
 @dataclasses.dataclass(frozen=True)
-class View:
+class SliceView:
     """One view of an evaluation: a metric by a column, and the worst fields of one of its values.
 
     Parameters
@@ -79,17 +79,16 @@ class View:
 
     @property
     def level(self) -> str:
-        """What the metric is taken of, such as ``field``."""
+        """The level of the metric, such as ``field``."""
         scores = self.evaluation.scores.filter(of_cases(), pl.col("metric") == self.metric)
         return scores["level"].first() or "field"
 
     @property
     def code(self) -> str:
         """The Python that makes `summary`, `cases` and the three parts of this view."""
-        chosen = "result.cases"
-        if self.value != ALL:
-            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
-            chosen = f"analysis.slice_cases(result, {wanted!r})"
+        chosen = f"analysis.slice_cases(result, {self._slice!r})"
+        if self.value == ALL:
+            chosen = "result.cases"
         return "\n".join([
             "from formlab import analysis, charts, gallery", "",
             f"result = {self.source}",
@@ -103,6 +102,10 @@ class View:
         ])  # fmt: skip
 
     @property
+    def _slice(self) -> dict[str, list[str]]:
+        return {"slice_by": [self.by], "slice_value": [self.value]}
+
+    @property
     def summary(self) -> pl.DataFrame:
         """The summary table, sliced by the column."""
         return analysis.summarise(self.evaluation, by=[self.by])
@@ -110,52 +113,46 @@ class View:
     @property
     def cases(self) -> pl.DataFrame:
         """A sample of the wrong fields of the chosen value, as from `analysis.top_errors`."""
-        chosen = self.evaluation.cases
-        if self.value != ALL:
-            wanted = {"slice_by": [self.by], "slice_value": [self.value]}
-            chosen = analysis.slice_cases(self.evaluation, wanted)
+        result = self.evaluation
+        chosen = result.cases if self.value == ALL else analysis.slice_cases(result, self._slice)
         return analysis.top_errors(chosen, limit=self.limit)
 
     def parts(self) -> list[Any]:
         """Caption, chart, table and gallery."""
+        result = self.evaluation
         rows = self.summary.filter(metric=self.metric, level=self.level)
-        slices = rows.filter(slice_by=self.by)
         title = metrics.title(self.metric)
         say = f"{title[:1].upper()}{title[1:]} by {self.by.replace('_', ' ')}."
         of = "all fields" if self.value == ALL else f"{self.by} {clean(self.value, limit=80)}"
-        wrong = gallery.errors(
-            self.cases, root=self.evaluation.root, documents=self.evaluation.documents
-        )
         return [
             charts.caption(say, rows.filter(pl.col("slice_by").is_null())),
-            charts.dots(slices, "slice_value", metric=self.metric),
+            charts.dots(rows.filter(slice_by=self.by), "slice_value", metric=self.metric),
             charts.caption("The same in figures.", label="Table"),
             charts.scores_table(rows, by="slice_value"),
             charts.caption(f"A sample of the wrong fields of {of}."),
-            wrong,
+            gallery.errors(self.cases, root=result.root, documents=result.documents),
         ]
 
 
 def metrics_of(evaluation: Evaluation) -> list[str]:
     """The metrics that its fields were scored by, in the registry's order."""
-    found = set(evaluation.scores.filter(of_cases())["metric"].unique())
-    return [name for name in metrics.METRICS if name in found]
+    scored = set(evaluation.scores.filter(of_cases())["metric"])
+    return [name for name in metrics.METRICS if name in scored]
 
 
 def columns_of(evaluation: Evaluation) -> dict[str, list[str]]:
     """The columns that slice its fields, with their values: at least two, and not too many."""
     cases = evaluation.fields.filter(pl.col("gold").is_not_null())
-    found = {}
-    for name in dict.fromkeys([*COLUMNS, *BANDS]):
-        values = sliced(cases, evaluation.documents, name).cast(pl.String).drop_nulls()
-        names = values.unique(maintain_order=True).sort().to_list()
-        if 2 <= len(names) <= _MOST_VALUES:
-            found[name] = names
-    return found
+    columns = {
+        name: sliced(cases, evaluation.documents, name).cast(pl.String).drop_nulls()
+        for name in dict.fromkeys([*COLUMNS, *BANDS])
+    }
+    names = {name: values.unique().sort().to_list() for name, values in columns.items()}
+    return {name: values for name, values in names.items() if 2 <= len(values) <= _MOST_VALUES}
 
 
 class Explorer:
-    """Widgets that choose a `View`, live in JupyterLab; in a report its first view stands still.
+    """Widgets that choose a `SliceView`, live in JupyterLab; a report shows the first view.
 
     Parameters
     ----------
@@ -163,87 +160,99 @@ class Explorer:
         Of evaluations, as written by ``formlab score … --out``; none explores the samples.
     limit
         How many of the worst fields the gallery holds.
+
+    Raises
+    ------
+    DataMissing
+        If no evaluation has scored fields.
     """
 
     def __init__(self, folders: Sequence[str] = (), *, limit: int = 20) -> None:
-        opened = analysis.open_all(folders)
-        sources = _sources(folders, opened)
+        evaluations = analysis.open_all(folders)
         self._choices = {
-            f"{place}. {one.system} on {one.benchmark}:{one.split}": (one, source)
-            for place, (one, source) in enumerate(zip(opened, sources, strict=True), start=1)
-            if metrics_of(one) and columns_of(one)
+            f"{number}. {result.system} on {result.benchmark}:{result.split}": (result, source)
+            for number, (result, source) in enumerate(
+                zip(evaluations, _sources(folders, evaluations), strict=True), start=1
+            )
+            if metrics_of(result) and columns_of(result)
         }
         if not self._choices:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
         self._limit = limit
-        self._evaluation = _dropdown("evaluation", list(self._choices))
-        self._metric, self._by = _dropdown("metric", []), _dropdown("slice by", [])
-        self._value = _dropdown("show", [])
+        titles = {"evaluation": "evaluation", "metric": "metric", "by": "slice by", "value": "show"}
+        self._controls = {
+            name: ipywidgets.Dropdown(description=title) for name, title in titles.items()
+        }
+        self._offer("evaluation", list(self._choices))
         self._parts = [ipywidgets.Output() for _ in range(6)]
         self._code = _Code()
         self._busy = False
         self._fill()
-        for one in self._controls:
-            one.observe(self._changed, names="value")
+        for control in self._controls.values():
+            control.observe(self._changed, names="value")
 
     @property
-    def _controls(self) -> list[ipywidgets.Dropdown]:
-        return [self._evaluation, self._metric, self._by, self._value]
-
-    @property
-    def view(self) -> View:
+    def view(self) -> SliceView:
         """What is chosen now."""
-        evaluation, source = self._choices[self._evaluation.value]
-        return View(
-            evaluation, source, self._metric.value, self._by.value, self._value.value, self._limit
-        )
+        name, *chosen = (control.value for control in self._controls.values())
+        return SliceView(*self._choices[name], *chosen, self._limit)
 
     def choose(self, **chosen: str) -> Explorer:
-        """Set `evaluation`, `metric`, `by` or `value`, as the widgets do."""
-        named = dict(zip(("evaluation", "metric", "by", "value"), self._controls, strict=True))
+        """Set `evaluation`, `metric`, `by` or `value`, as the widgets do.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such choice, or it does not offer this value.
+        """
         for name, value in chosen.items():
-            if name not in named:
-                raise UnknownName.of("choice", name, named)
-            if value not in named[name].options:
-                raise UnknownName.of(name, value, named[name].options)
-            named[name].value = value
+            if name not in self._controls:
+                raise UnknownName.of("choice", name, self._controls)
+            if value not in self._controls[name].options:
+                raise UnknownName.of(name, value, self._controls[name].options)
+            self._controls[name].value = value
         return self
 
     def _changed(self, change: dict[str, Any]) -> None:
         # One choice resets others, which must not be drawn one by one.
         if self._busy:
             return
-        self._fill(keep=change["owner"] is not self._evaluation)
+        self._fill(other=change["owner"] is self._controls["evaluation"])
         self._draw()
 
-    def _fill(self, *, keep: bool = False) -> None:
-        """Offer what the chosen evaluation has, and keep what was chosen where it still fits."""
+    def _fill(self, *, other: bool = True) -> None:
+        """Offer what the evaluation has, which may be another; keep choices that still fit."""
         self._busy = True
         try:
-            evaluation, _ = self._choices[self._evaluation.value]
-            if not keep or not self._metric.options:
-                columns = columns_of(evaluation)
-                _offer(self._metric, metrics_of(evaluation))
-                _offer(self._by, list(columns))
-                self._columns = columns
-            _offer(self._value, [ALL, *self._columns[self._by.value]])
+            if other:
+                evaluation, _ = self._choices[self._controls["evaluation"].value]
+                self._columns = columns_of(evaluation)
+                self._offer("metric", metrics_of(evaluation))
+                self._offer("by", list(self._columns))
+            self._offer("value", [ALL, *self._columns[self._controls["by"].value]])
         finally:
             self._busy = False
 
+    def _offer(self, name: str, options: list[str]) -> None:
+        control = self._controls[name]
+        before = control.value
+        control.options = options
+        control.value = before if before in options else options[0]
+
     def _draw(self) -> None:
-        view = self.view
-        for output, part in zip(self._parts, view.parts(), strict=True):
+        for output, part in zip(self._parts, self.view.parts(), strict=True):
             output.clear_output(wait=True)
             with output:
                 display(part)
-        self._code.code = view.code
+        self._code.code = self.view.code
 
     def _ipython_display_(self) -> None:
         if theme.in_report():
             display(*self.view.parts())
             return
         self._draw()
-        row = ipywidgets.Box(self._controls, layout={"flex_flow": "row wrap"})
+        controls = list(self._controls.values())
+        row = ipywidgets.Box(controls, layout={"flex_flow": "row wrap"})
         display(ipywidgets.VBox([row, *self._parts, self._code]))
 
 
@@ -256,13 +265,3 @@ def _sources(folders: Sequence[str], evaluations: Sequence[Evaluation]) -> list[
         f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={systems[e.benchmark]!r})"
         for e in evaluations
     ]
-
-
-def _dropdown(title: str, options: list[str]) -> ipywidgets.Dropdown:
-    return ipywidgets.Dropdown(options=options, description=title)
-
-
-def _offer(control: ipywidgets.Dropdown, options: list[str]) -> None:
-    before = control.value
-    control.options = options
-    control.value = before if before in options else options[0]

@@ -54,10 +54,11 @@ def read_text(path: str | Path, *, encodings: tuple[str, ...] = ("utf-8-sig",)) 
     )
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a file; `DataMissing` if there is none."""
+def read_bytes(path: str | Path, count: int = -1) -> bytes:
+    """The first `count` bytes of a file, else all of them; `DataMissing` if there is none."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            return stream.read(count)
     except FileNotFoundError as error:
         raise DataMissing("no such file", where=path, remedy="check the path") from error
     except OSError as error:
@@ -113,11 +114,9 @@ def each_jsonl(
         value = parse_json(line, where=str(path), first_line=number, as_written=as_written)
         if not isinstance(value, dict):
             kind = type(value).__name__
-            raise DataBroken(
-                f"a JSON object is expected, this is a {kind}",
-                where=f"{path}:{number}",
-                remedy='one object a line, such as {"doc_id": "1", "text": "…"}',
-            )
+            what = f"a JSON object is expected, this is a {kind}"
+            remedy = 'one object a line, such as {"doc_id": "1", "text": "…"}'
+            raise DataBroken(what, where=f"{path}:{number}", remedy=remedy)
         count += 1
         yield number, value
     if not count:
@@ -126,21 +125,12 @@ def each_jsonl(
 
 def read_parquet(path: str | Path) -> pl.DataFrame:
     """The table of a Parquet file."""
-    read_bytes_start(path)
+    read_bytes(path, 1)
     try:
         return pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
         raise DataBroken(f"not a readable Parquet file: {first}", where=path) from error
-
-
-def read_bytes_start(path: str | Path, count: int = 16) -> bytes:
-    """The first bytes of a file; `DataMissing` if there is none."""
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(count)
-    except OSError as error:
-        raise DataMissing(f"no such file: {error.strerror}", where=path) from error
 
 
 def image_size(path: str | Path) -> tuple[int, int]:
@@ -178,7 +168,7 @@ def _dpi(image: Image.Image) -> float:
 @contextmanager
 def _image(path: str | Path) -> Iterator[Image.Image]:
     """An image that is decoded when its pixels are asked for."""
-    read_bytes_start(path)
+    read_bytes(path, 1)
     try:
         with Image.open(path) as image:
             yield image
@@ -209,7 +199,7 @@ def read_image(
     DataMissing, DataBroken
         If there is no such file, image or page.
     """
-    if read_bytes_start(path, 5) == b"%PDF-":
+    if read_bytes(path, 5) == b"%PDF-":
         return _pdf_page(path, page, width, zoom)
     with _image(path) as image:
         if (count := _frames(image)) > 1:
@@ -227,7 +217,7 @@ def page_count(path: str | Path) -> int:
     DataMissing, DataBroken
         If there is no such file, or it is neither.
     """
-    if read_bytes_start(path, 5) != b"%PDF-":
+    if read_bytes(path, 5) != b"%PDF-":
         with _image(path) as image:
             return _frames(image)
     import pypdfium2
@@ -279,21 +269,21 @@ def atomic(path: str | Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     os.close(handle)
-    part = Path(name)
+    temporary = Path(name)
     try:
-        yield part
-        with part.open("rb") as stream:
+        yield temporary
+        with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
-        part.chmod(0o644)
-        part.replace(path)
+        temporary.chmod(0o644)
+        temporary.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Write UTF-8 text, atomically; a lone surrogate is written as its escape."""
-    with atomic(path) as part:
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
+    with atomic(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -303,8 +293,8 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def write_parquet(path: str | Path, frame: pl.DataFrame) -> None:
     """Write a table as Parquet, atomically."""
-    with atomic(path) as part:
-        frame.write_parquet(part)
+    with atomic(path) as temporary:
+        frame.write_parquet(temporary)
 
 
 def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -32,8 +32,8 @@ class Folder:
 
     def check(self) -> Self:
         """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        found = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
-        wrong = [tables.report(name, lines) for name, lines in found.items() if lines]
+        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
+        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
         if wrong:
             raise TableBroken("\n".join(wrong))
         return self
@@ -85,8 +85,8 @@ class Folder:
             name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
         }
         values |= {
-            name: part.load(folder / name)
-            for name, part in cls.PARTS.items()
+            name: kind.load(folder / name)
+            for name, kind in cls.PARTS.items()
             if name in manifest.get("parts", ())
         }
         for field in dataclasses.fields(cls):
@@ -103,11 +103,9 @@ class Folder:
         manifest = files.read_json(file)
         if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
             kind = manifest.get("kind") if isinstance(manifest, dict) else None
-            raise DataBroken(
-                f"this folder holds {kind or 'something else'}, not {cls.__name__}",
-                where=file,
-                remedy="the folder that the matching formlab command wrote with --out",
-            )
+            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
+            remedy = "the folder that the matching formlab command wrote with --out"
+            raise DataBroken(what, where=file, remedy=remedy)
         if manifest.get("format", 1) != cls.FORMAT:
             raise DataBroken(
                 f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again: FORMLAB_CACHE, else formlab's in the user's cache."""
+    """The cache folder: FORMLAB_CACHE, else formlab's folder in the user's cache."""
     chosen = os.environ.get("FORMLAB_CACHE")
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(chosen) if chosen else Path(base) / "formlab"
@@ -40,12 +40,12 @@ def remember(path: str, version: str) -> None:
     if files.get(path) == version:
         return
     file = cache_folder() / "plugins.json"
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    temporary = file.with_name(f"{file.name}.{os.getpid()}.part")
     # Without a folder to write to, a later session has to name the file again.
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(files | {path: version}, indent=1))
-        part.replace(file)
+        temporary.write_text(json.dumps(files | {path: version}, indent=1))
+        temporary.replace(file)
 
 
 class FileLoader(SourceLoader):

@@ -1,7 +1,7 @@
 """The plug-ins there are, which of them an evaluation or a run needs, and how to find them again.
 
 A recorded file is run again only if this user has named it before and it has not changed since:
-opening what somebody sends runs nothing of theirs.
+opening an evaluation that somebody sent never runs their code.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def needed(names: Mapping[str, Iterable[str]]) -> list[dict[str, str]]:
     The add-ons come with formlab: their entries need no record.
     """
     records = []
-    for kind, wanted in names.items():
+    for kind, mentioned in names.items():
         entries = view(kind)
-        for name in dict.fromkeys(wanted):
+        for name in dict.fromkeys(mentioned):
             if name not in entries.builtin and name in entries:
                 source = entries.source(name)
                 if source.name != "formlab":
@@ -92,9 +92,9 @@ def restore(records: Any, *, where: object) -> None:
                     load(file)
             if name in entries:
                 continue
-            found = known_files.sha256(origin)
-            state = "has changed since" if found else "is not there"
-            state = "has never been used here" if found == version else state
+            now = known_files.sha256(origin)
+            state = "has changed since" if now else "is not there"
+            state = "has never been used here" if now == version else state
             what = f"{noun} {name!r} is needed, and its plug-in {origin} {state}"
             remedy = f"--plugin FILE.py (or {VARIABLE}) with that file, if you trust it"
         elif origin_kind == "package":

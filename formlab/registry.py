@@ -1,4 +1,4 @@
-"""How formlab finds what has a name: benchmarks, metrics, systems, formats, agents and the rest.
+"""Registries: benchmarks, metrics, systems, formats, agents and the rest by name.
 
 A `Registry` holds formlab's own entries as ``module:attribute``, imported when first used, and
 the plug-ins of other people. A plug-in is an entry point of an installed package (group
@@ -122,7 +122,7 @@ class Registry(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.loaded:
-            self.loaded[name] = self._one(name).load()
+            self.loaded[name] = self._entry(name).load()
         return self.loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -152,7 +152,7 @@ class Registry(Mapping[str, Any]):
 
     def source(self, name: str) -> Source:
         """Where the entry called `name` comes from."""
-        return self._one(name).source
+        return self._entry(name).source
 
     def reason(self, name: str) -> str:
         """Why the entry called `name` cannot be used; empty if it can."""
@@ -168,24 +168,24 @@ class Registry(Mapping[str, Any]):
 
     def problems(self) -> list[Problem]:
         """The plug-ins of this kind that cannot be used, and why."""
-        found = []
+        broken = []
         for name in self.plugins():
             try:
                 source, reason = str(self.source(name)), self.reason(name)
             except DataBroken as error:
                 source, reason = "", str(error)
             if reason:
-                found.append(Problem(self.kind, name, source, reason))
-        return found
+                broken.append(Problem(self.kind, name, source, reason))
+        return broken
 
     def plugins(self) -> dict[str, list[Entry]]:
         """The plug-ins by name: entry points, then what files and notebooks register."""
         load_named()
-        found: dict[str, list[Entry]] = {}
+        entries: dict[str, list[Entry]] = {}
         registered = _STATE.registered.get(self.kind, {}).values()
         for entry in (*_packages().get(self.kind, ()), *registered):
-            found.setdefault(entry.name, []).append(entry)
-        return found
+            entries.setdefault(entry.name, []).append(entry)
+        return entries
 
     def _entries(self, name: str) -> list[Entry]:
         entries = list(self.plugins().get(name, ()))
@@ -203,7 +203,7 @@ class Registry(Mapping[str, Any]):
                     several.append((entry, value))
         return [entry for entry, _ in several] or entries[:1]
 
-    def _one(self, name: str) -> Entry:
+    def _entry(self, name: str) -> Entry:
         entries = self._entries(name)
         if not entries:
             raise KeyError(name)
@@ -272,9 +272,8 @@ def load(path: str | Path) -> ModuleType:
         del sys.modules[name]
         _unload(path)
         _STATE.files[path] = Problem("", path.stem, str(path), _why(error))
-        raise NotAvailable(
-            f"plug-in cannot be loaded: {_why(error)}", where=path, remedy="mend the file"
-        ) from error
+        what = f"plug-in cannot be loaded: {_why(error)}"
+        raise NotAvailable(what, where=path, remedy="mend the file") from error
     _STATE.files[path] = source.version
     known_files.remember(source.name, source.version)
     # Processes that start from this one find it there, whatever folder they work in.
@@ -296,8 +295,8 @@ def load_named() -> None:
 def problems(*kinds: str) -> list[Problem]:
     """Every plug-in that cannot be used: files, then entries of `kinds`, of all if none."""
     load_named()
-    found = [state for state in _STATE.files.values() if isinstance(state, Problem)]
-    return found + [p for kind in kinds or KINDS for p in view(kind).problems()]
+    broken = [state for state in _STATE.files.values() if isinstance(state, Problem)]
+    return broken + [p for kind in kinds or KINDS for p in view(kind).problems()]
 
 
 def when_called(function: Callable[..., Any] | str) -> Callable[..., Any]:

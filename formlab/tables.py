@@ -93,7 +93,7 @@ class Settings:
 
 # Few distinct values stand in many rows, so they are kept as categories.
 SETTINGS = pl.Struct({field.name: pl.Categorical for field in dataclasses.fields(Settings)})
-# What a score is of: the level, and the slice if it is of one.
+# The scope of a score: task, level, and slice, if any.
 SLICE = {"task": _S, "level": _S, "slice_by": _S, "slice_value": _S}
 SCORES: dict[str, Any] = {
     "benchmark": _S, "split": _S, "doc_id": _S, "system": _S, "task": _S, "level": _S, "path": _S,
@@ -123,6 +123,9 @@ STATUSES = (
 )  # fmt: skip
 # A status under which the answer still counts; every other one counts as nothing found.
 USABLE = ("ok", "repaired")
+LEVELS = (
+    "document", "page", "field", "fact", "question", "check", "node", "stretch", "answer",
+)  # fmt: skip
 # Scores of these levels are of single cases, so that columns of the cases can slice them.
 FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
@@ -184,13 +187,17 @@ def table(name: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     rows = list(rows)
     unknown = sorted({key for row in rows for key in row} - set(schema))
     if unknown:
-        raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}")
+        remedy = "frame.with_columns for columns of your own" if name in _OPEN else None
+        raise TableBroken(f"{name}: unknown columns {', '.join(unknown)}", remedy=remedy)
     columns = {key: [row.get(key) for row in rows] for key in schema}
     if name == "cases":
         columns["level"] = [row.get("level") or _level(row) for row in rows]
     for key, kind in schema.items():
         if kind == SETTINGS:
-            columns[key] = [_as_row(value) for value in columns[key]]
+            columns[key] = [
+                dataclasses.asdict(value) if isinstance(value, Settings) else value
+                for value in columns[key]
+            ]
         elif kind == pl.String:
             columns[key] = [storable(value) for value in columns[key]]
     try:
@@ -203,10 +210,6 @@ def _level(case: Mapping[str, Any]) -> str:
     if case.get("path") is None and case.get("pred_path") is None:
         return "page"
     return "node" if case.get("task") == "layout" else "field"
-
-
-def _as_row(settings: Settings | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return dataclasses.asdict(settings) if isinstance(settings, Settings) else settings
 
 
 def storable(value: Any) -> Any:
@@ -277,7 +280,7 @@ def settings_text(row: Mapping[str, Any]) -> str:
 
 
 def slice_name(row: Mapping[str, Any]) -> str:
-    """What a row is of, for a reader: its slice, else all fields, or all of another level.
+    """The name of a row's slice for a reader; without one, `fields`, or `all` of another level.
 
     Examples
     --------

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from formlab_arena.form_url import fill_url
     from formlab_arena.instances import Instance, make
-    from formlab_arena.run import Settings, fill
-    from formlab_arena.spec import Form, form, forms
+    from formlab_arena.run import RunSettings, fill
+    from formlab_arena.spec import WebForm, form, forms
 
-__all__ = ["Form", "Instance", "Settings", "fill", "fill_url", "form", "forms", "make"]
+__all__ = ["Instance", "RunSettings", "WebForm", "fill", "fill_url", "form", "forms", "make"]
 
 _HOME = {
-    "Instance": "instances", "Settings": "run", "fill": "run", "fill_url": "form_url",
+    "Instance": "instances", "RunSettings": "run", "fill": "run", "fill_url": "form_url",
     "make": "instances",
 }  # fmt: skip
 

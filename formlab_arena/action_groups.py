@@ -1,7 +1,7 @@
-"""What an episode's log says: the screens, what was entered where, and what the form came to hold.
+"""Reads an episode's log: the screens, the groups of actions, and the final contents of the form.
 
-A line is one group of actions at one place: a click and what was then typed or chosen there, as
-in a model's line ``[x, y] value``.
+A line is one group of actions at one location: a click and what was then typed or chosen there,
+as in a model's line ``[x, y] value``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from formlab import files
 
 TICKS = ("radio", "checkbox")
 BUTTONS = ("button", "submit", "reset", "image")
-# What a line says that takes a tick away.
+# The value of a line that removes a tick.
 CLEARED = "unchecked"
 _SELECT_ALL = ("Control+A", "Meta+A", "Control+a", "Meta+a")
 Event = dict[str, Any]
@@ -24,7 +24,7 @@ Event = dict[str, Any]
 
 @dataclasses.dataclass
 class ActionGroup:
-    """What was done at one place.
+    """The actions at one location.
 
     `field`, `option` and `kind` are those of the control that was hit, None for none; `x` and `y`
     are pixels of the whole page, None where the keyboard alone moved to no known control; `page`
@@ -47,7 +47,7 @@ class ActionGroup:
 
     @property
     def value(self) -> str:
-        """What it enters: as typed; of a list or a calendar what it is then set to."""
+        """The value it enters: as typed; of a list or a calendar, as then set."""
         own = [after for field, _, after in self.changed if field == self.field]
         if self.typed and not (self.kind == "select" and own):
             return self.text
@@ -58,7 +58,7 @@ class ActionGroup:
 
 @dataclasses.dataclass
 class Episode:
-    """The screens by number (events of the log), the lines, and each field's content at last.
+    """The screens by number (events of the log), the lines, and each field's final content.
 
     `unusable` are the statuses of answers that no action could be read from.
     """
@@ -97,8 +97,8 @@ class Reader:
         self.lines: list[ActionGroup] = []
         self._open: ActionGroup | None = None
         self._focus: tuple[Any, ...] | None = None
-        # Of each field what its controls hold, by option: a tick as true or false.
-        self._held: dict[str, dict[str | None, Any]] = {}
+        # The contents of each field's controls, by option: a tick as true or false.
+        self._contents: dict[str, dict[str | None, Any]] = {}
 
     def read(self, events: Iterator[Event]) -> Episode:
         """All of them."""
@@ -113,14 +113,14 @@ class Reader:
             elif "asked" in event and event.get("on"):
                 self._act(event)
         self._close()
-        content = {field: content_of(held) for field, held in self._held.items()}
+        content = {field: content_of(values) for field, values in self._contents.items()}
         return Episode(self.screens, self.lines, content, unusable)
 
     def _see(self, controls: list[dict[str, Any]]) -> None:
-        for one in controls:
-            if is_field(one):
-                held = one["checked"] if one["kind"] in TICKS else one["value"]
-                self._held.setdefault(one["field"], {})[one["option"]] = held
+        for control in controls:
+            if is_field(control):
+                value = control["checked" if control["kind"] in TICKS else "value"]
+                self._contents.setdefault(control["field"], {})[control["option"]] = value
 
     def _act(self, event: Event) -> None:
         action = event.get("done") or event["asked"]
@@ -130,8 +130,9 @@ class Reader:
                 self._click(event)
                 target = event.get("hit")
             case "Type":
-                self._line(event)
-                self._type(action["text"])
+                line = self._line(event)
+                line.text = action["text"] if line.selected else line.text + action["text"]
+                line.typed, line.selected = True, False
             case "Press":
                 self._press(event, action["key"])
         self._focus = _key(target)
@@ -152,15 +153,22 @@ class Reader:
         self._close()
         if hit and not is_field(hit) and hit["kind"] in BUTTONS and not self._owns(hit["field"]):
             return
-        x, y = event["at"]
-        owned = hit and self._owns(hit["field"])
-        self._open = ActionGroup(event["step"], event["on"], x, y)
-        if owned:
-            self._open.field, self._open.option = hit["field"], hit["option"]
-            self._open.kind = hit["kind"]
+        self._start(event, *event["at"], hit)
+
+    def _start(
+        self,
+        event: Event,
+        x: float | None,
+        y: float | None,
+        control: Event | None,
+        by: str = "mouse",
+    ) -> None:
+        owned = control and self._owns(control["field"])
+        keys = {key: control[key] for key in ("field", "option", "kind")} if owned else {}
+        self._open = ActionGroup(event["step"], event["on"], x, y, by=by, **keys)
 
     def _owns(self, field: str) -> bool:
-        return field in self._held
+        return field in self._contents
 
     def _line(self, event: Event) -> ActionGroup:
         """The line that goes on; else a new one at what has the focus."""
@@ -170,20 +178,13 @@ class Reader:
 
     def _begin(self, event: Event) -> None:
         self._close()
-        target = event.get("target") or {}
+        target = event.get("target")
         x = y = None
-        for one in self.screens.get(event["on"], {}).get("controls", []):
-            if target and _key(one) == _key(target):
-                x, y = (one["box"][0] + one["box"][2]) / 2, (one["box"][1] + one["box"][3]) / 2
-        self._open = ActionGroup(event["step"], event["on"], x, y, by="keyboard")
-        if self._owns(target.get("field", "")):
-            self._open.field, self._open.option = target["field"], target["option"]
-            self._open.kind = target["kind"]
-
-    def _type(self, text: str) -> None:
-        line = self._open
-        line.text = text if line.selected else line.text + text
-        line.typed, line.selected = True, False
+        for control in self.screens.get(event["on"], {}).get("controls", []):
+            if target and _key(control) == _key(target):
+                x0, y0, x1, y1 = control["box"]
+                x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        self._start(event, x, y, target, by="keyboard")
 
     def _press(self, event: Event, key: str) -> None:
         target = event.get("target")
@@ -201,20 +202,20 @@ class Reader:
     def _change(self, event: Event) -> None:
         before = {}
         for field, option, _, after in event.get("changed") or ():
-            before.setdefault(field, content_of(self._held.get(field, {})))
-            self._held.setdefault(field, {})[option] = after
+            before.setdefault(field, content_of(self._contents.get(field, {})))
+            self._contents.setdefault(field, {})[option] = after
             if self._open and after is False and (field, option) == (
                 self._open.field, self._open.option,
             ):  # fmt: skip
                 self._open.cleared = True
         for field, was in before.items():
-            now = content_of(self._held[field])
+            now = content_of(self._contents[field])
             if self._open and now != was:
                 self._open.changed.append((field, was, now))
 
     def _close(self) -> None:
         line, self._open = self._open, None
-        # The keyboard passes over fields on its way; it has done something where it entered one.
+        # The keyboard passes over fields on its way; only where it changed one is there a line.
         if line and (line.by == "mouse" or line.typed or line.changed):
             self.lines.append(line)
 
@@ -224,24 +225,24 @@ def _key(control: Mapping[str, Any] | None) -> tuple[Any, ...] | None:
 
 
 def is_field(control: Mapping[str, Any]) -> bool:
-    """Whether a control holds an answer, and is none of the buttons."""
+    """Whether a control takes an answer: it belongs to a field and is no button."""
     return bool(control["field"]) and control["kind"] not in BUTTONS
 
 
-def content_of(held: Mapping[str | None, Any]) -> str:
-    """What the controls of one field hold together.
+def content_of(values: Mapping[str | None, Any]) -> str:
+    """The content of one field, of all its controls.
 
     Examples
     --------
     >>> content_of({"Tea": True, "Jam": True, "Salt": False}), content_of({None: True})
     ('Tea, Jam', 'true')
     """
-    ticks = {option: value for option, value in held.items() if isinstance(value, bool)}
+    ticks = {option: value for option, value in values.items() if isinstance(value, bool)}
     if list(ticks) == [None]:
         return str(ticks[None]).lower()
     if ticks:
         return ", ".join(str(option) for option, ticked in ticks.items() if ticked)
-    return next((str(value) for value in held.values() if value), "")
+    return next((str(value) for value in values.values() if value), "")
 
 
 def as_json(line: ActionGroup, paths: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an agent can do, how a model writes it, and what its coordinates mean."""
+"""The actions of agents: classes, their notation in a model's answer, and their coordinates."""
 
 from __future__ import annotations
 
@@ -15,20 +15,12 @@ class Click:
     y: float
 
 
-@dataclasses.dataclass(frozen=True)
-class DoubleClick:
+class DoubleClick(Click):
     """Press the mouse twice."""
 
-    x: float
-    y: float
 
-
-@dataclasses.dataclass(frozen=True)
-class RightClick:
+class RightClick(Click):
     """Press the mouse's second button."""
-
-    x: float
-    y: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,17 +66,17 @@ def parse(text: str) -> tuple[list[Action], list[str]]:
     actions: list[Action] = []
     other = []
     for line in text.split("\n"):
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             other += [line] if line.strip() else []
-        elif name := found["point"]:
-            actions.append(_POINTED[name](float(found[2]), float(found[3])))
-        elif found[4] is not None:
-            actions.append(Scroll(float(found[4])))
-        elif found["key"] is not None:
-            actions.append(Press(found["key"]))
+        elif name := match["point"]:
+            actions.append(_POINTED[name](float(match[2]), float(match[3])))
+        elif match[4] is not None:
+            actions.append(Scroll(float(match[4])))
+        elif match["key"] is not None:
+            actions.append(Press(match["key"]))
         else:
-            actions.append(Type(_unquoted(found["text"])))
+            actions.append(Type(_unquoted(match["text"])))
     return actions, other
 
 
@@ -98,19 +90,14 @@ def _unquoted(text: str) -> str:
 def mapped(action: Action, factor: float) -> Action:
     """The action in pixels of the window, from one in pixels of a resized screenshot.
 
-    Parameters
-    ----------
-    action
-        As the agent gave it.
-    factor
-        Width of the window over width of the image the agent saw.
+    `factor` is the width of the window over that of the image the agent saw.
 
     Examples
     --------
     >>> mapped(Click(100, 50), 2.0), mapped(Type("x"), 2.0)
     (Click(x=200.0, y=100.0), Type(text='x'))
     """
-    if isinstance(action, Click | DoubleClick | RightClick):
+    if isinstance(action, Click):
         return dataclasses.replace(action, x=action.x * factor, y=action.y * factor)
     return Scroll(action.dy * factor) if isinstance(action, Scroll) else action
 

@@ -12,7 +12,7 @@ from formlab.registry import Registry
 from formlab.systems import chat
 from formlab_arena import chat_agent
 from formlab_arena.agents import Agent, OneByOne, Oracle
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
 from formlab_arena.instances import Instance
 from formlab_arena.rules_agent import Rules
 
@@ -36,13 +36,10 @@ def rules(_: Instance) -> Agent:
     return Rules()
 
 
-def shaping_settings(settings: Settings) -> dict[str, Any]:
-    """What of a system's own settings shapes its answers, after a check of its name and them.
+def shaping_settings(settings: RunSettings) -> dict[str, Any]:
+    """The settings of a system that shape its answers, checked.
 
-    Raises
-    ------
-    UnknownName, DataBroken, NotAvailable
-        If there is no such system, or it has no such settings, or no key.
+    `UnknownName`, `DataBroken` or `NotAvailable` if there is no such system, setting or key.
     """
     name = settings.system
     if name.startswith(chat.PREFIX):
@@ -51,21 +48,20 @@ def shaping_settings(settings: Settings) -> dict[str, Any]:
         )
     AGENTS.find(name, f"{chat.PREFIX}MODEL")
     if settings.options:
-        raise DataBroken(
-            f"{name} has no settings", remedy=f"leave out {', '.join(settings.options)}"
-        )
+        remedy = f"leave out {', '.join(settings.options)}"
+        raise DataBroken(f"{name} has no settings", remedy=remedy)
     return {}
 
 
 @contextmanager
-def making(settings: Settings, out: Path) -> Iterator[Callable[[Instance], Agent]]:
-    """What makes the agent for an episode; a model's answers are kept in `out`."""
+def making(settings: RunSettings, out: Path) -> Iterator[Callable[[Instance], Agent]]:
+    """A function that makes the agent of an instance; a model's answers are kept in `out`."""
     if settings.system.startswith(chat.PREFIX):
         with chat_agent.asking(
             settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
         ) as make:
-            yield lambda one: make(one.name)
+            yield lambda instance: make(instance.name)
     elif settings.policy == "step":
-        yield lambda one: OneByOne(AGENTS[settings.system](one))
+        yield lambda instance: OneByOne(AGENTS[settings.system](instance))
     else:
         yield AGENTS[settings.system]

@@ -21,8 +21,8 @@ from formlab_arena.replies import SCHEMA, read
 from formlab_arena.session import Observation
 
 TASK = "arena_actions"
-# What of a model's settings shapes its answers here. Points are in pixels unless one asks for
-# thousandths: those are what a ruler shows.
+# The settings of a model that shape its answers here. Points are in pixels, which is what a ruler
+# shows, unless thousandths are asked for.
 SHAPING = ("temperature", "max_tokens", "extra", "form", "pages", "image_limit", "boxes")
 DEFAULTS = {name: chat.SHAPING[name] for name in SHAPING} | {"boxes": "pixels"}
 # How much of its earlier actions a prompt repeats.
@@ -33,7 +33,7 @@ _REMEMBERED, _SHOWN = 80, 120
 class Instructions:
     """The prompt of a model, which depends on its settings, the policy and the ruler."""
 
-    given: Mapping[str, Any]
+    settings: Mapping[str, Any]
     policy: str = "page"
     ruler: bool = False
 
@@ -46,37 +46,33 @@ class Instructions:
         DataBroken, DataMissing, UnknownName
             If the ruler's pixels do not suit the unit of points, or a setting is wrong.
         """
-        if self.ruler and self.given["boxes"] != "pixels":
+        if self.ruler and self.settings["boxes"] != "pixels":
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
-        shown = {key: self.given[key] for key in ("prompts", "boxes", "pages")}
-        parts = [Task(TASK, "click", _nothing, "points")]
-        parts.append(Task(f"arena_policy_{self.policy}", "click", _nothing, ""))
-        parts += [Task("arena_ruler", "click", _nothing, "")] if self.ruler else []
-        instructions = [chat.prompt_of(parts[0], **shown)]
-        instructions += [chat.prompt_of(part, prompts=shown["prompts"]) for part in parts[1:]]
-        return "\n\n".join(instructions)
+        shown = {key: self.settings[key] for key in ("prompts", "boxes", "pages")}
+        prompts = [chat.prompt_of(Task(TASK, "click", _nothing, "points"), **shown)]
+        for name in (f"arena_policy_{self.policy}", *["arena_ruler"] * self.ruler):
+            task = Task(name, "click", _nothing, "")
+            prompts.append(chat.prompt_of(task, prompts=shown["prompts"]))
+        return "\n\n".join(prompts)
 
 
 def _nothing(*_: Any) -> None:
     """No row of a corpus is asked about."""
 
 
-def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
     """All settings of a model, from those that are not at their default here."""
-    return chat.SHAPING | chat.RUNNING | DEFAULTS | dict(given)
+    return chat.SHAPING | chat.RUNNING | DEFAULTS | dict(changes)
 
 
 def shaping_settings(
-    name: str, given: Mapping[str, Any], *, policy: str, ruler: bool
+    name: str, changes: Mapping[str, Any], *, policy: str, ruler: bool
 ) -> dict[str, Any]:
-    """What shapes the answers of a model, for the head of a run: settings, address, prompt.
+    """The settings, address and prompt version that shape a model's answers.
 
-    Raises
-    ------
-    NotAvailable, DataBroken, UnknownName
-        If there is no key, or a setting is wrong.
+    `NotAvailable`, `DataBroken` or `UnknownName` if there is no key, or a setting is wrong.
     """
-    full = settings(given)
+    full = settings(changes)
     client = chat.client_of(chat.system(name).model, full)
     version = version_of(Instructions(full, policy, ruler).text)
     return {key: full[key] for key in SHAPING} | {"address": client.address, "prompt": version}
@@ -84,22 +80,14 @@ def shaping_settings(
 
 @contextmanager
 def asking(
-    name: str, out: Path, given: Mapping[str, Any], *, policy: str, ruler: bool
+    name: str, out: Path, changes: Mapping[str, Any], *, policy: str, ruler: bool
 ) -> Iterator[Callable[[str], ChatAgent]]:
-    """What makes an agent for an episode by its name; all share one store of answers.
+    """A function that makes the agent of an episode by its name; all share one store of answers.
 
-    Parameters
-    ----------
-    name
-        The system, ``chat:MODEL``.
-    out
-        The run's folder, where the answers are kept unless a setting names another store.
-    given
-        Settings that are not at their default, as of `formlab.systems.chat`.
-    policy, ruler
-        As in `formlab_arena.Settings`.
+    The answers are kept in `out`, unless a setting names another store. `changes` are settings of
+    `formlab.systems.chat` that are not at their default.
     """
-    full = settings(given)
+    full = settings(changes)
     instructions = Instructions(full, policy, ruler)
     ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
@@ -114,29 +102,14 @@ class ChatAgent:
 
     `note` is what the log says of the last answer: its status and key in the store, the size of
     the image as it was sent, and the factor from its pixels to those of the screenshot.
-
-    Parameters
-    ----------
-    name
-        The system, ``chat:MODEL``.
-    asker
-        What asks the model, or takes the answer from its store.
-    instructions, shown
-        Its instructions, and how it is shown the screenshot.
-    doc_id
-        The episode.
     """
 
     knows_targets = False
 
     def __init__(
-        self,
-        name: str,
-        asker: chat.Asker,
-        instructions: Instructions,
-        shown: chat.PageView,
+        self, name: str, asker: chat.Asker, instructions: Instructions, shown: chat.PageView,
         doc_id: str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
         self._doc_id, self._done = doc_id, list[str]()
         self._prompt = instructions.text

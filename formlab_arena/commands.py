@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from formlab.errors import DataBroken, FormlabError
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
-    from formlab_arena.run import Settings
+    from formlab_arena.run import RunSettings
 
 NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
 _PATH = click.Path(path_type=Path)
@@ -39,11 +38,11 @@ def serve(host: str, port: int, database: Path, folder: Path | None, public: boo
     """Show the forms in a browser until stopped."""
     resources.need("arena")
     from formlab_arena import server, spec
-    from formlab_arena.store import Store
+    from formlab_arena.store import SubmissionStore
 
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
-    app = server.create(Store(database), folder=folder or spec.FOLDER, hosts=(host,))
+    app = server.create(SubmissionStore(database), folder=folder or spec.FOLDER, hosts=(host,))
     listening = server.listen(app, host=host, port=port)
     click.echo(f"forms at http://{host}:{listening.server_port}")
     sys.stdout.flush()
@@ -70,15 +69,15 @@ def serve(host: str, port: int, database: Path, folder: Path | None, public: boo
 @click.option("--out", type=_PATH, required=True, help="The run's folder.")
 @as_json
 def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -> None:
-    """Let a system fill in forms; says how many answers were right.
+    """Let a system fill in forms; prints how many answers were right.
 
-    With --url it fills in one form at that address and says what was in its fields at the end;
+    With --url it fills in one form at that address and prints the final contents of its fields;
     files can be uploaded from the folder `files` in --out only.
     """
     from formlab_arena import run, spec
 
     kept = ("system", "seed", "policy", "scale", "ruler", "steps")
-    settings = run.Settings(**{name: options[name] for name in kept}, options=_given(options))
+    settings = run.RunSettings(**{name: options[name] for name in kept}, options=_changes(options))
     if options["url"]:
         _fill_at(settings, out, options, as_json=as_json)
         return
@@ -111,36 +110,22 @@ def score(folder: Path, as_json: bool, **options: Any) -> None:
     show_summary(scored(corpus, predictions, options | {"documents": documents}), as_json=as_json)
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a model that are given, each as its type."""
-    given = asked(options)
+def _changes(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a model on the command line, each as its type."""
+    changes = asked(options)
     if not options["system"].startswith(CHAT):
-        return given
+        return changes
     from formlab.systems import chat
 
-    typed = chat.system(options["system"]).settings(given)
-    return {name: typed[name] for name in given}
+    typed = chat.system(options["system"]).settings(changes)
+    return {name: typed[name] for name in changes}
 
 
 @contextlib.contextmanager
 def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from formlab.systems._runs import progress
 
-    bar = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TextColumn("forms, {task.fields[sent]} submitted"), TimeRemainingColumn(),
-        console=Console(stderr=True),
-        # A report is no place for a bar that moves.
-        disable=os.environ.get("FORMLAB_REPORT") == "1",
-    )  # fmt: skip
-    with bar:
+    with progress("forms, {task.fields[sent]} submitted") as bar:
         job, sent = bar.add_task(plain(system), total=total, sent=0), 0
 
         def tell(result: dict[str, Any]) -> None:
@@ -149,11 +134,11 @@ def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], No
             bar.update(job, advance=1, sent=sent)
 
         yield tell
-        # What an earlier run had done already.
+        # With the episodes of earlier runs.
         bar.update(job, completed=total)
 
 
-def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
+def _fill_at(settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool) -> None:
     from formlab import files
     from formlab_arena.form_url import fill_url
 
@@ -170,8 +155,8 @@ def _fill_at(settings: Settings, out: Path, options: dict[str, Any], *, as_json:
     if as_json:
         show([result], as_json=True)
         return
-    show([{"field": name, "value": value} for name, value in result["filled"].items()],
-         as_json=False)  # fmt: skip
+    filled = result["filled"].items()
+    show([{"field": name, "value": value} for name, value in filled], as_json=False)
     error = f": {plain(result['error'])}" if result["error"] else ""
     click.echo(f"{result['status']} after {result['steps']} looks{error}")
 

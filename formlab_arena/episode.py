@@ -15,15 +15,15 @@ from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
-# So many answers of no use after one another, and an episode is given up.
+# An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
 LIMIT, UNUSABLE = "steps", "unusable"
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """What a run does; a folder holds runs of one setting only.
+class RunSettings:
+    """What a run does; all runs in a folder have the same settings.
 
     `policy`: ``page`` carries out all actions of an answer before the next look, ``step`` the
     first one only. `steps` is the most looks of an episode. `options` are settings of the system;
@@ -52,12 +52,12 @@ class StepsEnd(NamedTuple):
 
 @contextlib.contextmanager
 def open_session(
-    address: str, folder: Path, text: str, settings: Settings, *, allow: Sequence[str] = ()
+    address: str, folder: Path, text: str, settings: RunSettings, *, allow: Sequence[str] = ()
 ) -> Iterator[Session]:
     """A `Session` at an address, from which the page can reach its own server only.
 
-    `allow` are further addresses, or how they start, that the page may reach. At the end the log
-    says what the fields held, and which requests to other servers were stopped.
+    `allow` are further addresses, or how they start, that the page may reach. At the end the
+    contents of the fields and the blocked requests to other servers are logged.
     """
     parts = urllib.parse.urlsplit(address)
     own = (f"{parts.scheme}://{parts.netloc}/", "data:", "blob:", "about:")
@@ -67,15 +67,19 @@ def open_session(
         try:
             yield session
         finally:
-            session.note(final=session.held, blocked=[url[:300] for url in visit.requests[:20]])
+            session.note(final=session.contents, blocked=[url[:300] for url in visit.requests[:20]])
 
 
 def run_steps(
-    session: Session, agent: Agent, settings: Settings, *, ended: Callable[[], bool] = lambda: False
+    session: Session,
+    agent: Agent,
+    settings: RunSettings,
+    *,
+    ended: Callable[[], bool] = lambda: False,
 ) -> StepsEnd:
     """Let an agent look and act until it stops, the form is sent, or the steps run out.
 
-    An answer without a usable action costs a look; so many of them in a row end the episode.
+    An answer without a usable action costs a look; `PATIENCE` of them in a row end the episode.
     """
     unusable: list[str] = []
     while not ended():
@@ -104,10 +108,10 @@ def run_steps(
 
 @dataclasses.dataclass(frozen=True)
 class EpisodeResult:
-    """What became of an episode.
+    """The result of an episode.
 
     `why` is what stopped it: a limit, unusable answers, or what `crashed`; empty if the agent was
-    done. `reason` is that of `StepsEnd`. `held` is what the fields held when last seen,
+    done. `reason` is that of `StepsEnd`. `contents` are those of the fields when last seen,
     `left_at` the address of the last page, None if none was opened. `halted` is set where the
     system can answer no more.
     """
@@ -116,13 +120,13 @@ class EpisodeResult:
     why: str = ""
     reason: str | None = None
     crashed: bool = False
-    held: dict[str, Any] = dataclasses.field(default_factory=dict)
+    contents: dict[str, Any] = dataclasses.field(default_factory=dict)
     left_at: str | None = None
     halted: Halted | None = None
 
 
 def run_episode(
-    address: str, folder: Path, text: str, settings: Settings, agent: Agent, *,
+    address: str, folder: Path, text: str, settings: RunSettings, agent: Agent, *,
     allow: Sequence[str] = (), ended: Callable[[], bool] = lambda: False,
 ) -> EpisodeResult:  # fmt: skip
     """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
@@ -131,54 +135,38 @@ def run_episode(
         with open_session(address, folder, text, settings, allow=allow) as session:
             left_at = address
             looks, why, reason = run_steps(session, agent, settings, ended=ended)
-            return EpisodeResult(
-                looks, why, reason=reason, held=session.held, left_at=session.page.url
-            )
+            url = session.page.url
+            return EpisodeResult(looks, why, reason, contents=session.contents, left_at=url)
     except Halted as stop:
         why, halted = str(stop), stop
     except Exception as error:
         lines = str(error).splitlines() or [""]
         why, halted = f"{type(error).__name__}: {lines[0][:300]}", None
-    looks, held = (session.step, session.held) if session else (0, {})
-    return EpisodeResult(looks, why, crashed=True, held=held, left_at=left_at, halted=halted)
+    looks, contents = (session.step, session.contents) if session else (0, {})
+    return EpisodeResult(
+        looks, why, crashed=True, contents=contents, left_at=left_at, halted=halted
+    )
 
 
 def check_same_settings(
-    path: Path, settings: Settings, shaping: Mapping[str, Any] | None = None, **more: Any
+    path: Path, settings: RunSettings, shaping: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write down what a folder's run does, or refuse a folder in which another one was begun.
+    """Write a run's settings to `path`, its ``run.json``; `DataBroken` if it has others already.
 
-    Parameters
-    ----------
-    path
-        The run's ``run.json``.
-    settings
-        What is done now.
-    shaping
-        What of the system's own settings shapes its answers; this stands for its `options`.
-    more
-        Further members.
-
-    Raises
-    ------
-    DataBroken
-        If the folder holds a run that does something else; the message names what differs.
+    `shaping` are the system's own settings that shape its answers, in place of its `options`.
     """
-    wanted = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
-    wanted["options"] = dict(shaping or {})
-    if path.exists() and (found := files.read_json(path)) != wanted:
-        before, now = (one | one.get("options", {}) for one in (found, wanted))
+    current = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
+    current["options"] = dict(shaping or {})
+    if path.exists() and (earlier := files.read_json(path)) != current:
+        before, now = (content | content.get("options", {}) for content in (earlier, current))
         changed = [key for key in now if key != "options" and before.get(key) != now[key]]
-        raise DataBroken(
-            f"the folder holds a run with another {', '.join(changed)}",
-            where=path,
-            remedy="another --out",
-        )
-    files.write_json(path, wanted)
+        what = f"the folder holds a run with another {', '.join(changed)}"
+        raise DataBroken(what, where=path, remedy="another --out")
+    files.write_json(path, current)
 
 
 def prepare(folder: Path, text: str, uploads: Mapping[str, bytes]) -> None:
-    """A folder for an episode: the text, the files that may be uploaded, and no log of before."""
+    """A folder for an episode: the text, the files that may be uploaded, and no earlier log."""
     (folder / "files").mkdir(parents=True, exist_ok=True)
     for old in [*folder.glob("*.png"), folder / "events.jsonl"]:
         old.unlink(missing_ok=True)

@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files, tables
-from formlab.benchmarks.formfactory import Box, gold_items, gold_row, pointer
-from formlab.benchmarks.formfactory import Field as Place
+from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
 from formlab_arena import action_groups, spec
 from formlab_arena.action_groups import Episode
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
+from formlab_arena.spec import answer_text
 
 BENCHMARK, SPLIT = "formfactory", "arena"
 # The arena's word for a type where the tables have another.
 KINDS = {"multiple": "choice"}
-# A stopped agent gave a part of an answer; of a crashed one nothing can be expected.
+# A stopped agent answered in part; a crashed one did not answer.
 STATUS = {"submitted": "ok", "unfinished": "truncated", "crashed": "missing"}
-# On a page that no click can be on stands what the agent never got to see.
+# A field that the agent never saw is on a page that no click can be on.
 NEVER = [0, 0, 0, 0, 0]
 Row = dict[str, Any]
 
@@ -52,14 +52,15 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
     folder = Path(folder)
     settings = _settings(folder)
     results = _results(folder)
-    documents, records, responses = [], [], []
+    documents, gold, predicted, responses = [], [], [], []
     notes: Counter[str] = Counter()
     name = _name(settings)
     for result in results:
-        one = _EpisodeTables(folder, result, name)
-        documents.append(one.document(settings))
-        records.append((one.gold(), one.predictions()))
-        responses.append(one.response())
+        episode = _EpisodeTables(folder, result, name)
+        documents.append(episode.document(settings))
+        gold += episode.gold()
+        predicted += episode.predictions()
+        responses.append(episode.response())
         notes[f"episodes {result['status']}"] += result["status"] != "submitted"
     sources = {
         path.relative_to(folder).as_posix(): files.sha256(path)
@@ -67,11 +68,11 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
     }
     corpus = Corpus(
         documents=tables.table("documents", documents),
-        records=tables.table("records", [row for gold, _ in records for row in gold]),
+        records=tables.table("records", gold),
         benchmark=BENCHMARK, split=SPLIT, root=folder.resolve(), sources=sources,
     )  # fmt: skip
     predictions = Predictions(
-        records=tables.table("records", [row for _, given in records for row in given]),
+        records=tables.table("records", predicted),
         responses=tables.table("responses", responses),
         system=name, settings=settings, sources=sources,
         notes={what: count for what, count in notes.items() if count},
@@ -91,15 +92,15 @@ def _settings(folder: Path) -> Row:
 
 def _results(folder: Path) -> list[Row]:
     """The last result of each episode, in the order of their names."""
-    found = {one["doc_id"]: one for one in entries(folder / "episodes.jsonl")[0]}
-    if not found:
+    last = {entry["doc_id"]: entry for entry in entries(folder / "episodes.jsonl")[0]}
+    if not last:
         raise DataBroken("no episode has ended yet", where=folder, remedy="formlab arena fill")
-    return [found[name] for name in sorted(found)]
+    return [last[name] for name in sorted(last)]
 
 
 def _name(settings: Row) -> str:
-    """The system, with the settings that are not as usual."""
-    usual = dataclasses.asdict(Settings(settings["system"]))
+    """The system, with the settings that are not at their default."""
+    usual = dataclasses.asdict(RunSettings(settings["system"]))
     changed = [
         f"{key}={value}"
         for key, value in settings.items()
@@ -129,37 +130,37 @@ class _EpisodeTables:
             # Not a word of it could be used: what was wrong with the last one says more.
             self.status = self.log.unusable[-1]
 
-    def _boxes(self, field: spec.Field) -> list[Box]:
-        """Where a click reaches a field: its controls, and their labels as the browser has it."""
+    def _boxes(self, field: spec.FormField) -> list[Box]:
+        """Boxes whose clicks reach a field: its controls and, as in browsers, their labels."""
         return [
-            Box(one["option"] or field.label, number, tuple(box))
+            Box(control["option"] or field.label, number, tuple(box))
             for number, screen in self.log.screens.items()
-            for one in screen["controls"]
-            if one["field"] == field.name
-            for box in (one["box"], *one["labels"])
+            for control in screen["controls"]
+            if control["field"] == field.name
+            for box in (control["box"], *control["labels"])
         ]
 
-    def _gold(self, field: spec.Field) -> Row:
+    def _gold(self, field: spec.FormField) -> Row:
         kind = KINDS.get(field.type, field.type)
-        place = Place(field.label, kind, (field.label,))
-        entered = gold_items(place, self.values.get(field.name), self.boxes[field.name])
-        row = gold_row(place, self.values.get(field.name), entered)
-        hidden = [one | {"targets": one["targets"] or [NEVER]} for one in entered]
-        return row | {"meta": action_groups.dumps({"items": hidden})}
+        target, value = FormField(field.label, kind, (field.label,)), self.values.get(field.name)
+        items = gold_items(target, value, self.boxes[field.name])
+        row = gold_row(target, value, items)
+        shown = [item | {"targets": item["targets"] or [NEVER]} for item in items]
+        return row | {
+            "meta": action_groups.dumps({"items": shown}),
+            "origin": f"{self.name}/values.json#/{field.name}",
+        }
 
     def gold(self) -> list[Row]:
         """The records of the right answers."""
         base = self.base | {"role": "gold", "task": "click", "status": "ok"}
-        names = [field.name for field in self.asked]
-        return [
-            base | row | {"origin": f"{self.name}/values.json#/{name}"}
-            for name, row in zip(names, self.rows, strict=True)
-        ]
+        return [base | row for row in self.rows]
 
     def predictions(self) -> list[Row]:
-        """The records of what was done, of what was sent, and of what became of the episode."""
+        """The records of the actions, of the submission, and of the episode as a whole."""
         base = self.base | {"role": "prediction", "system": self.system}
-        whole = {"task": "value", "kind": "form", "status": self.status, "origin": self._where}
+        whole = {"task": "value", "kind": "form", "status": self.status}
+        whole["origin"] = f"episodes.jsonl#{self.name}"
         rows = [base | whole]
         for number, line in enumerate(self.log.lines):
             rows.append(base | {
@@ -175,17 +176,9 @@ class _EpisodeTables:
             })  # fmt: skip
         return rows
 
-    @property
-    def _where(self) -> str:
-        return f"episodes.jsonl#{self.name}"
-
     def _sent(self) -> dict[str, str]:
         answers = self.result["answers"] or {}
-        return {
-            name: ", ".join(value) if isinstance(value, list) else _plain(value)
-            for name, value in answers.items()
-            if value is not None
-        }
+        return {name: answer_text(value) for name, value in answers.items() if value is not None}
 
     def response(self) -> Row:
         """The row of *responses*: one an episode."""
@@ -210,24 +203,20 @@ class _EpisodeTables:
 
     def _meta(self, settings: Row, images: list[str | None]) -> Row:
         sent = self._sent()
-        held = sent if self.result["status"] == "submitted" else self.log.content
+        content = sent if self.result["status"] == "submitted" else self.log.content
         kept = {key: self.result.get(key) for key in ("status", "error", "steps", "seconds")}
         run = {key: settings.get(key) for key in ("policy", "scale", "ruler")}
         return kept | run | {
             "form": self.form.name, "instance": int(self.name.rpartition("-")[2]),
             "place": "control or its label", "images": images,
             "elements": [
-                [*box.row, self.paths[name]] for name, held in self.boxes.items() for box in held
+                [*box.row, self.paths[name]] for name, boxes in self.boxes.items() for box in boxes
             ],
             "lines": [action_groups.as_json(line, self.paths) for line in self.log.lines],
-            "content": {path: held.get(name, "") for name, path in self.paths.items()},
+            "content": {path: content.get(name, "") for name, path in self.paths.items()},
             "when": {
                 self.paths[field.name]: [self.paths[name] for name in field.when]
                 for field in self.form.fields
                 if field.when
             },
         }  # fmt: skip
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,20 +10,20 @@ from typing import Any
 from formlab import browser, files, resources
 from formlab.errors import DataBroken, FormlabError, NotAvailable
 from formlab_arena import agent_registry
-from formlab_arena.episode import Settings, check_same_settings, prepare, run_episode
+from formlab_arena.episode import RunSettings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
 
 
 def fill_url(
     address: str,
     out: Path,
-    settings: Settings,
+    settings: RunSettings,
     *,
     text: str,
     values: Mapping[str, Any] | None = None,
     allow: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Let a system fill in the form at an address, and say what was in its fields at the end.
+    """Let a system fill in the form at an address; returns the final contents of its fields.
 
     Files can be uploaded from ``out/files`` only, and the page reaches its own server only.
 
@@ -80,6 +80,6 @@ def fill_url(
         )  # fmt: skip
     status = "crashed" if episode.crashed else "unfinished" if episode.why else "ended"
     result = {"address": address, "status": status, "steps": episode.looks}
-    result |= {"error": episode.why or None, "filled": episode.held, "left_at": episode.left_at}
+    result |= {"error": episode.why or None, "filled": episode.contents, "left_at": episode.left_at}
     files.write_json(out / "result.json", result)
     return result

@@ -1,4 +1,4 @@
-"""Made-up people who want a form filled in: values, and a text that carries them in prose."""
+"""Instances of forms: values of made-up people, and a text that gives them in prose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import re
 from typing import Any
 
-from formlab_arena.spec import Field, Form
+from formlab_arena.spec import FormField, WebForm
 
 PER_FORM = 50
 _FIRST = (
@@ -34,7 +34,7 @@ _STREET = (
 _JOB = (
     "Surveyor", "Head Nurse", "Bookkeeper", "Site Manager", "Translator", "Carpenter", "Analyst",
 )  # fmt: skip
-_SAY = {
+_SENTENCES = {
     "string": ("For “{label}” it is {value}.", "{label}: that would be {value}.",
                "Where they ask for “{label}”, please write {value}."),
     "description": ("On “{label}” I would say: {value}", "As for “{label}”: {value}"),
@@ -46,7 +46,7 @@ _SAY = {
     "yes": ("Yes to “{label}”.", "You may tick “{label}”."),
     "no": ("Leave “{label}” unticked.", "No to “{label}”."),
 }  # fmt: skip
-_SAY["radio"] = _SAY["dropdown"]
+_SENTENCES["radio"] = _SENTENCES["dropdown"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,12 +65,12 @@ class Instance:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Name and content of each file the task hands over."""
+        """Name and content of each file of the task."""
         names = [v for v in self.values.values() if isinstance(v, str) and v.startswith(self.name)]
         return {name: f"%PDF-1.4\n% {name}\n%%EOF\n".encode() for name in names}
 
 
-def make(form: Form, number: int, *, seed: int = 0) -> Instance:
+def make(form: WebForm, number: int, *, seed: int = 0) -> Instance:
     """Instance `number` of a form: the same for the same seed, on every machine.
 
     Examples
@@ -80,7 +80,7 @@ def make(form: Form, number: int, *, seed: int = 0) -> Instance:
     >>> one == make(form("E11"), 1), one.values == make(form("E11"), 2).values
     (True, False)
     """
-    # A text seeds alike everywhere; the hash of a tuple would not.
+    # A text gives the same seed on every machine; the hash of a tuple would not.
     dice = random.Random(f"{seed}/{form.code}/{number}")
     person = _person(dice)
     values: dict[str, Any] = {}
@@ -108,7 +108,7 @@ def _person(dice: random.Random) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _value(field: Field, dice: random.Random, person: dict[str, str], name: str) -> Any:
+def _value(field: FormField, dice: random.Random, person: dict[str, str], name: str) -> Any:
     if field.type == "checkbox":
         return field.required or dice.random() < 0.5
     if field.type == "file":
@@ -135,8 +135,8 @@ def _value(field: Field, dice: random.Random, person: dict[str, str], name: str)
     return dice.choice(field.any)
 
 
-def _prose(form: Form, values: dict[str, Any], dice: random.Random) -> str:
-    said = [f"Please fill in the {form.name} for me."]
+def _prose(form: WebForm, values: dict[str, Any], dice: random.Random) -> str:
+    paragraphs = [f"Please fill in the {form.name} for me."]
     for page in form.pages:
         lines = [
             _sentence(field, values[field.name], dice)
@@ -145,21 +145,21 @@ def _prose(form: Form, values: dict[str, Any], dice: random.Random) -> str:
         ]
         # A text that names things in the order of the form would give the order away.
         dice.shuffle(lines)
-        said.append(" ".join(lines))
-    return "\n\n".join(said)
+        paragraphs.append(" ".join(lines))
+    return "\n\n".join(paragraphs)
 
 
-def _sentence(field: Field, value: Any, dice: random.Random) -> str:
+def _sentence(field: FormField, value: Any, dice: random.Random) -> str:
     kind = {True: "yes", False: "no"}[value] if isinstance(value, bool) else field.type
-    return dice.choice(_SAY[kind]).format(label=field.label, value=spoken(field, value))
+    return dice.choice(_SENTENCES[kind]).format(label=field.label, value=spoken(field, value))
 
 
-def spoken(field: Field, value: Any) -> str:
-    """A value as the text says it: dates and large numbers as people write them.
+def spoken(field: FormField, value: Any) -> str:
+    """A value as the text gives it: dates and large numbers as people write them.
 
     Examples
     --------
-    >>> spoken(Field("day", "date", "Day"), "2027-03-05")
+    >>> spoken(FormField("day", "date", "Day"), "2027-03-05")
     '5 March 2027'
     """
     if field.type == "date":

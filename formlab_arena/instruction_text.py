@@ -13,7 +13,7 @@ from formlab_arena.value_patterns import PATTERNS, kind_asked_for
 _QUOTES = "\"'“”‘’„«»`"
 _QUOTED = re.compile(r"[“„«\"]([^“”„«»\"]+)[”“»\"]")
 _WORD = re.compile(r"[^\W_]")
-# What is said around a value: function words, and the verbs and nouns of filling in forms.
+# Words around a value: function words, and the verbs and nouns of filling in forms.
 _AROUND = frozenset(
     re.findall(
         r"\S+",
@@ -77,13 +77,13 @@ class InstructionText:
         self._spread = [(char.lower(), at) for at, char in enumerate(text) if _WORD.match(char)]
         self._squashed = "".join(char for char, _ in self._spread)
         # A letter such as İ is two in lower case; positions would no longer agree.
-        self._usable = len(self._squashed) == len(self._spread)
+        self._aligned = len(self._squashed) == len(self._spread)
 
     def about(self, label: str) -> LabelMention | None:
         """The plainest mention of a label; None if the text does not name it."""
-        found = [self._mention_at(start, end) for start, end in self._mentions(label)]
-        said = [one for one in found if one is not None]
-        return max(said, key=lambda one: (one.plain, bool(one.value)), default=None)
+        mentions = [self._mention_at(start, end) for start, end in self._mentions(label)]
+        known = [mention for mention in mentions if mention is not None]
+        return max(known, key=lambda m: (m.plain, bool(m.value)), default=None)
 
     def span(self, label: str, mention: LabelMention | None, *, hint: str = "") -> str | None:
         """The e-mail address, date, … that a label asks for; None if it asks for nothing such.
@@ -101,23 +101,20 @@ class InstructionText:
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
         key = "".join(char for char in label.lower() if _WORD.match(char))
-        if len(key) < 2 or not self._usable:
+        if len(key) < 2 or not self._aligned:
             return []
-        found = []
-        at = self._squashed.find(key)
-        while at >= 0 and len(found) < _MENTIONS:
-            found.append((at, at + len(key)))
-            at = self._squashed.find(key, at + 1)
-        places = [place for one in found if (place := self._place(*one))]
-        if not places and len(key) >= _LONG:
+        # Overlapping occurrences count as well.
+        starts = (match.start() for match in re.finditer(f"(?={key})", self._squashed))
+        spans = [self._words_at(at, at + len(key)) for at in itertools.islice(starts, _MENTIONS)]
+        if not any(spans) and len(key) >= _LONG:
             near = fuzz.partial_ratio_alignment(key, self._squashed, score_cutoff=_LIKENESS)
-            places = [self._place(near.dest_start, near.dest_end)] if near else []
-        if not places and len(words := _content(label)) == 1 and words[0] != label.lower():
+            spans = [self._words_at(near.dest_start, near.dest_end)] if near else []
+        if not any(spans) and len(words := _content(label)) == 1 and words[0] != label.lower():
             return self._mentions(words[0])
-        return [place for place in places if place]
+        return [span for span in spans if span]
 
-    def _place(self, start: int, end: int) -> tuple[int, int] | None:
-        """Positions in the text, if it is whole words that stand there."""
+    def _words_at(self, start: int, end: int) -> tuple[int, int] | None:
+        """The span in the text, if it consists of whole words."""
         if end <= start:
             return None
         first, last = self._spread[start][1], self._spread[end - 1][1] + 1
@@ -167,45 +164,45 @@ class InstructionText:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    found, start = [], 0
+    sentences, start = [], 0
     for gap in _ENDS.finditer(text):
         if _SHORT.search(text[start : gap.start()][-8:]):
             continue
-        found.append((start, gap.start()))
+        sentences.append((start, gap.start()))
         start = gap.end()
-    return [*found, (start, len(text))]
+    return [*sentences, (start, len(text))]
 
 
-def _core(part: str, *, cut: bool, leading: bool = False) -> str:
-    """A part of a sentence without the words that only lead to a value or away from it.
+def _core(text: str, *, cut: bool, leading: bool = False) -> str:
+    """The text beside a label without the words that only lead to a value or away from it.
 
     Inside a sentence a capital begins a value; at its start, with `leading`, it says nothing.
     """
-    part = part.rstrip(_QUOTES + " ") if leading else part.lstrip(_QUOTES + " ")
-    if inside := _QUOTED.findall(part):
+    text = text.rstrip(_QUOTES + " ") if leading else text.lstrip(_QUOTES + " ")
+    if inside := _QUOTED.findall(text):
         return inside[-1 if leading else 0].strip()
     if cut:
-        part = _CLAUSE.split(f" {part}", maxsplit=1)[0]
+        text = _CLAUSE.split(f" {text}", maxsplit=1)[0]
     if leading:
-        part = _CLAUSE.split(part)[-1]
-    part = _trimmed(part)
+        text = _CLAUSE.split(text)[-1]
+    text = _trimmed(text)
     first = True
-    while word := re.match(r"[\w'’]+", part):
+    while word := re.match(r"[\w'’]+", text):
         plain = word[0].replace("’", "'").lower()
         known = word[0] == plain or word[0] == "I" or (leading and first)
         if plain not in _AROUND or not known:
             break
-        part, first = _trimmed(part[word.end() :]), False
-    while (word := re.search(r"(?:^|(?<=\s))[\w'’]+$", part)) and word[0] in _AROUND:
-        part = _trimmed(part[: word.start()])
+        text, first = _trimmed(text[word.end() :]), False
+    while (word := re.search(r"(?:^|(?<=\s))[\w'’]+$", text)) and word[0] in _AROUND:
+        text = _trimmed(text[: word.start()])
     empty = r"yes|no|leave" if leading else r"un\w+ed|blank|empty"
-    return "" if re.fullmatch(empty, part, re.IGNORECASE) else part
+    return "" if re.fullmatch(empty, text, re.IGNORECASE) else text
 
 
-def _trimmed(part: str) -> str:
-    part = part.strip(f" \t\n,;:=–—{_QUOTES}")
+def _trimmed(text: str) -> str:
+    text = text.strip(f" \t\n,;:=–—{_QUOTES}")
     # The dot of a sentence, and not that of an abbreviation or of several sentences.
-    return part[:-1] if part.endswith((".", "!", "?")) and not _SHORT.search(part[-8:]) else part
+    return text[:-1] if text.endswith((".", "!", "?")) and not _SHORT.search(text[-8:]) else text
 
 
 def _content(label: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a page holds from moment to moment: its controls, its screens, what an action changed."""
+"""Observes a page between actions: its controls, its screens, and what an action changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OWNER = """const owner = (e) => e.dataset.field || e.closest('[data-for]')?.dat
   : e.ariaLabel || e.labels?.[0]?.innerText.trim() || e.placeholder || '');
 const edges = (e) => { const b = e.getBoundingClientRect();
   return [b.left, b.top, b.right, b.bottom]; };
-const held = (e) => e.type === 'file' ? (e.files[0]?.name ?? '') : (e.value ?? '');
+const content = (e) => e.type === 'file' ? (e.files[0]?.name ?? '') : (e.value ?? '');
 const optionOf = (e) => e.dataset.option ?? (e.type === 'radio' ||
   (e.type === 'checkbox' && e.name && document.getElementsByName(e.name).length > 1)
   ? e.value : null);
@@ -32,7 +32,7 @@ _LISTED = (
   controls: [...document.querySelectorAll('{_ALL}')]
   .filter(e => e.type !== 'hidden' && !e.disabled && e.checkVisibility())
   .map(e => ({{ field: owner(e), option: optionOf(e), kind: kindOf(e),
-    value: held(e), checked: e.checked ?? null,
+    value: content(e), checked: e.checked ?? null,
     options: e.tagName === 'SELECT' ? [...e.options].map(o => o.text) : null,
     box: edges(e), labels: [...(e.labels ?? [])].map(edges) }})) }}; }}"""
 )
@@ -44,7 +44,7 @@ SHOWN = (
     "(e) => {"
     + _OWNER
     + """return e && { field: owner(e) || e.tagName.toLowerCase(), option: optionOf(e),
-  kind: kindOf(e), checked: e.checked ?? null, value: held(e), box: edges(e) }; }"""
+  kind: kindOf(e), checked: e.checked ?? null, value: content(e), box: edges(e) }; }"""
 )
 Control = dict[str, Any]
 
@@ -62,35 +62,28 @@ class PageState:
     controls: list[Control]
 
     def as_seen(self) -> dict[str, Any]:
-        """The moment for the log of a look; what never changes is in the log of its screen."""
-        short = [
-            {key: one[key] for key in ("field", "option", "kind", "value", "checked", "box")}
-            for one in self.controls
-        ]
+        """The state for the log of a look; what never changes is in the log of its screen."""
+        keys = ("field", "option", "kind", "value", "checked", "box")
+        short = [{key: control[key] for key in keys} for control in self.controls]
         return {"on": self.screen, "scroll": self.scroll, "controls": short}
 
 
 class PageObserver:
-    """Looks at a page between actions, whatever the agent itself may know.
+    """Looks at an open page between actions, whatever the agent itself may know.
 
-    Parameters
-    ----------
-    page
-        The open page.
-    folder
-        Where the pictures of whole pages go, ``screen-<n>.png``.
+    Pictures of whole pages go to `folder`, as ``screen-<n>.png``.
     """
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page, self.folder = page, folder
         self._screens: dict[tuple[Any, ...], int] = {}
-        self._held: dict[tuple[Any, ...], Any] = {}
+        self._contents: dict[tuple[Any, ...], Any] = {}
 
     def listed(self) -> dict[str, Any]:
         """The controls in pixels of the window, the scroll offset and the page's size."""
         try:
-            if found := self.page.evaluate(_LISTED):
-                return found
+            if listed := self.page.evaluate(_LISTED):
+                return listed
         except Exception as error:
             if "context was destroyed" not in str(error):
                 raise
@@ -104,24 +97,29 @@ class PageObserver:
         A change is ``[field, option, before, after]``; what appears or goes is none. A screen is
         an event for the log, its picture taken.
         """
-        found = self.listed()
-        left, top = found["scroll"]
-        controls = [_moved(one, left, top) for one in found["controls"]]
-        number, event = self._screen(found, controls)
-        held = dict(_contents(controls))
+        listed = self.listed()
+        left, top = listed["scroll"]
+        controls = [_moved(control, left, top) for control in listed["controls"]]
+        number, event = self._screen(listed, controls)
+        contents = {
+            (control["field"], control["option"]): control["checked" if is_tick else "value"]
+            for control in controls
+            if control["field"] and control["kind"] not in ("button", "submit")
+            for is_tick in [control["kind"] in ("radio", "checkbox")]
+        }
         changed = [
-            [key[0], key[1], self._held[key], after]
-            for key, after in held.items()
-            if key in self._held and self._held[key] != after
+            [*key, self._contents[key], after]
+            for key, after in contents.items()
+            if key in self._contents and self._contents[key] != after
         ]
         # What is hidden for a while keeps its content.
-        self._held |= held
+        self._contents |= contents
         return PageState((left, top), number, controls), changed, event
 
-    def held(self) -> dict[str, Any]:
-        """What each field held when it was last seen: text, yes or no, or the chosen options."""
+    def contents(self) -> dict[str, Any]:
+        """Each field's content when it was last seen: text, yes or no, or the chosen options."""
         last: dict[str, Any] = {}
-        for (field, option), content in self._held.items():
+        for (field, option), content in self._contents.items():
             if option is None:
                 last[field] = content
             else:
@@ -129,42 +127,34 @@ class PageObserver:
         return last
 
     def _screen(
-        self, found: dict[str, Any], controls: list[Control]
+        self, listed: dict[str, Any], controls: list[Control]
     ) -> tuple[int | None, dict[str, Any] | None]:
         # Buttons without a name, as in a calendar, come and go without changing the form.
-        fixed = [one for one in controls if one["field"]]
-        if not any(one["kind"] not in ("button", "submit") for one in fixed):
+        named = [control for control in controls if control["field"]]
+        if all(control["kind"] in ("button", "submit") for control in named):
             return None, None
         layout = tuple(
-            (one["field"], one["option"], *map(round, one["box"]))
-            for one in fixed
-            if one["kind"] != "button"
+            (control["field"], control["option"], *map(round, control["box"]))
+            for control in named
+            if control["kind"] != "button"
         )
-        key = (found["url"], layout)
+        key = (listed["url"], layout)
         if key in self._screens:
             return self._screens[key], None
         number = self._screens[key] = len(self._screens) + 1
         image = f"screen-{number}.png" if number <= MOST_SCREENS else None
         if image:
             self.page.screenshot(path=self.folder / image, full_page=True, animations="disabled")
-        event = {"screen": number, "image": image, "size": found["size"], "controls": controls}
+        event = {"screen": number, "image": image, "size": listed["size"], "controls": controls}
         return number, event
 
 
-def _moved(one: Control, left: float, top: float) -> Control:
+def _moved(control: Control, left: float, top: float) -> Control:
+    """The control with its boxes in pixels of the whole page."""
+
     def placed(box: list[float]) -> list[float]:
         x0, y0, x1, y1 = box
         return [round(side, 1) for side in (x0 + left, y0 + top, x1 + left, y1 + top)]
 
-    return one | {"box": placed(one["box"]), "labels": [placed(box) for box in one["labels"]]}
-
-
-def _contents(controls: list[Control]) -> list[tuple[tuple[Any, ...], Any]]:
-    return [
-        (
-            (one["field"], one["option"]),
-            one["checked"] if one["kind"] in ("radio", "checkbox") else one["value"],
-        )
-        for one in controls
-        if one["field"] and one["kind"] not in ("button", "submit")
-    ]
+    labels = [placed(box) for box in control["labels"]]
+    return control | {"box": placed(control["box"]), "labels": labels}

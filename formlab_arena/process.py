@@ -35,7 +35,7 @@ class Server:
 
     @property
     def pid(self) -> int | None:
-        """The number of the server's process."""
+        """The id of the server's process."""
         return self._process.pid if self._process else None
 
     def stop(self) -> None:

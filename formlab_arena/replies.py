@@ -1,4 +1,4 @@
-"""The actions in what a model answered, read with patience."""
+"""Reads the actions in a model's answer, whatever its form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _POINTED = {
     "rightclick": RightClick,
 }  # fmt: skip
 _LIST = re.compile(r"(?:\s*```[ \t]*\w*[ \t]*\n)?\s*(\[.*\])\s*(?:```\s*)?", re.DOTALL)
-# More than any page asks for: what goes on beyond it repeats itself.
+# More than any page asks for: longer answers repeat themselves.
 _MOST, _FARTHEST, _SHOWN = 300, 100_000.0, 120
 
 
@@ -65,14 +65,14 @@ def read(answer: chat.Answer) -> Replied:
     text = answer.text or ""
     if bare := _LIST.fullmatch(text) if len(text) < 1_000_000 else None:
         answer = dataclasses.replace(answer, text=f'{{"actions": {bare[1]}}}')
-    found = content(answer, json=True)
-    if found.status in USABLE and isinstance(found.value, dict):
-        return _of_json(found.value, "repaired" if bare else found.status, found.changes)
-    if found.status != "bad_json":
-        return Replied((), found.status, found.changes)
+    parsed = content(answer, json=True)
+    if parsed.status in USABLE and isinstance(parsed.value, dict):
+        return _of_json(parsed.value, "repaired" if bare else parsed.status, parsed.changes)
+    if parsed.status != "bad_json":
+        return Replied((), parsed.status, parsed.changes)
     lines, other = actions.parse(text)
     if not lines:
-        return Replied((), "bad_json", found.changes)
+        return Replied((), "bad_json", parsed.changes)
     unread = (f"lines left out: {len(other)}",) if other else ()
     return Replied(tuple(lines[:_MOST]), "repaired", ("actions as lines", *unread))
 
@@ -82,9 +82,9 @@ def _of_json(value: dict[str, Any], status: str, changes: tuple[str, ...]) -> Re
     items = items if isinstance(items, list) else [items]
     made, odd = [], []
     for item in items[:_MOST]:
-        some = actions.parse(item)[0] if isinstance(item, str) else [_action(item)]
-        made += [one for one in some if one is not None]
-        odd += [] if some and None not in some else [as_text(item)[:_SHOWN]]
+        parsed = actions.parse(item)[0] if isinstance(item, str) else [_action(item)]
+        made += [action for action in parsed if action is not None]
+        odd += [] if parsed and None not in parsed else [as_text(item)[:_SHOWN]]
     lines = sum(isinstance(item, str) for item in items[:_MOST])
     notes = (f"actions as lines: {lines}",) if lines else ()
     notes += (f"no action: {odd[0]} ({len(odd)} in all)",) if odd else ()

@@ -1,4 +1,4 @@
-"""The system `rules`: reads the screenshot by OCR and the text by plain rules. It needs no key."""
+"""The system `rules`: reads the screenshot by OCR and the text by rules. It needs no key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from formlab_arena import screen
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.instruction_text import InstructionText, LabelMention
-from formlab_arena.screen import Field, Group, Mark, Screen
+from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.session import Observation
 from formlab_arena.shapes import middle
 from formlab_arena.value_patterns import as_asked, options_in
@@ -37,15 +37,11 @@ def _shared() -> Callable[[Path], Screen]:
 
 
 class Rules:
-    """Fills in what the text plainly says, by the labels that OCR finds beside or above boxes.
+    """Fills in the values that the text names for the labels beside or above boxes.
 
-    What it typed in is remembered by the label, so that it neither types twice nor goes on for
-    ever: a page that does not turn after a second try is given up.
-
-    Parameters
-    ----------
-    read
-        What makes a `Screen` of a screenshot; one reader for all agents if left out.
+    Fields are remembered by label, so that it neither types twice nor goes on for ever: a page
+    that does not turn after a second try is given up. `read` makes a `Screen` of a screenshot;
+    without it all agents share one reader.
     """
 
     name = "rules"
@@ -60,7 +56,7 @@ class Rules:
         self._failures = self._turns = 0
 
     def act(self, observation: Observation) -> list[Action]:
-        """What to fill in of the view; else a turn of the page or a scroll; else nothing."""
+        """The actions that fill in the view; else a turn of the page or a scroll; else none."""
         now = self._read(observation.image)
         if self._text.text != observation.text:
             self._text = InstructionText(observation.text)
@@ -80,7 +76,7 @@ class Rules:
         self._tried -= empty
         return self._failures < _FAILURES
 
-    def _label(self, field: Field) -> tuple[str, LabelMention | None]:
+    def _label(self, field: ScreenField) -> tuple[str, LabelMention | None]:
         """The nearest line that the text mentions, with its mention; else the nearest line."""
         names = [name for text in field.labels if (name := _plain(text))]
         for name in names:
@@ -88,7 +84,7 @@ class Rules:
                 return name, mention
         return (names[0] if names else ""), None
 
-    def _texts(self, fields: Sequence[Field], files: Sequence[str]) -> list[Action]:
+    def _texts(self, fields: Sequence[ScreenField], files: Sequence[str]) -> list[Action]:
         actions: list[Action] = []
         for field in fields:
             label, mention = self._label(field)
@@ -100,7 +96,7 @@ class Rules:
         return actions
 
     def _typed(
-        self, field: Field, label: str, mention: LabelMention | None, files: Sequence[str]
+        self, field: ScreenField, label: str, mention: LabelMention | None, files: Sequence[str]
     ) -> list[Action]:
         x, y = middle(field.box)
         if _FILE.search(field.text):
@@ -121,35 +117,33 @@ class Rules:
 
     def _choices(self, now: Screen) -> list[Action]:
         """From the bottom up: an answer may show further fields below itself."""
-        found: list[tuple[float, list[Action]]] = []
+        choices: list[tuple[float, list[Action]]] = []
         for field in now.fields:
             label, mention = self._label(field)
             if _is_list(field) and mention and mention.value and label not in self._tried:
                 self._tried.add(label)
                 letters = [Press(key) for key in mention.value[:_LETTERS] if key.isascii()]
                 todo = [Click(*middle(field.box)), *letters, Press("Enter")]
-                found.append((field.box[1], todo))
+                choices.append((field.box[1], todo))
         for group in now.groups:
             name = "/".join(mark.text for mark in group.marks)
             if name not in self._tried and (marks := self._to_tick(group)):
                 self._tried.add(name)
-                found += [(m.box[1], [Click(*middle(m.box))]) for m in marks if not m.ticked]
-        return [action for _, todo in sorted(found, key=lambda one: -one[0]) for action in todo]
+                choices += [(m.box[1], [Click(*middle(m.box))]) for m in marks if not m.ticked]
+        choices.sort(key=lambda choice: -choice[0])
+        return [action for _, todo in choices for action in todo]
 
-    def _to_tick(self, group: Group) -> list[Mark]:
+    def _to_tick(self, group: MarkGroup) -> list[TickMark]:
         texts = [_plain(mark.text) for mark in group.marks]
         for label in group.labels:
             if mention := self._text.about(_plain(label)):
                 chosen = options_in(mention.value, texts) or options_in(mention.whole, texts)[:1]
                 if chosen:
-                    return [group.marks[place] for place in chosen]
+                    return [group.marks[number] for number in chosen]
         own = [self._text.about(text) for text in texts]
         if any(mention and mention.plain for mention in own) or len(texts) == 1:
-            return [
-                m
-                for m, mention in zip(group.marks, own, strict=True)
-                if mention and not mention.denies
-            ]
+            pairs = zip(group.marks, own, strict=True)
+            return [mark for mark, mention in pairs if mention and not mention.denies]
         named = options_in(self._text.text, texts)
         return [group.marks[named[0]]] if len(named) == 1 else []
 
@@ -169,14 +163,14 @@ def _plain(label: str) -> str:
     return _OPTIONAL.sub("", label).strip(" :")
 
 
-def _is_button(field: Field) -> bool:
+def _is_button(field: ScreenField) -> bool:
     text = field.text.strip()
     words = _ONWARD.match(text) or _SEND.match(text) or _OTHER_BUTTON.match(text)
     # A box with a label and a typed sentence in it is none, however the sentence begins.
     return words is not None and len(text) <= 30 and field.box[2] - field.box[0] < 420
 
 
-def _is_list(field: Field) -> bool:
+def _is_list(field: ScreenField) -> bool:
     return _CHOOSE.match(field.text) is not None and not _FILE.search(field.text)
 
 

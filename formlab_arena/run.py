@@ -17,7 +17,7 @@ from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
     UNUSABLE,
     EpisodeResult,
-    Settings,
+    RunSettings,
     check_same_settings,
     open_session,
     prepare,
@@ -26,21 +26,22 @@ from formlab_arena.episode import (
 )
 from formlab_arena.instances import Instance
 from formlab_arena.process import Server, serving
-from formlab_arena.store import Store
+from formlab_arena.spec import answer_text
+from formlab_arena.store import SubmissionStore
 
-__all__ = ["AGENTS", "Server", "Settings", "fill", "open_session", "run_steps", "serving"]
+__all__ = ["AGENTS", "RunSettings", "Server", "fill", "open_session", "run_steps", "serving"]
 
 
 def fill(
     out: Path,
-    settings: Settings,
+    settings: RunSettings,
     *,
     codes: Sequence[str] = (),
     count: int = 1,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Let a system fill in instances of forms, and say what became of each.
+    """Let a system fill in instances of forms; returns the result of each.
 
     Parameters
     ----------
@@ -103,30 +104,23 @@ def fill(
     return [last[instance.name] for instance in todo]
 
 
-def _is_open(entry: dict[str, Any], settings: Settings) -> bool:
+def _is_open(entry: dict[str, Any], settings: RunSettings) -> bool:
     """Whether an episode is run again: it crashed, or unusable answers are to be asked for anew."""
     again = entry.get("reason") == UNUSABLE and settings.options.get("retry") == "bad"
     return entry["status"] == "crashed" or again
 
 
 def _blank(instance: Instance) -> dict[str, Any]:
-    result = {"doc_id": instance.name, "form": instance.code, "status": "crashed", "steps": 0}
-    return result | {
-        "right": 0,
-        "fields": len(instance.values),
-        "answers": None,
-        "reason": None,
-        "error": None,
-    }
+    return {
+        "doc_id": instance.name, "form": instance.code, "status": "crashed", "steps": 0,
+        "right": 0, "fields": len(instance.values), "answers": None, "reason": None, "error": None,
+    }  # fmt: skip
 
 
 def _guarded(
-    out: Path,
-    settings: Settings,
-    instance: Instance,
-    server: Server,
+    out: Path, settings: RunSettings, instance: Instance, server: Server,
     make: Callable[[Instance], Agent],
-) -> tuple[dict[str, Any], Halted | None]:
+) -> tuple[dict[str, Any], Halted | None]:  # fmt: skip
     start = time.monotonic()
     result, halted = _blank(instance), None
     # A new name each time, so that a run never finds the submission of an episode that crashed.
@@ -141,41 +135,32 @@ def _guarded(
     except Exception as error:
         result["error"] = f"{type(error).__name__}: {str(error)[:300]}"
     with contextlib.suppress(FormlabError):
-        if found := Store(out / "submissions.sqlite").latest(token):
-            answers = found["answers"]
+        if submission := SubmissionStore(out / "submissions.sqlite").latest(token):
+            answers = submission["answers"]
             right = sum(answers.get(name) == value for name, value in instance.values.items())
             result |= {"status": "submitted", "answers": answers, "right": right}
     return {**result, "seconds": round(time.monotonic() - start, 2)}, halted
 
 
 def _play(
-    folder: Path, settings: Settings, instance: Instance, server: Server, token: str, agent: Agent
-) -> EpisodeResult:
+    folder: Path, settings: RunSettings, instance: Instance, server: Server, token: str,
+    agent: Agent,
+) -> EpisodeResult:  # fmt: skip
     prepare(folder, instance.text, instance.files)
     files.write_json(folder / "values.json", instance.values)
-    store = Store(server.database)
+    store = SubmissionStore(server.database)
     address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
     return run_episode(
-        address,
-        folder,
-        instance.text,
-        settings,
-        agent,
+        address, folder, instance.text, settings, agent,
         ended=lambda: store.latest(token) is not None,
-    )
+    )  # fmt: skip
 
 
 def _write_values(out: Path, results: list[dict[str, Any]]) -> None:
     rows = [
-        {"doc_id": result["doc_id"], "path": f"/{name}", "value": _plain(value)}
+        {"doc_id": result["doc_id"], "path": f"/{name}", "value": answer_text(value)}
         for result in results
         for name, value in (result["answers"] or {}).items()
         if value is not None
     ]
     files.write_jsonl(out / "values.jsonl", rows)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(value) if isinstance(value, list) else str(value)

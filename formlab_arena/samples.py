@@ -12,7 +12,7 @@ from formlab.analysis.samples import state_of
 from formlab.folders import Corpus, Evaluation
 from formlab.known_files import cache_folder
 from formlab.scoring.evaluate import evaluate
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import fill
 
@@ -26,7 +26,7 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
         If the extra `arena` is not installed, or there is no Chromium.
     """
     resources.need("arena")
-    settings = Settings(system, **changes)
+    settings = RunSettings(system, **changes)
     codes = corpus.documents["template"].unique(maintain_order=True).to_list()
     state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=repr(settings))
     out = cache_folder() / "runs" / f"{corpus.benchmark}-arena-{system}-{state}"

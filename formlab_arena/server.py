@@ -12,8 +12,8 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from formlab.errors import NotAvailable
 from formlab_arena import validate
-from formlab_arena.spec import FOLDER, Form, forms
-from formlab_arena.store import Store
+from formlab_arena.spec import FOLDER, WebForm, forms
+from formlab_arena.store import SubmissionStore
 
 LARGEST = 8_000_000
 _HEADERS = {
@@ -27,23 +27,16 @@ _HEADERS = {
 }
 
 
-def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
-    """The application over the forms of a folder.
+def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
+    """The application over the forms of a folder of YAML files.
 
-    Parameters
-    ----------
-    store
-        Where submissions go.
-    folder
-        The YAML files of the forms.
-    hosts
-        Names, besides this machine's own, under which browsers may address the server. Any
-        other is refused, so that a foreign page cannot reach the server through a name it owns.
+    `hosts` are names, besides this machine's own, under which browsers may address the server. Any
+    other is refused, so that a foreign page cannot reach the server through a name it owns.
 
     Examples
     --------
     >>> import tempfile
-    >>> app = create(Store(Path(tempfile.mkdtemp()) / "s.sqlite"))
+    >>> app = create(SubmissionStore(Path(tempfile.mkdtemp()) / "s.sqlite"))
     >>> app.test_client().get("/forms/E12").status_code
     200
     """
@@ -57,7 +50,7 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
     app.jinja_env.autoescape = True
     known = forms(folder)
 
-    def named(code: str) -> Form:
+    def named(code: str) -> WebForm:
         return known[code] if code in known else abort(404, f"there is no form {code[:40]!r}")
 
     @app.get("/")
@@ -79,10 +72,11 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
 
     @app.get("/received/<identity>")
     def received(identity: str) -> Any:
-        found = store.get(identity) or abort(404, "no such submission")
+        submission = store.get(identity) or abort(404, "no such submission")
         if _wants_json():
-            return jsonify(found)
-        return render_template("received.html.j2", found=found, form=named(found["form"]))
+            return jsonify(submission)
+        form = named(submission["form"])
+        return render_template("received.html.j2", submission=submission, form=form)
 
     @app.errorhandler(HTTPException)
     def refuse(error: HTTPException) -> Any:
@@ -101,7 +95,7 @@ def create(store: Store, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) 
     return app
 
 
-def _receive(form: Form, store: Store) -> Any:
+def _receive(form: WebForm, store: SubmissionStore) -> Any:
     sent = {name: request.form.getlist(name) for name in request.form if name != "_episode"}
     uploads = {name: file for name, file in request.files.items() if file.filename}
     names = {name: file.filename or "" for name, file in uploads.items()}
@@ -120,7 +114,7 @@ def _receive(form: Form, store: Store) -> Any:
     return redirect(url_for("received", identity=identity), 303)
 
 
-def _page(form: Form, episode: str, sent: dict[str, list[str]], wrong: dict[str, str]) -> str:
+def _page(form: WebForm, episode: str, sent: dict[str, list[str]], wrong: dict[str, str]) -> str:
     return render_template("form.html.j2", form=form, episode=episode, sent=sent, wrong=wrong)
 
 

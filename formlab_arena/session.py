@@ -30,7 +30,7 @@ LONGEST = 20_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Target:
+class TargetControl:
     """A control on the page: its field, box in pixels of the window, and present value."""
 
     field: str
@@ -50,7 +50,7 @@ class Target:
 
 @dataclasses.dataclass(frozen=True)
 class Observation:
-    """What an agent is given: a screenshot, the text, the files at hand.
+    """What an agent receives: a screenshot, the text, the files at hand.
 
     `targets` is empty unless the agent is one that may know where the controls are. `size` is
     that of the image; `step` counts from 1; `refused` says why actions since the last look were not
@@ -62,25 +62,16 @@ class Observation:
     size: tuple[int, int]
     text: str
     files: tuple[str, ...]
-    targets: tuple[Target, ...] = ()
+    targets: tuple[TargetControl, ...] = ()
     refused: tuple[str, ...] = ()
 
 
 class Session:
     """An open page, its log, and the one folder from which files may be uploaded.
 
-    Parameters
-    ----------
-    page
-        The page of `browser.page`.
-    folder
-        Where ``events.jsonl`` and the screenshots go; its ``files`` are what can be uploaded.
-    text
-        The instructions for the agent.
-    scale
-        Width of the image the agent sees over the width of the window, above 0, at most 1.
-    rulers
-        Whether pixel axes are drawn on the screenshots.
+    ``events.jsonl`` and the screenshots go to `folder`; its ``files`` are what can be uploaded.
+    `scale` is the width of the image the agent sees over that of the window, above 0, at most 1;
+    with `rulers` pixel axes are drawn on it.
     """
 
     def __init__(
@@ -90,8 +81,8 @@ class Session:
         self.scale, self.rulers, self.step = scale, rulers, 0
         self._chooser: FileChooser | None = None
         self._refused: list[str] = []
-        self._watch = page_observer.PageObserver(page, folder)
-        self._now = page_observer.PageState((0, 0), None, [])
+        self._observer = page_observer.PageObserver(page, folder)
+        self._state = page_observer.PageState((0, 0), None, [])
         page.on("filechooser", self._opened)
         page.set_default_timeout(15_000)
 
@@ -117,22 +108,20 @@ class Session:
         _, screen = self._update()
         if screen:
             self.note(**screen)
-        self.note(see=image.name, size=size, window=self._window, **self._now.as_seen())
-        found = self.targets() if targets else ()
-        names = (
-            sorted(item.name for item in self.uploads.iterdir()) if self.uploads.is_dir() else ()
-        )
+        self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
+        controls = self.targets() if targets else ()
+        names = sorted(item.name for item in self.uploads.glob("*"))
         refused, self._refused = tuple(self._refused), []
-        return Observation(self.step, image, size, self.text, tuple(names), found, refused)
+        return Observation(self.step, image, size, self.text, tuple(names), controls, refused)
 
-    def targets(self) -> tuple[Target, ...]:
+    def targets(self) -> tuple[TargetControl, ...]:
         """The controls of the page that can be seen when scrolled to."""
         return tuple(
-            Target(
-                one["field"], one["option"], one["kind"], one["value"], one["checked"],
-                tuple(one["options"] or ()), tuple(one["box"]),
+            TargetControl(
+                **{key: control[key] for key in ("field", "option", "kind", "value", "checked")},
+                options=tuple(control["options"] or ()), box=tuple(control["box"]),
             )
-            for one in self._watch.listed()["controls"]
+            for control in self._observer.listed()["controls"]
         )  # fmt: skip
 
     @property
@@ -147,7 +136,7 @@ class Session:
         event: dict[str, Any] = {"step": self.step, "asked": as_json(action)}
         if real != action:
             event |= {"done": as_json(real), "factor": factor}
-        event |= self._place(real)
+        event |= self._location(real)
         screen = None
         try:
             event |= self._perform(real)
@@ -160,45 +149,45 @@ class Session:
             self._refused.append(f"{action}: {event['refused']}"[:200])
 
     def note(self, **event: Any) -> None:
-        """Log what an agent or a run has to say at this step."""
+        """Log a note of an agent or of a run at this step."""
         self._log({"step": self.step, **event})
 
     @property
-    def held(self) -> dict[str, Any]:
-        """What each field of the form held when it was last seen, by its name."""
-        return self._watch.held()
+    def contents(self) -> dict[str, Any]:
+        """The content of each field of the form when it was last seen, by the field's name."""
+        return self._observer.contents()
 
     def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
-        self._now, changed, screen = self._watch.look()
+        self._state, changed, screen = self._observer.look()
         return changed, screen
 
-    def _place(self, action: Action) -> dict[str, Any]:
+    def _location(self, action: Action) -> dict[str, Any]:
         """The screen an action is done on, and a point in pixels of the whole page."""
-        place: dict[str, Any] = {"on": self._now.screen}
-        if isinstance(action, Click | DoubleClick | RightClick):
-            left, top = self._now.scroll
-            place["at"] = [round(action.x + left, 1), round(action.y + top, 1)]
-        return place
+        location: dict[str, Any] = {"on": self._state.screen}
+        if isinstance(action, Click):
+            left, top = self._state.scroll
+            location["at"] = [round(action.x + left, 1), round(action.y + top, 1)]
+        return location
 
     def _perform(self, action: Action) -> dict[str, Any]:
         mouse, keys = self.page.mouse, self.page.keyboard
         match action:
-            case Click() | DoubleClick() | RightClick():
+            case Click():
                 if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
                     return {"refused": "the point is outside the window"}
                 self._chooser = None
                 handle = self.page.evaluate_handle(page_observer.AT, [action.x, action.y])
                 asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
-                hit = self._state(handle)
+                hit = _shown(handle)
                 mouse.click(
                     action.x,
                     action.y,
                     button="right" if isinstance(action, RightClick) else "left",
                     click_count=2 if isinstance(action, DoubleClick) else 1,
                 )
-                self._settle(dialog=asks and isinstance(action, Click))
+                self._settle(dialog=asks and type(action) is Click)
                 # Kept apart from its state afterwards, which a turned page takes away.
-                return {"hit": hit, "target": self._state(handle)}
+                return {"hit": hit, "target": _shown(handle)}
             case Type() if self._chooser:
                 return self._upload(self._chooser, action.text)
             case Type():
@@ -215,7 +204,7 @@ class Session:
                 mouse.move(self._window[0] - 3, self._window[1] / 2)
                 mouse.wheel(0, action.dy)
                 self.page.wait_for_timeout(120)
-        return {"target": self._state(self.page.evaluate_handle("document.activeElement"))}
+        return {"target": _shown(self.page.evaluate_handle("document.activeElement"))}
 
     def _settle(self, *, dialog: bool) -> None:
         self.page.wait_for_timeout(30)
@@ -225,15 +214,6 @@ class Session:
             if not dialog or self._chooser:
                 return
             self.page.wait_for_timeout(50)
-
-    def _state(self, handle: Any) -> Any:
-        try:
-            return handle.evaluate(page_observer.SHOWN)
-        # A click that turned the page took its element away: there is no state to tell.
-        except Exception as error:
-            if "context was destroyed" in str(error) or "disposed" in str(error):
-                return None
-            raise
 
     def _upload(self, chooser: FileChooser, name: str) -> dict[str, Any]:
         path = inside(self.uploads, name)
@@ -248,6 +228,16 @@ class Session:
             stream.write((json.dumps(event) + "\n").encode())
             stream.flush()
             os.fsync(stream.fileno())
+
+
+def _shown(handle: Any) -> Any:
+    try:
+        return handle.evaluate(page_observer.SHOWN)
+    # A click that turned the page took its element away, and with it the state.
+    except Exception as error:
+        if "context was destroyed" in str(error) or "disposed" in str(error):
+            return None
+        raise
 
 
 def inside(folder: Path, name: str) -> Path | None:

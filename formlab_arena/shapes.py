@@ -46,10 +46,7 @@ def holds(box: Box, other: Box) -> bool:
 def outlines(gray: np.ndarray) -> tuple[list[Box], dict[Box, bool]]:
     """Upright rectangles to write in, and small squares and rings with whether each is a ring.
 
-    Parameters
-    ----------
-    gray
-        The screenshot, shape (height, width), 0 is black and 255 white.
+    `gray` is the screenshot, shape (height, width), 0 black and 255 white.
     """
     # On a dark page the paper is what is dark.
     paper = 255 - gray if np.median(gray) < 128 else gray
@@ -75,9 +72,9 @@ def outlines(gray: np.ndarray) -> tuple[list[Box], dict[Box, bool]]:
     wide = _without_twins(wide)
     # A frame around a part of the page is no box to write in.
     inner = [a for a in wide if not any(a != b and holds(a, b) and _is_low(b) for b in wide)]
-    files_too = [a for a in wide if a not in inner and _is_low(a)]
-    outer = [b for b in inner if not any(holds(a, b) for a in files_too)]
-    return outer + files_too, {box: small[box] for box in _without_twins(list(small))}
+    file_fields = [a for a in wide if a not in inner and _is_low(a)]
+    outer = [b for b in inner if not any(holds(a, b) for a in file_fields)]
+    return outer + file_fields, {box: small[box] for box in _without_twins(list(small))}
 
 
 def _is_low(box: Box) -> bool:

@@ -1,4 +1,4 @@
-"""What a form of the arena is, and the forms there are: one YAML file each."""
+"""The arena's forms, one YAML file each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAKERS = ("make", "any", "like", "range", "between")
 
 
 @dataclasses.dataclass(frozen=True)
-class Field:
+class FormField:
     """One question of a form. `when` names a field and the answer that makes this one apply."""
 
     name: str
@@ -49,42 +49,51 @@ class Field:
 
         Examples
         --------
-        >>> pets = Field("which", "string", "Which?", when={"pets": "Yes"})
+        >>> pets = FormField("which", "string", "Which?", when={"pets": "Yes"})
         >>> pets.applies({"pets": "No"}), pets.applies({"pets": "Yes"})
         (False, True)
         """
-        return all(_word(answers.get(name)) == wanted for name, wanted in self.when.items())
+        return all(answer_text(answers.get(name)) == answer for name, answer in self.when.items())
 
 
-def _word(answer: Any) -> str:
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)
+def answer_text(answer: Any) -> str:
+    """An answer as text: ``true`` or ``false`` of a tick, several options with commas.
+
+    Examples
+    --------
+    >>> answer_text(True), answer_text(["Tea", "Jam"]), answer_text(3)
+    ('true', 'Tea, Jam', '3')
+    """
+    if isinstance(answer, bool):
+        return str(answer).lower()
+    return ", ".join(answer) if isinstance(answer, list) else str(answer)
 
 
 @dataclasses.dataclass(frozen=True)
-class Page:
+class FormPage:
     """One screen of a form."""
 
     title: str
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
+class WebForm:
     """One form: its pages and how they look."""
 
     code: str
     name: str
     domain: str
     style: Mapping[str, str]
-    pages: tuple[Page, ...]
+    pages: tuple[FormPage, ...]
 
     @property
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[FormField, ...]:
         """All fields in reading order."""
         return tuple(field for page in self.pages for field in page.fields)
 
 
-def load(path: Path) -> Form:
+def load(path: Path) -> WebForm:
     """The form of one YAML file.
 
     Raises
@@ -97,14 +106,13 @@ def load(path: Path) -> Form:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else path
-        raise DataBroken(
-            "not a readable YAML file", where=where, remedy="see forms/A11.yaml"
-        ) from (error)
+        what, remedy = "not a readable YAML file", "see forms/A11.yaml"
+        raise DataBroken(what, where=where, remedy=remedy) from error
     try:
-        form = Form(
+        form = WebForm(
             code=str(raw["code"]), name=raw["name"], domain=raw["domain"], style=raw["style"],
             pages=tuple(
-                Page(page.get("title", ""), tuple(_field(item) for item in page["fields"]))
+                FormPage(page.get("title", ""), tuple(_field(item) for item in page["fields"]))
                 for page in raw["pages"]
             ),
         )  # fmt: skip
@@ -115,15 +123,15 @@ def load(path: Path) -> Form:
     return form
 
 
-def _field(item: dict[str, Any]) -> Field:
+def _field(item: dict[str, Any]) -> FormField:
     item = dict(item)
     for key in ("options", "accept", "any", "range", "between"):
         if key in item:
             item[key] = tuple(item[key])
-    return Field(**item)
+    return FormField(**item)
 
 
-def _check(form: Form) -> None:
+def _check(form: WebForm) -> None:
     names = [field.name for field in form.fields]
     if len(set(names)) < len(names) or not names:
         raise ValueError("field names must be unique, and there must be one")
@@ -153,7 +161,7 @@ def _check(form: Form) -> None:
 
 
 @functools.cache
-def forms(folder: Path = FOLDER) -> Mapping[str, Form]:
+def forms(folder: Path = FOLDER) -> Mapping[str, WebForm]:
     """All forms by code, in the order of their codes.
 
     Examples
@@ -161,16 +169,16 @@ def forms(folder: Path = FOLDER) -> Mapping[str, Form]:
     >>> len(forms()), forms()["E12"].name
     (25, 'Bank Account Opening Form')
     """
-    found = {}
+    by_code = {}
     for path in sorted(folder.glob("*.yaml")):
         form = load(path)
-        if form.code in found:
+        if form.code in by_code:
             raise DataBroken(f"two forms have the code {form.code}", where=path, remedy="rename")
-        found[form.code] = form
-    return found
+        by_code[form.code] = form
+    return by_code
 
 
-def form(code: str, folder: Path = FOLDER) -> Form:
+def form(code: str, folder: Path = FOLDER) -> WebForm:
     """The form with this code; `UnknownName` if there is none."""
     known = forms(folder)
     if code not in known:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab.errors import DataBroken
+from formlab.tables import storable
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS submissions (
@@ -24,13 +25,13 @@ CREATE INDEX IF NOT EXISTS by_episode ON submissions (episode, number);
 """
 
 
-class Store:
+class SubmissionStore:
     """The submissions of one server, in one file; safe to use from many threads.
 
     Examples
     --------
     >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "s.sqlite")
+    >>> store = SubmissionStore(Path(tempfile.mkdtemp()) / "s.sqlite")
     >>> received = store.add("E12", "one", {"holder": "Ada Berg"}, {})
     >>> store.get(received)["answers"], store.latest("one")["id"] == received
     ({'holder': 'Ada Berg'}, True)
@@ -58,12 +59,9 @@ class Store:
                 yield connection
 
     def add(
-        self,
-        form: str,
-        episode: str,
-        answers: Mapping[str, Any],
+        self, form: str, episode: str, answers: Mapping[str, Any],
         uploads: Mapping[str, tuple[str, bytes]],
-    ) -> str:
+    ) -> str:  # fmt: skip
         """Store one submission and its files; its id, once both are on the disk."""
         identity = uuid.uuid4().hex
         now = datetime.datetime.now(datetime.UTC).isoformat()
@@ -71,11 +69,14 @@ class Store:
             connection.execute(
                 "INSERT INTO submissions (id, form, episode, received, answers) "
                 "VALUES (?, ?, ?, ?, ?)",
-                (identity, form, _text(episode), now, json.dumps(dict(answers))),
+                (identity, form, storable(episode), now, json.dumps(dict(answers))),
             )
             connection.executemany(
                 "INSERT INTO uploads VALUES (?, ?, ?, ?)",
-                [(identity, field, _text(name), data) for field, (name, data) in uploads.items()],
+                [
+                    (identity, field, storable(name), data)
+                    for field, (name, data) in uploads.items()
+                ],
             )
         return identity
 
@@ -86,7 +87,7 @@ class Store:
     def latest(self, episode: str) -> dict[str, Any] | None:
         """The last submission of an episode, or None."""
         query = "SELECT * FROM submissions WHERE episode = ? ORDER BY number DESC LIMIT 1"
-        return self._one(query, _text(episode))
+        return self._one(query, storable(episode))
 
     def ids(self) -> list[str]:
         """The ids of all submissions, in the order received."""
@@ -97,8 +98,3 @@ class Store:
         with self._open() as connection:
             row = connection.execute(query, (key,)).fetchone()
         return None if row is None else {**dict(row), "answers": json.loads(row["answers"])}
-
-
-def _text(value: str) -> str:
-    # SQLite takes no half of a surrogate pair.
-    return value.encode("utf-8", "backslashreplace").decode()

@@ -1,16 +1,16 @@
-"""What a submission must hold; the server's word, whatever the browser let through."""
+"""Validates submissions on the server, whatever the browser let through."""
 
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from formlab_arena.spec import Field, Form
+from formlab_arena.spec import FormField, WebForm
 
 LONGEST = {"string": 500, "description": 20_000}
+_MISSING = {"checkbox": "must be ticked", "file": "must be attached"}
 _PATTERNS = {
     "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as ada@example.org"),
     "url": (r"https?://\S+", "an address that starts with https://"),
@@ -18,24 +18,13 @@ _PATTERNS = {
 
 
 def read(
-    form: Form, sent: Mapping[str, Sequence[str]], files: Mapping[str, str]
+    form: WebForm, sent: Mapping[str, Sequence[str]], files: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The answers of a submission and what is wrong with it.
+    """The answers of a submission and a message for each field that is wrong.
 
-    Parameters
-    ----------
-    form
-        The form that was sent.
-    sent
-        The texts sent under each name.
-    files
-        The name of the file sent under each name; one without a name was left empty.
-
-    Returns
-    -------
-    tuple
-        Answers by field: text, number, `true`/`false`, list of options, or null where the field
-        was left empty or did not apply; and the message for each field that is wrong.
+    `sent` are the texts under each name, `files` the names of files; one without a name was left
+    empty. An answer is a text, number, `true`/`false`, list of options, or null where the field
+    was left empty or did not apply.
 
     Examples
     --------
@@ -61,17 +50,19 @@ def read(
     return answers, wrong
 
 
-def _answer(field: Field, texts: list[str], file: str) -> Any:
-    if field.type == "checkbox":
-        if field.required and not texts:
-            raise ValueError("must be ticked")
-        return bool(texts)
-    if field.type == "file":
-        return _file(field, file, texts)
-    if not texts:
+def _answer(field: FormField, texts: list[str], file: str) -> Any:
+    if field.type == "file" and texts:
+        raise ValueError("a file, not a text")
+    if not (file if field.type == "file" else texts):
         if field.required:
-            raise ValueError("must be filled in")
-        return None
+            raise ValueError(_MISSING.get(field.type, "must be filled in"))
+        return False if field.type == "checkbox" else None
+    if field.type == "checkbox":
+        return True
+    if field.type == "file":
+        if file.rsplit(".", 1)[-1].lower() not in field.accept:
+            raise ValueError(f"a file that ends in {' or '.join('.' + e for e in field.accept)}")
+        return file
     if field.type == "multiple":
         for text in texts:
             _choice(field, text)
@@ -82,47 +73,28 @@ def _answer(field: Field, texts: list[str], file: str) -> Any:
     return _READERS[field.type](field, texts[0])
 
 
-def _file(field: Field, file: str, texts: list[str]) -> str | None:
-    if texts:
-        raise ValueError("a file, not a text")
-    if not file:
-        if field.required:
-            raise ValueError("must be attached")
-        return None
-    if file.rsplit(".", 1)[-1].lower() not in field.accept:
-        raise ValueError(f"a file that ends in {' or '.join('.' + e for e in field.accept)}")
-    return file
-
-
-def _text(field: Field, text: str) -> str:
+def _text(field: FormField, text: str) -> str:
     # Browsers send the line ends of a text area as CR LF.
     text = text.replace("\r\n", "\n").strip()
     if len(text) > LONGEST[field.type]:
         raise ValueError(f"at most {LONGEST[field.type]} characters")
     if field.format:
-        pattern, wanted = _PATTERNS[field.format]
+        pattern, hint = _PATTERNS[field.format]
         if not re.fullmatch(pattern, text):
-            raise ValueError(wanted)
+            raise ValueError(hint)
     return text
 
 
-def _number(field: Field, text: str) -> int | float:
-    try:
-        value = (
-            float(text)
-            if re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,10})?", text.strip())
-            else math.nan
-        )
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
+def _number(field: FormField, text: str) -> int | float:
+    if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,10})?", text.strip()):
         raise ValueError("a number, such as 1200")
+    value = float(text)
     if field.range and not field.range[0] <= value <= field.range[1]:
         raise ValueError(f"a number from {field.range[0]} to {field.range[1]}")
     return int(value) if value.is_integer() else value
 
 
-def _date(field: Field, text: str) -> str:
+def _date(field: FormField, text: str) -> str:
     try:
         if not re.fullmatch(r"\d{4}-\d\d-\d\d", text.strip(), re.ASCII):
             raise ValueError
@@ -134,7 +106,7 @@ def _date(field: Field, text: str) -> str:
     return day.isoformat()
 
 
-def _choice(field: Field, text: str) -> str:
+def _choice(field: FormField, text: str) -> str:
     if text not in field.options:
         raise ValueError("one of the options listed")
     return text

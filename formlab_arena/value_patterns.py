@@ -1,4 +1,4 @@
-"""Values with a look of their own in a text: addresses, dates, amounts, and chosen options."""
+"""Values with a pattern of their own in a text: addresses, dates, amounts, and chosen options."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def options_in(value: str, options: Sequence[str]) -> list[int]:
     >>> options_in("Rail and Bus pass", ["Bus", "Bus pass", "Rail"])
     [1, 2]
     """
-    left, found = value.lower(), []
-    for place in sorted(range(len(options)), key=lambda n: -len(options[n])):
-        option = options[place].strip().lower()
+    left, chosen = value.lower(), []
+    for number in sorted(range(len(options)), key=lambda n: -len(options[n])):
+        option = options[number].strip().lower()
         pattern = rf"(?<!\w){re.escape(option)}(?!\w)"
         if option and (match := re.search(pattern, left)):
             left = left[: match.start()] + "\0" * len(match[0]) + left[match.end() :]
-            found.append(place)
-    return sorted(found)
+            chosen.append(number)
+    return sorted(chosen)
 
 
 def as_asked(value: str, hint: str) -> str:
@@ -81,11 +81,11 @@ def as_asked(value: str, hint: str) -> str:
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", value):
         return value.replace(",", "")
     form = re.search(r"[dmy]{2,4}([-/. ])[dmy]{2}\1[dmy]{2,4}", hint, re.IGNORECASE)
-    # Ordinals are how people say dates and no notation of them.
+    # Ordinals belong to prose and to no notation of dates.
     days = typed.date(re.sub(r"(?<=\d)(?:st|nd|rd|th)|\bof ", "", value)) if form else None
     if form is None or not days:
         return value
     day = min(days)
     parts = {"yyyy": f"{day.year:04d}", "yy": f"{day.year % 100:02d}"}
     parts |= {"mm": f"{day.month:02d}", "dd": f"{day.day:02d}"}
-    return re.sub("yyyy|yy|mm|dd", lambda part: parts[part[0]], form[0].lower())
+    return re.sub("yyyy|yy|mm|dd", lambda match: parts[match[0]], form[0].lower())

@@ -66,7 +66,7 @@ def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
 
 def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[float, list[Run]]]:
     """Width of each page, and its runs in reading order."""
-    if files.read_bytes_start(path, 5) != b"%PDF-":
+    if files.read_bytes(path, 5) != b"%PDF-":
         image = files.read_image(path)
         yield float(image.width), _ocr_runs(engine(image), 1, 1.0)
         return

@@ -1,4 +1,4 @@
-"""A converted form as people left it: fields taken out or edited, and what named them kept true."""
+"""A converted form after review: fields removed or edited, and the paths in its items updated."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def revised(form: FormCraft, verdicts: Mapping[str, Row]) -> tuple[dict[str, str
     paths = iter([row["path"] for row in field_rows(form, Counter())])
     left: list[str] = []
 
-    def revise(part: FormCraft | Group) -> None:
+    def revise(node: FormCraft | Group) -> None:
         kept = []
-        for field, path in [(field, next(paths)) for field in part.fields]:
+        for field, path in [(field, next(paths)) for field in node.fields]:
             verdict = verdicts.get(path, {})
             if verdict.get("outcome") == "rejected":
                 continue
             left.append(path)
             edited = verdict.get("outcome") == "edited"
             kept.append(_edited(field, verdict["parts"]) if edited else field)
-        part.fields = kept
-        for group in part.groups or ():
+        node.fields = kept
+        for group in node.groups or ():
             next(paths)
             revise(group)
 
@@ -44,16 +44,16 @@ def revised(form: FormCraft, verdicts: Mapping[str, Row]) -> tuple[dict[str, str
 
 
 def dumped(form: FormCraft) -> Row:
-    """A form as its JSON, what is not said left out."""
+    """A form as its JSON without defaults."""
     whole = form.model_dump(exclude_none=True, exclude_defaults=True)
     return {"fields": [], "groups": []} | whole
 
 
 def _edited(field: FieldModel, parts: Row) -> FieldModel:
-    # Through the schema, as a form is read: what people put into a file is no safer than a model.
+    # Through the schema, as a form is read: files of people are no safer than answers of a model.
     names = {"value": "value", "modality": "modality", "subtype": "modality_subtype"}
     new = {names[name]: text for name, text in parts.items()}
-    # What else was accepted was said of the old value.
+    # Other accepted values belong to the old value.
     new |= {"accepted": []} if "value" in parts else {}
     return FieldModel.model_validate(field.model_dump() | new)
 
@@ -63,15 +63,15 @@ def readdressed(form: Row, moved: Mapping[str, str]) -> Row:
 
     def at(path: Any) -> Any:
         if isinstance(path, list):
-            return [at(one) for one in path]
+            return [at(entry) for entry in path]
         return moved.get(path, path) if isinstance(path, str) else path
 
-    def item(given: Row) -> Row:
-        now = {name: at(part) if name in _NAMED else part for name, part in given.items()}
+    def item(old: Row) -> Row:
+        now = {name: at(value) if name in _NAMED else value for name, value in old.items()}
         derivation = now.get("derivation")
         if derivation and isinstance(named := derivation.get("fields"), dict):
             new = {name: at(path) for name, path in named.items()}
             now["derivation"] = derivation | {"fields": new}
         return now
 
-    return form | {task: [item(one) for one in form[task]] for task in _ITEMS if form.get(task)}
+    return form | {task: [item(old) for old in form[task]] for task in _ITEMS if form.get(task)}

@@ -1,4 +1,4 @@
-"""Stretches of a page's text as Label Studio tells them: a path to a text node, and offsets."""
+"""Spans of a page's text in Label Studio's notation: a path to a text node, and offsets."""
 
 from __future__ import annotations
 
@@ -46,27 +46,15 @@ def written(page: str, markup: str, *, annotator: str = "gold") -> dict[str, Any
     ('/p[1]/text()[1]', 10, 15, '4,310')
     """
     body = _body(markup)
-    found: list[dict[str, Any]] = []
-    _walk(body, "", found)
+    values: list[dict[str, Any]] = []
+    _walk(body, "", values)
     children = _bare(body)
     inner = (etree.tostring(child, encoding="unicode", method="html") for child in children)
     bare = "".join([body.text or "", *inner])
-    results = [
-        {
-            "id": f"{page}-{n}",
-            "type": "labels",
-            "from_name": "label",
-            "to_name": "text",
-            "value": value,
-        }
-        for n, value in enumerate(found)
-    ]
-    data = {"matched_html": bare}
-    return {
-        "id": page,
-        "data": data,
-        "annotations": [{"completed_by": annotator, "result": results}],
-    }
+    kind = {"type": "labels", "from_name": "label", "to_name": "text"}
+    results = [{"id": f"{page}-{n}"} | kind | {"value": value} for n, value in enumerate(values)]
+    annotation = {"completed_by": annotator, "result": results}
+    return {"id": page, "data": {"matched_html": bare}, "annotations": [annotation]}
 
 
 def _body(markup: str) -> etree._Element:
@@ -85,8 +73,8 @@ def _bare(body: etree._Element) -> list[etree._Element]:
     return list(body)
 
 
-def _walk(body: etree._Element, path: str, found: list[dict[str, Any]]) -> None:
-    """Collect spans with their place in the page as it is without the fact tags."""
+def _walk(body: etree._Element, path: str, values: list[dict[str, Any]]) -> None:
+    """Collect spans with their paths in the page without the fact tags."""
     counts: Counter[str] = Counter()
     state = {"nodes": 0, "offset": 0, "fresh": True}
 
@@ -103,15 +91,15 @@ def _walk(body: etree._Element, path: str, found: list[dict[str, Any]]) -> None:
                 state["fresh"] = True
             elif child.tag in FACTS:
                 start = (state["nodes"] + state["fresh"], 0 if state["fresh"] else state["offset"])
-                before = len(found)
+                before = len(values)
                 inside(child)
                 value = {"labels": [_NAMES[child.tag]], "text": "".join(child.itertext())}
                 value |= {"start": f"{path}/text()[{start[0]}]", "startOffset": start[1]}
                 value |= {"end": f"{path}/text()[{state['nodes']}]", "endOffset": state["offset"]}
-                found.insert(before, value)
+                values.insert(before, value)
             else:
                 counts[child.tag] += 1
-                _walk(child, f"{path}/{child.tag}[{counts[child.tag]}]", found)
+                _walk(child, f"{path}/{child.tag}[{counts[child.tag]}]", values)
                 state["fresh"] = True
             text(child.tail)
 
@@ -130,8 +118,8 @@ def applied(markup: str, spans: Iterable[Span]) -> tuple[str, list[str]]:
     body = _body(markup)
     # From the back, so that a tag does not move the places of those before it.
     ordered = sorted(spans, key=_order, reverse=True)
-    said = [(span, _wrap(body, span)) for span in ordered]
-    lost = [f"{span.start}:{span.first}: {problem}" for span, problem in said if problem]
+    problems = [(span, _wrap(body, span)) for span in ordered]
+    lost = [f"{span.start}:{span.first}: {problem}" for span, problem in problems if problem]
     inner = "".join(etree.tostring(child, encoding="unicode", method="html") for child in body)
     return (body.text or "") + inner, lost
 
@@ -148,7 +136,7 @@ def _wrap(body: etree._Element, span: Span) -> str | None:
         return f"unknown label {span.label!r}" if tag is None else "no place in a text"
     if span.start != span.end:
         return "the span reaches over several elements"
-    node = _found(body, match[1])
+    node = _node_at(body, match[1])
     slots = _slots(node) if node is not None else []
     if not 0 < int(match[2]) <= len(slots):
         return "no such text"
@@ -161,9 +149,8 @@ def _wrap(body: etree._Element, span: Span) -> str | None:
     new = etree.Element(tag)
     new.text, new.tail = whole[span.first : span.last], whole[span.last :]
     if tail:
-        parent = owner.getparent()
         owner.tail = whole[: span.first]
-        rest = new.tail
+        parent, rest = owner.getparent(), new.tail
         parent.insert(parent.index(owner) + 1, new)
         new.tail = rest
     else:
@@ -172,7 +159,7 @@ def _wrap(body: etree._Element, span: Span) -> str | None:
     return None
 
 
-def _found(node: etree._Element, path: str) -> etree._Element | None:
+def _node_at(node: etree._Element, path: str) -> etree._Element | None:
     # Not by XPath: tags of filings hold a colon, which stands for a namespace there.
     for tag, number in _STEP.findall(path):
         same = [child for child in node if child.tag == tag]

@@ -1,4 +1,4 @@
-"""From drafts and what people decided on them to forms of FORMCRAFT: the last step of drafting."""
+"""Writes drafts that people accepted into forms of FORMCRAFT: the last step of drafting."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from formlab_review.drafts import Draft
 from formlab_review.faults import faults, field_faults
 from formlab_review.items import LISTS, Item, of_records
 
-# What becomes of a draft. People let pass what is kept out, and there is a reason against it;
-# `unsound` ones were never offered to anybody.
+# Outcomes of drafts. People accepted what is `kept_out`, and there is a reason against it;
+# `unsound` ones were never shown to anybody.
 OUTCOMES = ("accepted", "edited", "rejected", "undecided", "disputed", "kept_out", "unsound")
 KEPT = ("accepted", "edited")
 _OUTCOME_OF = {"accept": "accepted", "edit": "edited", "reject": "rejected"}
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Accepted:
-    """The forms that people let pass, and what became of every draft.
+    """The forms that people accepted, and the outcome of every draft.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Accepted:
         Of each draft its document, kind (``form``, ``field``, ``vqa``, ``consistency``), path,
         outcome (one of `OUTCOMES`) and, of one kept out, why.
     notes
-        Counts of decisions that hold of nothing here any more.
+        Counts of decisions that no longer apply to anything here.
     """
 
     corpus: Corpus
@@ -66,7 +66,7 @@ class Accepted:
         return pl.DataFrame(rows, schema=schema)
 
     def kept_out(self) -> list[tuple[str, str | None, str]]:
-        """Document, path and reason of what people let pass and is kept out all the same."""
+        """Document, path and reason of what people accepted and is kept out all the same."""
         return [
             (doc, path, why) for doc, _, path, outcome, why in self.fates if outcome == "kept_out"
         ]
@@ -91,8 +91,8 @@ class Accepted:
             raise DataBroken(what, where=base / "forms", remedy="an empty folder")
         for doc_id, form in self.forms.items():
             for image in self._images(doc_id):
-                with files.atomic(base / "images" / image.name) as part:
-                    shutil.copyfile(image, part)
+                with files.atomic(base / "images" / image.name) as copy:
+                    shutil.copyfile(image, copy)
             files.write_json(base / "forms" / f"{doc_id}.json", form)
         return out
 
@@ -105,12 +105,12 @@ class Accepted:
 
 
 def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) -> Accepted:
-    """What people let pass of drafts, in the forms that the drafts are about.
+    """The drafts that people accepted, in the forms that the drafts are about.
 
-    A converted form is in it once each of its fields is accepted, edited or rejected; a form
-    with a part of its fields would make errors of what a system reads rightly. A rejected field
-    is taken out. Questions and checks are added one by one, and all are held against the fields
-    as they now are (`faults`). Of what reviewers differ on, nothing is kept.
+    A converted form is in it once each of its fields is accepted, edited or rejected; in a form
+    with some of its fields, right answers of a system would count as errors. A rejected field is
+    taken out. Questions and checks are added one by one, and all are checked against the fields
+    as they now are (`faults`). Disputed ones are left out.
 
     Parameters
     ----------
@@ -126,34 +126,34 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
     DataBroken
         If a draft is about a form that is not in `corpus`.
     """
-    made = [draft for draft in drafted if draft.split == corpus.split]
-    places = {Path(name).stem: Path(corpus.root or "") / name for name in corpus.sources}
-    for draft in made:
-        if draft.path and draft.doc_id not in places:
-            what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
-            raise DataBroken(what, where=corpus.root, remedy="--root with the folder of the forms")
-    made_decisions = _Decisions(decisions, corpus.split)
-    by_form: dict[str, list[Draft]] = {name: [] for name in sorted(places)}
-    for draft in made:
-        by_form.setdefault(draft.doc_id, []).append(draft)
+    sources = {Path(name).stem: Path(corpus.root or "") / name for name in corpus.sources}
+    by_form: dict[str, list[Draft]] = {name: [] for name in sorted(sources)}
+    for draft in drafted:
+        if draft.split == corpus.split:
+            by_form.setdefault(draft.doc_id, []).append(draft)
+            if draft.path and draft.doc_id not in sources:
+                what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
+                remedy = "--root with the folder of the forms"
+                raise DataBroken(what, where=corpus.root, remedy=remedy)
+    review = _Decisions(decisions, corpus.split)
     # All at once, because the parts that an edit may have depend on all records, as in a review.
-    fields: dict[str, list[Item]] = {name: [] for name in places}
+    fields: dict[str, list[Item]] = {name: [] for name in sources}
     for item in of_records(corpus.records):
         if item.key["task"] not in drafts.TASKS:
             fields[str(item.key["doc_id"])].append(item)
     forms, fates = {}, []
     for doc_id, of_form in by_form.items():
-        form_drafts = _FormDrafts(doc_id, made_decisions)
-        if doc_id not in places:
+        form_drafts = _FormDrafts(doc_id, review)
+        if doc_id not in sources:
             form_drafts.note("form", None, "unsound")
-        elif (form := form_drafts.form(places[doc_id], fields[doc_id], of_form)) is not None:
+        elif (form := form_drafts.form(sources[doc_id], fields[doc_id], of_form)) is not None:
             forms[doc_id] = form
         fates += form_drafts.fates
-    return Accepted(corpus, forms, fates, made_decisions.notes())
+    return Accepted(corpus, forms, fates, review.notes())
 
 
 class _Decisions:
-    """What reviewers hold of an item, as it reads now."""
+    """The decisions of reviewers on items as they read now."""
 
     def __init__(self, decisions: pl.DataFrame, split: str) -> None:
         here = pl.col("split").is_null() | (pl.col("split") == split)
@@ -162,17 +162,19 @@ class _Decisions:
         self._met: set[tuple] = set()
         self._stale = 0
 
-    def holds(self, item: Item) -> Row:
+    def decision(self, item: Item) -> Row:
         """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
         key = tuple(item.key[name] for name in decided.KEY)
-        # A decision on this split is closer than one on every split.
-        found = [at for at in (key, (key[0], None, *key[2:])) if at in self._by_key][:1]
-        self._met.update(found)
-        for at in found:
-            fresh = self._by_key[at].filter(pl.col("label").eq_missing(pl.lit(item.label)))
-            self._stale += self._by_key[at].height - fresh.height
-            for row in resolved_decisions(fresh, words=decided.REVIEW).to_dicts():
-                return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
+        # A decision on this split goes before one on every split.
+        for known in (key, (key[0], None, *key[2:])):
+            if known in self._by_key:
+                self._met.add(known)
+                rows = self._by_key[known]
+                fresh = rows.filter(pl.col("label").eq_missing(pl.lit(item.label)))
+                self._stale += rows.height - fresh.height
+                for row in resolved_decisions(fresh, words=decided.REVIEW).to_dicts():
+                    return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
+                break
         return {"outcome": "undecided"}
 
     def notes(self) -> dict[str, int]:
@@ -184,7 +186,7 @@ class _Decisions:
 
 
 class _FormDrafts:
-    """One form: its drafts, what is held of them, and what it then is."""
+    """One form: its drafts, the decisions on them, and the resulting form."""
 
     def __init__(self, doc_id: str, decisions: _Decisions) -> None:
         self.doc_id, self.decisions = doc_id, decisions
@@ -194,30 +196,30 @@ class _FormDrafts:
         self.fates.append((self.doc_id, kind, path, outcome, "; ".join(why)))
 
     def form(self, file: Path, fields: list[Item], of_form: list[Draft]) -> Row | None:
-        """The form's JSON with what people let pass; None if it is not to be written itself."""
-        given, moved = files.read_json(file), None
+        """The form's JSON with the accepted drafts; None if the form itself is not written."""
+        content, moved = files.read_json(file), None
         form = read_form(file)
-        if tidied(given)[1]:
-            # Items stand beside the fields, and these stand elsewhere in this file.
-            given = dumped(form)
+        if tidied(content)[1]:
+            # Items belong beside the fields, and these are elsewhere in this file.
+            content = dumped(form)
         rows = {row["path"]: row for row in field_rows(form, Counter()) if row["kind"] != "group"}
         written = True
         if any(draft.task == "layout" and draft.path for draft in of_form):
             verdicts = self._fields(fields)
             written = self._form(verdicts.values())
             moved, rows = revised(form, verdicts)
-            given = dumped(form)
+            content = dumped(form)
         items = [draft for draft in of_form if draft.task != "layout" and draft.path]
         passed = list(self._items(items, rows, written=written))
         if not written:
             return None
-        whole = drafts.added(given, passed)
+        whole = drafts.added(content, passed)
         return whole if moved is None else readdressed(whole, moved)
 
     def _fields(self, items: list[Item]) -> dict[str, Row]:
         verdicts = {}
         for item in items:
-            verdict = self.decisions.holds(item)
+            verdict = self.decisions.decision(item)
             why: tuple[str, ...] = ()
             if verdict["outcome"] == "edited":
                 parts, why = _edit(verdict, item)
@@ -231,11 +233,11 @@ class _FormDrafts:
         return verdicts
 
     def _form(self, verdicts: Iterable[Row]) -> bool:
-        """Note what becomes of a converted form; whether it is written."""
-        found = {verdict["outcome"] for verdict in verdicts}
-        outcome = found.pop() if len(found) == 1 else "edited"
+        """Note the outcome of a converted form; whether it is written."""
+        outcomes = {verdict["outcome"] for verdict in verdicts}
+        outcome = min(outcomes) if len(outcomes) == 1 else "edited"
         for name in ("undecided", "disputed", "kept_out"):
-            outcome = name if name in found else outcome
+            outcome = name if name in outcomes else outcome
         why = ["one of its fields is kept out"] if outcome == "kept_out" else []
         self.note("form", None, outcome, why)
         return outcome in KEPT
@@ -249,7 +251,7 @@ class _FormDrafts:
                 self.note(draft.task, draft.path, "unsound")
                 continue
             (item,) = of_records(drafts.records([draft]))
-            verdict = self.decisions.holds(item)
+            verdict = self.decisions.decision(item)
             outcome, why = verdict["outcome"], ()
             if outcome == "edited":
                 parts, why = _edit(verdict, item)

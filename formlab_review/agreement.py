@@ -31,11 +31,11 @@ def reviewer_agreement(
     """
     tables = []
     for about, words in _WORDS.items():
-        part = decisions.filter(pl.col("decision").is_in(words))
-        raters = sorted(part["reviewer"].unique())
+        review = decisions.filter(pl.col("decision").is_in(words))
+        raters = sorted(review["reviewer"].unique())
         if len(raters) < 2:
             continue
-        wide = part.select(*decided.KEY, "reviewer", "decision")
+        wide = review.select(*decided.KEY, "reviewer", "decision")
         wide = wide.pivot("reviewer", index=decided.KEY, values="decision")
         table = rater_agreement(wide, raters, resamples=resamples, seed=seed)
         tables.append(table.with_columns(about=pl.lit(about)))

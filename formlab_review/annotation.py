@@ -16,12 +16,12 @@ from formlab.errors import DataBroken
 from formlab_review._spans import Span, applied, written
 
 HTML_KEYS = ("matched_html", "html", "text")
-__all__ = ["Problem", "Span", "applied", "problems", "ratings", "read", "written"]
+__all__ = ["Span", "TagProblem", "applied", "problems", "ratings", "read", "written"]
 NOTHING = "none"
 _TAG = re.compile(rf"<(/?)({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 
 
-class Problem(NamedTuple):
+class TagProblem(NamedTuple):
     """A fact tag that is not as it should be, and the line and column where it stands, from 1."""
 
     line: int
@@ -29,39 +29,35 @@ class Problem(NamedTuple):
     what: str
 
 
-def problems(markup: str) -> list[Problem]:
+def problems(markup: str) -> list[TagProblem]:
     """Fact tags that are nested, not closed, not opened or empty, from top to bottom.
 
     Examples
     --------
     >>> problems("<number>5</number>\\n<number>6 <date>7</date>")
-    [Problem(line=2, column=1, what='<number> is not closed'), \
-Problem(line=2, column=11, what='<date> inside <number>')]
+    [TagProblem(line=2, column=1, what='<number> is not closed'), \
+TagProblem(line=2, column=11, what='<date> inside <number>')]
     """
-    found: list[tuple[int, str]] = []
+    faults: list[tuple[int, str]] = []
     stack: list[tuple[str, int, int]] = []
     for match in _TAG.finditer(markup):
         name = match[2].lower()
         if not match[1]:
             if stack:
-                found.append((match.start(), f"<{name}> inside <{stack[-1][0]}>"))
+                faults.append((match.start(), f"<{name}> inside <{stack[-1][0]}>"))
             stack.append((name, match.start(), match.end()))
         elif name not in (opened[0] for opened in stack):
-            found.append((match.start(), f"</{name}> is not opened"))
+            faults.append((match.start(), f"</{name}> is not opened"))
         else:
             while stack[-1][0] != name:
-                found.append((stack[-1][1], f"<{stack.pop()[0]}> is not closed"))
+                faults.append((stack[-1][1], f"<{stack.pop()[0]}> is not closed"))
             _, start, end = stack.pop()
             if not markup[end : match.start()].strip():
-                found.append((start, f"<{name}> is empty"))
-    found += [(start, f"<{name}> is not closed") for name, start, _ in stack]
+                faults.append((start, f"<{name}> is empty"))
+    faults += [(start, f"<{name}> is not closed") for name, start, _ in stack]
     lines = [0, *(match.end() for match in re.finditer("\n", markup))]
-    return [Problem(*_place(lines, at), what) for at, what in sorted(found)]
-
-
-def _place(lines: list[int], at: int) -> tuple[int, int]:
-    line = bisect_right(lines, at)
-    return line, at - lines[line - 1] + 1
+    placed = [(bisect_right(lines, at), at, what) for at, what in sorted(faults)]
+    return [TagProblem(line, at - lines[line - 1] + 1, what) for line, at, what in placed]
 
 
 def read(path: Path) -> tuple[dict[str, str], list[Span]]:
@@ -117,9 +113,9 @@ def _spans(page: str, annotation: Any, where: str) -> Iterator[Span]:
 
 
 def ratings(spans: Iterable[Span], *, mode: str = "fixed") -> pl.DataFrame:
-    """A row per stretch that somebody marked, a column per annotator with the label or ``none``.
+    """A row per span that somebody marked, a column per annotator with the label or ``none``.
 
-    In mode `official` a stretch is told by its text nodes alone, as in the released script, so
+    In mode `official` a span is known by its text nodes alone, as in the released script, so
     that of several facts in one node the last counts; in mode `fixed` by its offsets too.
     """
     spans = list(spans)
@@ -128,12 +124,12 @@ def ratings(spans: Iterable[Span], *, mode: str = "fixed") -> pl.DataFrame:
     seen: dict[str, set[str]] = {}
     for span in spans:
         seen.setdefault(span.page, set()).add(span.annotator)
-        place = (span.start, span.end) if mode == "official" else span[3:7]
-        items.setdefault((span.page, *place), {})[span.annotator] = span.label
+        location = (span.start, span.end) if mode == "official" else span[3:7]
+        items.setdefault((span.page, *location), {})[span.annotator] = span.label
     rows = [
         {"doc_id": key[0], "item": "|".join(map(str, key[1:]))}
-        # Who did not see a page has no opinion on it.
-        | {name: said.get(name, NOTHING if name in seen[key[0]] else None) for name in who}
-        for key, said in items.items()
+        # Annotators who did not see a page have no label for it.
+        | {name: labels.get(name, NOTHING if name in seen[key[0]] else None) for name in who}
+        for key, labels in items.items()
     ]
     return pl.DataFrame(rows, schema=dict.fromkeys(("doc_id", "item", *who), pl.String))

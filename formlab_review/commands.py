@@ -52,13 +52,13 @@ def convert(
         annotations, model=model, out=out, images=images, settings=_settings(model, options),
         limit=options["limit"],
     )  # fmt: skip
-    _told(made, model, out, as_json)
+    _report(made, model, out, as_json)
 
 
-def _drafting(task: str, told: str) -> Callable[..., Any]:
+def _drafting(task: str, help_text: str) -> Callable[..., Any]:
     """The command that drafts items of `task`."""
 
-    @formcraft.command(task, help=told)
+    @formcraft.command(task, help=help_text)
     @root
     @split
     @_model
@@ -80,7 +80,7 @@ def _drafting(task: str, told: str) -> Callable[..., Any]:
             task, corpus, model=model, out=out, settings=_settings(model, options),
             limit=options["limit"], examples=shown,
         )  # fmt: skip
-        _told(made, model, out, as_json)
+        _report(made, model, out, as_json)
 
     return command
 
@@ -110,16 +110,16 @@ def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: 
     from formlab.benchmarks.formcraft import splits
     from formlab_review.drafts import read
 
-    said, made, rows = decisions.read(reviews), read(drafted), []
+    decided, made, rows = decisions.read(reviews), read(drafted), []
     base = root or (drafted if splits(drafted) else None)
     for name in sorted({draft.split for draft in made}):
         corpus = benchmarks.load("formcraft", root=base, split=name)
-        found = review.accepted(corpus, made, said)
-        found.save(out)
-        for doc_id, path, why in found.kept_out():
+        accepted = review.accepted(corpus, made, decided)
+        accepted.save(out)
+        for doc_id, path, why in accepted.kept_out():
             click.echo(plain(f"kept out: {doc_id}{path or ''}: {why}"), err=True)
-        say(found.notes)
-        rows += [{"split": name, **row} for row in found.counts().iter_rows(named=True)]
+        say(accepted.notes)
+        rows += [{"split": name, **row} for row in accepted.counts().iter_rows(named=True)]
     show([row for row in rows if row["drafts"]], as_json=as_json)
 
 
@@ -129,7 +129,7 @@ def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:
     return chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
 
 
-def _told(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
+def _report(made: list[Draft], model: str, out: Path, as_json: bool) -> None:
     from formlab.tables import USABLE
     from formlab_review.drafting import counts
 

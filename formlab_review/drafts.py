@@ -3,7 +3,7 @@
 A file of drafts, ``drafts.jsonl``, has one JSON object a line: `split`, `doc_id`, `task` (``vqa``,
 ``consistency``, or ``layout`` for the fields of a converted form), `path`, `status` of the answer
 it came from, `rejected` (why formlab does not offer it, empty if it is sound), `item` as in the
-form's JSON, `system` and `origin`. A line without a path tells what became of a whole form.
+form's JSON, `system` and `origin`. A line without a path is about a whole form.
 """
 
 from __future__ import annotations
@@ -58,16 +58,14 @@ def read(path: str | Path) -> list[Draft]:
         If there is no such file, or a line is no draft or has the key of an earlier one.
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-    found: dict[tuple, Draft] = {}
+    by_key: dict[tuple, Draft] = {}
     for number, row in files.each_jsonl(file):
         draft = _draft(row, f"{file}:{number}")
-        if draft.key in found:
-            raise DataBroken(
-                f"a second draft of {draft.path or 'the form'} of {draft.doc_id}",
-                where=f"{file}:{number}",
-            )
-        found[draft.key] = draft
-    return list(found.values())
+        if draft.key in by_key:
+            what = f"a second draft of {draft.path or 'the form'} of {draft.doc_id}"
+            raise DataBroken(what, where=f"{file}:{number}")
+        by_key[draft.key] = draft
+    return list(by_key.values())
 
 
 def _draft(row: Row, where: str) -> Draft:
@@ -81,8 +79,8 @@ def _draft(row: Row, where: str) -> Draft:
     listed = isinstance(reasons, list) and all(isinstance(reason, str) for reason in reasons)
     wrong += [] if listed else ["rejected"]
     if wrong:
-        said = ", ".join(dict.fromkeys(wrong))
-        raise DataBroken(f"not a draft: {said}", where=where, remedy="formlab formcraft …")
+        names = ", ".join(dict.fromkeys(wrong))
+        raise DataBroken(f"not a draft: {names}", where=where, remedy="formlab formcraft …")
     return Draft(**row | {"rejected": tuple(row["rejected"])})
 
 
@@ -130,10 +128,10 @@ def added(form: Row, drafts: Iterable[Draft]) -> Row:
     for draft in sound(drafts):
         if draft.task not in _ROOTS:
             continue
-        held = list(made.get(draft.task) or [])
-        taken, name, number = {item.get("id") for item in held}, draft.item["id"], 1
+        items = list(made.get(draft.task) or [])
+        taken, name, number = {item.get("id") for item in items}, draft.item["id"], 1
         while name in taken:
             number += 1
             name = f"{draft.item['id']}#{number}"
-        made[draft.task] = [*held, draft.item | {"id": name}]
+        made[draft.task] = [*items, draft.item | {"id": name}]
     return made

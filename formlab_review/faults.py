@@ -29,16 +29,10 @@ Fields = Mapping[str, Row]
 
 
 def faults(task: str, item: Row, fields: Fields) -> tuple[str, ...]:
-    """Why an item cannot be right, whoever looks at it; empty if nothing speaks against it.
+    """The faults of an item of ``vqa`` or ``consistency``; empty if it is sound.
 
-    Parameters
-    ----------
-    task
-        ``vqa`` or ``consistency``.
-    item
-        As in the form's JSON. ``"determined": false`` says of a check that it is a constraint.
-    fields
-        The form's annotated fields by path: rows with `value`, `kind` and `accepted`.
+    `item` is as in the form's JSON; a check with ``"determined": false`` is only a constraint.
+    `fields` are the form's annotated fields by path: rows with `value`, `kind` and `accepted`.
 
     Examples
     --------
@@ -50,22 +44,22 @@ def faults(task: str, item: Row, fields: Fields) -> tuple[str, ...]:
     ("expected '8', and the annotation of /B says '7'",)
     """
     try:
-        made: Any = _ITEMS[task].model_validate(item)
+        parsed: Any = _ITEMS[task].model_validate(item)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return (f"not of the schema: {first['loc'][0]}: {first['msg']}",)
-    named = made.fields if task == "vqa" else [made.source, made.dependent]
-    found = [f"no field at {path}" for path in dict.fromkeys(named) if path not in fields]
-    found += [
-        f"{axis} {getattr(made, axis)!r} is none of {', '.join(words)}"
+    named = parsed.fields if task == "vqa" else [parsed.source, parsed.dependent]
+    why = [f"no field at {path}" for path in dict.fromkeys(named) if path not in fields]
+    why += [
+        f"{axis} {getattr(parsed, axis)!r} is none of {', '.join(words)}"
         for axis, words in RELATIONS.items()
-        if canonical(axis, getattr(made, axis)) is None
+        if canonical(axis, getattr(parsed, axis)) is None
     ]
-    found += [] if made.rationale.strip() else ["no reason is given"]
-    if not found:
-        of_one = _of_question(made, fields) if task == "vqa" else _of_check(made, item, fields)
-        found = [of_one] if of_one else []
-    return tuple(found)
+    why += [] if parsed.rationale.strip() else ["no reason is given"]
+    if why:
+        return tuple(why)
+    fault = _of_question(parsed, fields) if task == "vqa" else _of_check(parsed, item, fields)
+    return (fault,) if fault else ()
 
 
 def field_faults(modality: str | None, subtype: str | None) -> tuple[str, ...]:
@@ -91,10 +85,10 @@ def _of_question(made: Question, fields: Fields) -> str:
     if not answer:
         return "no answer"
     if made.options:
-        held = {text.normalise(option) for option in made.options}
-        parts = text.choices(answer) or frozenset()
-        whole = text.normalise(answer) in held or (parts and parts <= held)
-        return "" if whole else f"the answer {answer!r} is none of the options"
+        options = {text.normalise(option) for option in made.options}
+        chosen = text.choices(answer)
+        among = text.normalise(answer) in options or (chosen and chosen <= options)
+        return "" if among else f"the answer {answer!r} is none of the options"
     values = [fields[path]["value"] or "" for path in made.fields]
     if len(values) == 1 and text.normalise(values[0]) == text.normalise(answer):
         return "it only asks what one field says: nothing is cross-referenced"
@@ -123,18 +117,18 @@ def _of_check(made: Check, item: Row, fields: Fields) -> str:
         gold["value"], made.expected, kind=gold.get("kind"), accepted=gold.get("accepted") or (),
         order=text.date_order(row["value"] or "" for row in fields.values()),
     )  # fmt: skip
-    said = f"expected {made.expected!r}, and the annotation of {made.dependent} says"
-    return "" if rungs.typed else f"{said} {gold['value']!r}"
+    why = f"expected {made.expected!r}, and the annotation of {made.dependent} says"
+    return "" if rungs.typed else f"{why} {gold['value']!r}"
 
 
 def _stands(answer: str, fields: Fields) -> bool:
-    """Whether an answer, or each of its parts, is yes or no, or stands in a value or label."""
+    """Whether an answer, or each choice in it, is yes or no, or occurs in a value or label."""
     if text.checked(answer) is not None:
         return True
-    held = [text.normalise(row["value"] or "") for row in fields.values()]
-    held += [text.normalise(label_of(path)) for path in fields]
-    parts = text.choices(answer) or frozenset({text.normalise(answer)})
-    return all(any(part in value for value in held) for part in parts)
+    texts = [text.normalise(row["value"] or "") for row in fields.values()]
+    texts += [text.normalise(label_of(path)) for path in fields]
+    choices = text.choices(answer) or frozenset({text.normalise(answer)})
+    return all(any(choice in value for value in texts) for choice in choices)
 
 
 def _miscounted(answer: str, derivation: Row | None, fields: Fields) -> str:

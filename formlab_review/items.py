@@ -1,4 +1,4 @@
-"""What a reviewer decides on: values of fields, questions, checks, and labels under audit."""
+"""The items of a review: values of fields, questions, checks, and labels under audit."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def of_records(records: pl.DataFrame, *, fields: pl.DataFrame | None = None) -> 
         if left out.
     """
     places = _places(records if fields is None else fields)
-    wanted = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    # Where some fields have a modality, one without it may have been given none by mistake.
-    held = [name for name in _FIELD if name == "value" or records[name].count()]
-    return [_item(row, places, held) for row in wanted.iter_rows(named=True)]
+    reviewed = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    # Where some fields have a modality, another may lack it by mistake.
+    names = [name for name in _FIELD if name == "value" or records[name].count()]
+    return [_item(row, places, names) for row in reviewed.iter_rows(named=True)]
 
 
 def of_corpus(corpus: Corpus, drafted: str | Path = "") -> list[Item]:
-    """What is to be verified of a corpus: its fields and items, or drafts of items for it.
+    """The items to verify in a corpus: its fields and items, or drafts of items for it.
 
     Parameters
     ----------
@@ -94,32 +94,32 @@ def of_proposals(proposals: pl.DataFrame) -> list[Item]:
 
 
 def _item(
-    row: dict[str, Any], places: Mapping[tuple, tuple[int, Box]], held: Sequence[str]
+    row: dict[str, Any], places: Mapping[tuple, tuple[int, Box]], names: Sequence[str]
 ) -> Item:
     meta = json.loads(row["meta"] or "{}") if row["task"] in _PARTS else {}
-    parts = dict(_parts(row, meta, held))
+    parts = dict(_parts(row, meta, names))
     named = [str(row["path"]), *map(str, meta.get("fields") or ())]
     named += [str(meta[end]) for end in ("source", "dependent") if meta.get(end)]
     boxes = [places[at] for path in named if (at := (row["doc_id"], path)) in places]
     facts = [(name, str(row[name])) for name in _SHOWN if row[name] is not None]
-    whole = row["task"] in _PARTS
-    label = json.dumps(parts, ensure_ascii=False) if whole else row["value"]
-    return Item(_key(row), label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
+    label = json.dumps(parts, ensure_ascii=False) if row["task"] in _PARTS else row["value"]
+    key = {name: row[name] for name in KEY}
+    return Item(key, label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
 
 
 def _parts(
-    row: dict[str, Any], meta: Mapping[str, Any], held: Sequence[str]
+    row: dict[str, Any], meta: Mapping[str, Any], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     if row["task"] not in _PARTS:
-        yield from ((name, row[name] or "") for name in held)
+        yield from ((name, row[name] or "") for name in names)
         return
-    given = {name: meta.get(name) for name in _PARTS[row["task"]]}
+    values = {name: meta.get(name) for name in _PARTS[row["task"]]}
     if row["task"] == "vqa":
         answers = [row["value"], *(row["accepted"] or ())]
-        given["answers"] = [answer for answer in answers if answer is not None]
+        values["answers"] = [answer for answer in answers if answer is not None]
     else:
-        given["expected"] = row["value"]
-    for name, value in given.items():
+        values["expected"] = row["value"]
+    for name, value in values.items():
         text = "\n".join(map(str, value or ())) if name in LISTS else str(value or "")
         yield name, text
 
@@ -129,13 +129,9 @@ def _proposed(row: dict[str, Any]) -> Item:
     facts = [("label", row["gold"]), ("read as", row["pred"] or ""), ("by", agree)]
     facts += [(name, str(row[name])) for name in ("kind", "cause") if row[name]]
     boxes = _box(row, "page", BOX) or _box(row, "pred_page", [f"pred_{side}" for side in BOX])
-    key = _key(row) | ({"split": None} if row["shared"] else {})
+    key = {name: row[name] for name in KEY} | ({"split": None} if row["shared"] else {})
     # The editor opens on what most systems read: most often that is what the page says.
     return Item(key, row["gold"], {"value": row["pred"] or ""}, tuple(facts), boxes)
-
-
-def _key(row: dict[str, Any]) -> dict[str, str | None]:
-    return {name: row[name] for name in KEY}
 
 
 def _box(row: dict[str, Any], page: str, sides: Any) -> tuple[tuple[int, Box], ...]:
@@ -144,9 +140,9 @@ def _box(row: dict[str, Any], page: str, sides: Any) -> tuple[tuple[int, Box], .
 
 
 def _places(records: pl.DataFrame) -> dict[tuple, tuple[int, Box]]:
-    found = records.filter(pl.col("path").is_not_null()).select("doc_id", "path", "page", *BOX)
+    fields = records.filter(pl.col("path").is_not_null()).select("doc_id", "path", "page", *BOX)
     return {
         (row["doc_id"], row["path"]): place
-        for row in found.iter_rows(named=True)
+        for row in fields.iter_rows(named=True)
         for place in _box(row, "page", BOX)
     }

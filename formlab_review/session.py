@@ -21,7 +21,7 @@ from formlab_review.items import LISTS, Item
 from formlab_review.pages import Pages
 
 if TYPE_CHECKING:
-    from formlab_review.widget import View
+    from formlab_review.widget import ReviewWidget
 
 OPEN = "open"
 _NAME = re.compile(r"[\w][\w.@+-]{0,63}")
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[\w][\w.@+-]{0,63}")
 
 @dataclasses.dataclass(eq=False)
 class Review:
-    """What is to be decided, by whom, and what was decided so far; shows itself in JupyterLab.
+    """Items, their reviewer, and the decisions so far; shows itself in JupyterLab.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Review:
         self.file = Path(self.folder) / f"{self.reviewer}{decided.SUFFIX}"
         self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
         self._undo: list[tuple[int, dict[str, Any] | None]] = []
-        self._view: View | None = None
+        self._view: ReviewWidget | None = None
         self.reload()
         # What an earlier session decided can be taken back too, the last first.
         in_time = sorted(self.done, key=lambda at: self.done[at]["time"] or "")
@@ -83,17 +83,13 @@ class Review:
         self.done: dict[int, dict[str, Any]] = {}
         for row in mine.iter_rows(named=True):
             at = self._at.get(self._key(row))
-            if at is not None and row["label"] == _kept(self.items[at].label):
+            if at is not None and row["label"] == tables.storable(self.items[at].label):
                 self.done[at] = row
 
     def decide(
-        self,
-        at: int,
-        decision: str,
-        *,
-        parts: Mapping[str, str] | None = None,
+        self, at: int, decision: str, *, parts: Mapping[str, str] | None = None,
         note: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Save a decision on item `at`; it is on the disk when this returns.
 
         Parameters
@@ -119,8 +115,9 @@ class Review:
             raise UnknownName.of("decision", decision, self.words)
         item = self.items[at]
         row = dict.fromkeys(tables.DECISIONS) | dict(item.key) | {
-            "decision": decision, "label": _kept(item.label), "note": _kept(note) or None,
-            "reviewer": self.reviewer, "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "decision": decision, "label": tables.storable(item.label),
+            "note": tables.storable(note) or None, "reviewer": self.reviewer,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }  # fmt: skip
         if decision in ("edit", "label_error") and parts is not None:
             row |= self._changed(item, parts, decision)
@@ -135,11 +132,11 @@ class Review:
         for name in parts:
             if name not in item.parts:
                 raise UnknownName.of("part of this item", name, item.parts)
-        given = {name: str(_kept(text)) for name, text in parts.items()}
-        new = {name: text for name, text in given.items() if text != item.parts[name]}
+        texts = {name: str(tables.storable(text)) for name, text in parts.items()}
+        new = {name: text for name, text in texts.items() if text != item.parts[name]}
         if decision == "label_error":
             # The editor opens on what the systems read, so an unchanged text is an answer too.
-            new |= {"value": given["value"]} if "value" in given else {}
+            new |= {"value": texts["value"]} if "value" in texts else {}
         value = new.pop("value", None)
         shown = {name: text.split("\n") if name in LISTS else text for name, text in new.items()}
         kept = json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else None
@@ -161,7 +158,7 @@ class Review:
 
     @property
     def first_open(self) -> int:
-        """The place of the first item without a decision; that of the last if all have one."""
+        """The index of the first item without a decision; that of the last if all have one."""
         rest = (at for at in range(len(self.items)) if at not in self.done)
         return next(rest, max(0, len(self.items) - 1))
 
@@ -179,29 +176,24 @@ class Review:
 
     def state(self) -> tuple[Caption, Table]:
         """A caption and the table of progress: what a report shows of a review."""
-        said = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
+        text = f"{len(self.done):,} of {len(self.items):,} items are decided by {self.reviewer}"
         settings = f"decisions={self.file.name}@{self.version()}"
-        caption = Caption(f"Progress: {said}.", label="Table", settings=settings)
+        caption = Caption(f"Progress: {text}.", label="Table", settings=settings)
         return caption, Table(self.progress())
 
     def version(self) -> str:
         """The version of this reviewer's file, as `decisions.version`."""
         return decided.version(decided.found(self.file))
 
-    def view(self) -> View:
+    def view(self) -> ReviewWidget:
         """The widget to decide in."""
         # Reports and plain Python need no widget machinery.
-        from formlab_review.widget import View
+        from formlab_review.widget import ReviewWidget
 
         if self._view is None:
-            self._view = View(self)
+            self._view = ReviewWidget(self)
         return self._view
 
     def show(self) -> tuple[Any, ...]:
-        """What to display: the widget where there is someone to decide, else how far it has got."""
+        """The widget; in a report, where nobody decides, the progress."""
         return self.state() if theme.in_report() else (self.view(),)
-
-
-def _kept(text: str | None) -> str | None:
-    """Text as a file can hold it: half of a surrogate pair is kept as its escape."""
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The review in JupyterLab: a widget that draws, and passes what is decided to the session."""
+"""The review in JupyterLab: a widget that draws, and passes decisions to the session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _styles() -> str:
     return tokens + _asset("assets/review.css", "formlab_review")
 
 
-class View(anywidget.AnyWidget):
+class ReviewWidget(anywidget.AnyWidget):
     """Draws a `Review`; the session in the kernel holds all state, so a reloaded page loses none.
 
     The page sends messages (`hello`, `page`, `decide`, `undo`) and gets one back for each
@@ -63,34 +63,32 @@ class View(anywidget.AnyWidget):
         self._review = review
         self.on_msg(self._answer)
 
-    def _answer(self, _: Any, said: Any, __: Any) -> None:
-        what = said.get("type") if isinstance(said, dict) else None
+    def _answer(self, _: Any, message: Any, __: Any) -> None:
+        what = message.get("type") if isinstance(message, dict) else None
         try:
             if what == "hello":
                 self._review.reload()
                 self.send(self._state())
             elif what == "page":
-                self._page(str(said["doc"]), int(said["page"]))
+                self._page(str(message["doc"]), int(message["page"]))
             elif what == "decide":
-                self._decide(said)
+                self._decide(message)
             elif what == "undo":
                 at = self._review.undo()
                 if at is None:
                     raise FormlabError("there is nothing to undo")
                 self.send(self._entry(at) | {"type": "undone"})
         except (FormlabError, OSError, LookupError, TypeError, ValueError) as error:
-            # Whatever kept a decision from being saved, the reviewer is told: it did not count.
+            # The reviewer sees why a decision was not saved: it did not count.
             self.send({"type": "refused", "what": what, "why": clean(error, limit=500)})
 
-    def _decide(self, said: dict[str, Any]) -> None:
-        at = int(said["at"])
-        given = said.get("parts")
+    def _decide(self, message: dict[str, Any]) -> None:
+        at, parts = int(message["at"]), message.get("parts")
         if not 0 <= at < len(self.items):
             raise FormlabError(f"there is no item {at}")
-        parts = None
-        if given is not None:
-            parts = {str(name): str(text) for name, text in dict(given).items()}
-        self._review.decide(at, str(said["decision"]), parts=parts, note=said.get("note"))
+        if parts is not None:
+            parts = {str(name): str(text) for name, text in dict(parts).items()}
+        self._review.decide(at, str(message["decision"]), parts=parts, note=message.get("note"))
         self.send(self._entry(at) | {"type": "decided"})
 
     def _state(self) -> dict[str, Any]:

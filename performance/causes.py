@@ -8,12 +8,10 @@ show each error and name none.
 
 from __future__ import annotations
 
-import argparse
-import json
+from measure import beside, fastest, report  # isort: skip
+
 import random
 import sys
-import time
-from collections.abc import Callable
 
 import jiwer
 
@@ -22,30 +20,21 @@ from formlab.scoring.causes import causes
 from formlab.text.marks import unmarked
 
 FIELDS = 30_000
-# Times jiwer's time, which looks at no document, and how much longer twice the input may take.
+# At most so many times jiwer's time, which looks at no document; and how much longer twice the
+# input may take.
 RATIO, GROWTH = 6.0, 3.0
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The least processor time of three runs."""
-    found = []
-    for _ in range(3):
-        start = time.process_time()
-        work()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 def pairs(count: int, seed: int = 0) -> list[tuple[str, str]]:
     """Values of a few words, each with one letter changed."""
     draw = random.Random(seed)
-    found = []
+    made = []
     for _ in range(count):
         letters = draw.choices("abdehkmnprsuvwz ", k=draw.randint(5, 30))
         wrong = list(letters)
         wrong[draw.randrange(len(wrong))] = draw.choice("cfgijloqtxy")
-        found.append(("x" + "".join(letters), "x" + "".join(wrong)))
-    return found
+        made.append(("x" + "".join(letters), "x" + "".join(wrong)))
+    return made
 
 
 def cases(values: list[tuple[str, str]], *, a_document: int) -> object:
@@ -61,29 +50,23 @@ def cases(values: list[tuple[str, str]], *, a_document: int) -> object:
 
 def main() -> int:
     """Measure, print, compare with the targets."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json", action="store_true")
     values = pairs(FIELDS)
     table = cases(values, a_document=50)
-    own = seconds(lambda: causes(table))
     golds, preds = map(list, zip(*values, strict=True))
-    theirs = seconds(lambda: jiwer.process_characters(golds, preds))
+    own = fastest(lambda: causes(table))
+    theirs = fastest(lambda: jiwer.process_characters(golds, preds))
     once, twice = (
-        seconds(lambda one=one: causes(one))
+        fastest(lambda one=one: causes(one))
         for one in (cases(values[:n], a_document=n) for n in (10_000, 20_000))
     )
-    short, long = (seconds(lambda n=n: unmarked("<a " * n)) for n in (100_000, 200_000))
-    result = {
-        "causes": own, "jiwer": theirs, "ratio": own / theirs,
-        "growth_one_document": twice / once, "growth_marks": long / short,
-    }  # fmt: skip
-    if parser.parse_args().json:
-        print(json.dumps(result))
-    else:
-        for name, value in result.items():
-            print(f"{name:22}{value:8.2f}")
-    grown = max(result["growth_one_document"], result["growth_marks"])
-    return int(result["ratio"] > RATIO or grown > GROWTH)
+    short, long = (fastest(lambda n=n: unmarked("<a " * n)) for n in (100_000, 200_000))
+    row = beside(f"causes of {FIELDS:,} wrong fields", own, "jiwer", theirs, 1 / RATIO)
+    growths = (("causes of one document", twice / once), ("marks of one value", long / short))
+    return report([row] + [
+        {"what": f"{what}, twice as long", "growth": growth, "target": GROWTH,
+         "holds": growth <= GROWTH}
+        for what, growth in growths
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -8,16 +8,10 @@ each, without intervals, adjustment or pruning; the paired test beside scipy's p
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
-    os.environ[_name] = "1"
+from measure import Row, beside, fastest, report  # isort: skip
 
 import itertools
-import json
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -32,7 +26,7 @@ from formlab.metrics import ratio
 
 DOCUMENTS, FIELDS, PERMUTATIONS = 500, 40, 9_999
 COLUMNS = {"kind": 6, "modality": 3, "subtype": 8, "page": 4, "scope": 3, "modal": 4}
-ROUNDS, TIMES_FASTER = 3, 1.0
+TIMES_FASTER = 1.0
 
 
 def evaluation() -> Evaluation:
@@ -66,51 +60,37 @@ def by_hand(cases: pd.DataFrame) -> int:
     tried = 0
     for size in (1, 2, 3):
         for names in itertools.combinations(COLUMNS, size):
-            for _, part in cases.groupby(list(names)):
-                if len(part) < 20 or part["doc_id"].nunique() < 5:
+            for _, rows in cases.groupby(list(names)):
+                if len(rows) < 20 or rows["doc_id"].nunique() < 5:
                     continue
-                rest = cases.drop(part.index)
-                inside = part.groupby("doc_id")["right"].mean()
+                rest = cases.drop(rows.index)
+                inside = rows.groupby("doc_id")["right"].mean()
                 outside = rest.groupby("doc_id")["right"].mean()
                 stats.ttest_ind(inside, outside, equal_var=False)
                 tried += 1
     return tried
 
 
-def seconds(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """The best CPU time of a few rounds."""
-    best = float("inf")
-    for _ in range(rounds):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
-
-
-def search() -> dict[str, object]:
+def search() -> Row:
     """Weak slices of 20,000 fields."""
-    one = evaluation()
-    found = find_slices(one, columns=list(COLUMNS))
-    chosen = one.cases.select("doc_id", "outcome", *COLUMNS)
+    data = evaluation()
+    found = find_slices(data, columns=list(COLUMNS))
+    chosen = data.cases.select("doc_id", "outcome", *COLUMNS)
     cases = pd.DataFrame(chosen.to_dict(as_series=False))
     cases["right"] = cases["outcome"] == "match"
-    ours = seconds(lambda: find_slices(one, columns=list(COLUMNS)))
-    plain = seconds(lambda: by_hand(cases), rounds=1)
-    return {
-        "what": f"weak slices of {len(cases):,} fields, {found['n_tested'][0]:,} conjunctions",
-        "formlab_seconds": round(ours, 2), "beside": "pandas group-by and scipy",
-        "beside_seconds": round(plain, 2), "ratio": round(plain / ours, 1),
-        "holds": plain / ours >= TIMES_FASTER,
-    }  # fmt: skip
+    ours = fastest(lambda: find_slices(data, columns=list(COLUMNS)))
+    plain = fastest(lambda: by_hand(cases), rounds=1)
+    what = f"weak slices of {len(cases):,} fields, {found['n_tested'][0]:,} conjunctions"
+    return beside(what, ours, "pandas group-by and scipy", plain, TIMES_FASTER)
 
 
-def tests() -> dict[str, object]:
+def tests() -> Row:
     """Paired permutation tests of 20 metrics over 500 documents."""
     generator = np.random.default_rng(1)
     ones = np.ones(DOCUMENTS)
     sides = generator.uniform(size=(20, 2, DOCUMENTS))
     pairs = [Pair(*(np.stack([x, ones], axis=1) for x in side), ratio) for side in sides]
-    ours = seconds(lambda: differences(pairs, resamples=0, permutations=PERMUTATIONS))
+    ours = fastest(lambda: differences(pairs, resamples=0, permutations=PERMUTATIONS))
 
     def scipys() -> None:
         for first, second in sides:
@@ -119,21 +99,10 @@ def tests() -> dict[str, object]:
                 permutation_type="samples", n_resamples=PERMUTATIONS,
             )  # fmt: skip
 
-    plain = seconds(scipys, rounds=1)
-    return {
-        "what": f"{len(pairs)} paired tests of {DOCUMENTS} documents, {PERMUTATIONS:,} swaps",
-        "formlab_seconds": round(ours, 2), "beside": "scipy.stats.permutation_test",
-        "beside_seconds": round(plain, 2), "ratio": round(plain / ours, 1),
-        "holds": plain / ours >= TIMES_FASTER,
-    }  # fmt: skip
-
-
-def main() -> int:
-    """Measure, print, and say by the exit code whether formlab is no slower."""
-    rows = [search(), tests()]
-    print(json.dumps(rows, indent=1) if "--json" in sys.argv else "\n".join(map(str, rows)))
-    return 0 if all(row["holds"] for row in rows) else 1
+    plain = fastest(scipys, rounds=1)
+    what = f"{len(pairs)} paired tests of {DOCUMENTS} documents, {PERMUTATIONS:,} swaps"
+    return beside(what, ours, "scipy.stats.permutation_test", plain, TIMES_FASTER)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report([search(), tests()]))

@@ -2,29 +2,21 @@
 
 Run: python performance/entities.py [--json]
 
-One core, CPU time, best of `ROUNDS`. Exit code 1 when a target is missed.
+One core, CPU time, best of three rounds. Exit code 1 when a target is missed.
 """
 
 from __future__ import annotations
 
-import os
+from measure import Row, apart, fastest, peak, report  # isort: skip
 
-os.environ["OMP_NUM_THREADS"] = os.environ["POLARS_MAX_THREADS"] = "1"
-
-import argparse
 import gzip
 import json
-import multiprocessing
 import random
-import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
 
 from formlab.benchmarks import vrdu
 from formlab.formats import vrdu as predicted
@@ -32,7 +24,7 @@ from formlab.metrics.entities import match_entities
 from formlab.scoring.tasks import entities
 from formlab.scoring.tasks._leaves import leaves
 
-DOCUMENTS, LINE_ITEMS, ROUNDS = 1_000, 23, 3
+DOCUMENTS, LINE_ITEMS = 1_000, 23
 # The registration forms: as many documents, with single entities alone.
 FORMS, CHARACTERS = 1_915, 40_000
 SPLIT = "Made-lv2-mixed_template-train_10-test_1000-valid_10-SD_0"
@@ -63,11 +55,11 @@ def value(function: str, generator: random.Random) -> str:
 
 def annotations(generator: random.Random, line_items: int) -> list:
     """The gold of one document: eight single entities, and line items of four parts."""
-    found: list = [[name, [entity(value(kind, generator))]] for name, kind in SINGLE.items()]
+    collected: list = [[name, [entity(value(kind, generator))]] for name, kind in SINGLE.items()]
     for _ in range(line_items):
         parts = [entity(value(kind, generator)) for kind in PARTS.values()]
-        found.append([list(PARTS), [parts]])
-    return found
+        collected.append([list(PARTS), [parts]])
+    return collected
 
 
 def entity(text: str) -> list:
@@ -84,9 +76,9 @@ def answers(gold: list, generator: random.Random) -> list:
             if isinstance(name, str)
             else zip(name, entities_[0], strict=True)
         )
-        for one, (text, *rest) in pairs:
+        for entity_name, (text, *rest) in pairs:
             wrong = text[::-1] if generator.random() < 0.1 else text
-            flat.append([one, [wrong, *rest]])
+            flat.append([entity_name, [wrong, *rest]])
     return flat
 
 
@@ -98,7 +90,7 @@ def write_corpus(root: Path, count: int, *, characters: int, line_items: int) ->
     patterns = dict.fromkeys(SINGLE, "unrepeated") | dict.fromkeys(PARTS, "line_item")
     meta = {"entity_name_to_match_func": SINGLE | PARTS, "entity_appearance_pattern": patterns}
     (root / "main" / "meta.json").write_text(json.dumps(meta))
-    golds = {f"{place:05d}.pdf": annotations(generator, line_items) for place in range(count)}
+    golds = {f"{index:05d}.pdf": annotations(generator, line_items) for index in range(count)}
     words = " ".join(value("", generator) for _ in range(characters // 18))[:characters]
     tokens = [{"text": word, "bbox": [0.1, 0.1, 0.2, 0.2]} for word in words.split()]
     ocr = {"text": words, "pages": [{"width": 1700, "height": 2200, "tokens": tokens}]}
@@ -111,17 +103,7 @@ def write_corpus(root: Path, count: int, *, characters: int, line_items: int) ->
     return golds
 
 
-def fastest(work: Callable[[], object]) -> float:
-    """The least CPU seconds that `work` took."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
-def speed(folder: Path) -> list[dict]:
+def speed(folder: Path) -> list[Row]:
     """Predicted entities a second, by step and mode."""
     golds = write_corpus(folder / "data", DOCUMENTS, characters=0, line_items=LINE_ITEMS)
     generator = random.Random(1)
@@ -131,69 +113,39 @@ def speed(folder: Path) -> list[dict]:
     corpus = vrdu.read(SPLIT, folder / "data")
     predictions = predicted.read(file, corpus)
     schema = vrdu.Schema.of(corpus)
-    found = leaves(corpus, predictions, schema)
-    count = found.pred.height
+    collected = leaves(corpus, predictions, schema)
+    count = collected.pred.height
     rows = []
     for mode in ("official", "fixed"):
-        seconds = fastest(
-            lambda m=mode: match_entities(found.gold, found.pred, schema.matches, mode=m)
-        )
-        what = f"{mode}: match {DOCUMENTS:,} documents, {count:,} predicted entities"
-        rows.append(row(what, count / seconds, "entities/s", TARGET, count / seconds >= TARGET))
-        seconds = fastest(lambda m=mode: entities.score(corpus, predictions, mode=m, threshold=0.8))
-        what = f"{mode}: the same with tables of scores and cases, ladder and causes"
-        rows.append(row(what, count / seconds, "entities/s", None, None))
+        match = partial(match_entities, collected.gold, collected.pred, schema.matches, mode=mode)
+        score = partial(entities.score, corpus, predictions, mode=mode, threshold=0.8)
+        matched, scored = (count / fastest(work) for work in (match, score))
+        rows.append({
+            "what": f"{mode}: match {DOCUMENTS:,} documents, {count:,} predicted entities",
+            "entities_a_second": matched, "target": TARGET,
+            "with_tables_ladder_and_causes": scored, "holds": matched >= TARGET,
+        })  # fmt: skip
     return rows
 
 
-def row(what: str, measured: float, unit: str, target: float | None, holds: bool | None) -> dict:
-    """One line of the result."""
-    return {"what": what, "measured": measured, "unit": unit, "target": target, "holds": holds}
-
-
 def load_all(root: Path) -> tuple[float, float]:
-    """Seconds to load the corpus in a process of its own, and that process's peak in MiB."""
+    """Seconds to load the corpus, and the peak in MiB."""
     start = time.perf_counter()
     vrdu.read(SPLIT, root)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return time.perf_counter() - start, peak / 1024
+    return time.perf_counter() - start, peak()
 
 
-def memory(folder: Path) -> list[dict]:
-    """What loading a corpus of the registration forms' size takes."""
-    root = folder / "large"
-    write_corpus(root, FORMS, characters=CHARACTERS, line_items=0)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        seconds, peak = pool.apply(load_all, (root,))
-    what = f"load {FORMS:,} documents with {CHARACTERS:,} characters of OCR each"
-    return [
-        row(f"{what}: peak", peak, "MiB", MEBIBYTES, peak < MEBIBYTES),
-        row(f"{what}: time", seconds, "s", None, None),
-    ]
-
-
-def main() -> None:
+def main() -> int:
     """Measure, print, and say by the exit code whether every target holds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true")
-    as_json = parser.parse_args().json
     with tempfile.TemporaryDirectory() as name:
-        rows = speed(Path(name)) + memory(Path(name))
-    if as_json:
-        print(json.dumps(rows, indent=1))
-    else:
-        table = Table("what", "measured", "unit", "target", "holds", box=None)
-        for item in rows:
-            cells = (
-                f"{item[key]:,.0f}" if item[key] is not None else ""
-                for key in ("measured", "target")
-            )
-            measured, target = cells
-            holds = {True: "yes", False: "NO", None: ""}[item["holds"]]
-            table.add_row(item["what"], measured, item["unit"], target, holds)
-        Console().print(table)
-    sys.exit(0 if all(item["holds"] in (True, None) for item in rows) else 1)
+        rows, root = speed(Path(name)), Path(name) / "large"
+        write_corpus(root, FORMS, characters=CHARACTERS, line_items=0)
+        seconds, most = apart(load_all, root)
+    return report([*rows, {
+        "what": f"load {FORMS:,} documents with {CHARACTERS:,} characters of OCR each",
+        "seconds": seconds, "peak_mib": most, "target_mib": MEBIBYTES, "holds": most < MEBIBYTES,
+    }])  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,10 +8,10 @@ page's (which cannot tell a row from another).
 
 from __future__ import annotations
 
+from measure import peak, report  # isort: skip
+
 import argparse
-import json
 import random
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -26,35 +26,24 @@ from formlab.text.markup import visible_text, written_events
 PAGES, SECONDS, MEBIBYTES = 2_000, 60, 32
 FACTS_PER_PAGE = 50
 LABELS = [
-    "net",
-    "sales",
-    "cost",
-    "margin",
-    "income",
-    "tax",
-    "interest",
-    "debt",
-    "equity",
-    "assets",
-    "cash",
-    "rent",
-    "fees",
-]
+    "net", "sales", "cost", "margin", "income", "tax", "interest", "debt", "equity", "assets",
+    "cash", "rent", "fees",
+]  # fmt: skip
 
 
 def page(seed: int) -> tuple[str, str]:
     """A statement of 25 rows with two tagged amounts each, and a prediction with 1 in 20 wrong."""
     draw = random.Random(seed)
-    rows, said = [], []
+    rows, predicted = [], []
     for row in range(FACTS_PER_PAGE // 2):
         label = " ".join(draw.sample(LABELS, 3)) + f" {'abcdefghij'[row % 10]}"
         amounts = [f"{draw.randrange(1, 1_000_000):,}" for _ in range(2)]
         cells = "".join(f'<td class="nump">$ <number>{amount}</number></td>' for amount in amounts)
         rows.append(f"<tr><td>{label}</td>{cells}</tr>")
         read = [amount if draw.random() > 0.05 else amount[::-1] for amount in amounts]
-        said.append(f"<tr><td>{label}</td><td>$ {read[0]}</td><td>$ {read[1]}</td></tr>")
+        predicted.append(f"<tr><td>{label}</td><td>$ {read[0]}</td><td>$ {read[1]}</td></tr>")
     head = "<table><tr><th></th><th>2025</th><th>2024</th></tr>"
-    return f"<html><body>{head}{''.join(rows)}</table>", f"{head}{''.join(said)}</table>"
+    return f"<html><body>{head}{''.join(rows)}</table>", f"{head}{''.join(predicted)}</table>"
 
 
 def matched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
@@ -75,15 +64,10 @@ def searched(pages: Iterator[tuple[str, str]]) -> tuple[int, int]:
     total = right = 0
     for gold, pred in pages:
         text = visible_text(pred)
-        found = [fact.value in text for fact in tagged(written_events(gold))]
-        total += len(found)
-        right += sum(found)
+        matches = [fact.value in text for fact in tagged(written_events(gold))]
+        total += len(matches)
+        right += sum(matches)
     return total, right
-
-
-def peak() -> float:
-    """The most memory this process has held, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> int:
@@ -91,24 +75,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=PAGES)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    pages = parser.parse_args().pages
     matched(map(page, range(100)))
     few = peak()
     rows = []
     for name, work in (("rule matcher", matched), ("plain search", searched)):
         start = time.process_time()
-        total, right = work(map(page, range(given.pages)))
-        seconds = round(time.process_time() - start, 1)
-        rows.append({"name": name, "facts": total, "correct": right, "seconds": seconds})
-    memory = {"mib_after_100_pages": round(few), "mib_after_all": round(peak())}
-    if given.json:
-        print(json.dumps([*rows, memory]))
-    else:
-        for row in rows:
-            print("{name}: {facts} facts, {correct} correct, {seconds} s of one core".format(**row))
-        print("peak memory: {mib_after_100_pages} MiB, then {mib_after_all} MiB".format(**memory))
-    grown = memory["mib_after_all"] - memory["mib_after_100_pages"]
-    return int(rows[0]["seconds"] > SECONDS or grown > MEBIBYTES)
+        total, right = work(map(page, range(pages)))
+        seconds = time.process_time() - start
+        rows.append({"what": name, "facts": total, "correct": right, "seconds": seconds})
+    rows[0] |= {"target": SECONDS, "holds": rows[0]["seconds"] <= SECONDS}
+    grown = peak() - few
+    return report([*rows, {
+        "what": "peak memory", "mib_after_100_pages": few, "mib_after_all": few + grown,
+        "target": MEBIBYTES, "holds": grown <= MEBIBYTES,
+    }])  # fmt: skip
 
 
 if __name__ == "__main__":

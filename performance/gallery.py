@@ -47,8 +47,8 @@ addEventListener('DOMContentLoaded', look);
 
 def wrong(text: str, generator: random.Random) -> str:
     """The text with one character changed."""
-    place = generator.randrange(len(text))
-    return text[:place] + ("O" if text[place] != "O" else "0") + text[place + 1 :]
+    position = generator.randrange(len(text))
+    return text[:position] + ("O" if text[position] != "O" else "0") + text[position + 1 :]
 
 
 def of_funsd(root: Path) -> list[Evaluation]:
@@ -73,7 +73,7 @@ def of_funsd(root: Path) -> list[Evaluation]:
 
 def chosen(evaluations: list[Evaluation], count: int) -> tuple[pl.DataFrame, int]:
     """`count` error cases with boxes, spread over all pages, and how often each is repeated."""
-    cases = pl.concat([one.cases for one in evaluations]).filter(
+    cases = pl.concat([evaluation.cases for evaluation in evaluations]).filter(
         pl.col("outcome").is_in(["mismatch", "missing", "spurious"]),
         pl.col("x0").is_not_null() | pl.col("pred_x0").is_not_null(),
     )
@@ -122,9 +122,9 @@ def resident(opened: browser.Visit) -> float:
     chromium = opened.page.context.browser
     if chromium is None or not Path("/proc/self/smaps_rollup").exists():
         return float("nan")
-    found = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    processes = chromium.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     total = 0
-    for process in found:
+    for process in processes:
         text = Path(f"/proc/{process['id']}/smaps_rollup").read_text()
         total += int(re.findall(r"^Pss:\s+(\d+)", text, re.MULTILINE)[0])
     return total / 1024
@@ -133,7 +133,7 @@ def resident(opened: browser.Visit) -> float:
 def measure(evaluations: list[Evaluation], count: int, folder: Path) -> dict[str, object]:
     """One row: build a gallery of `count` cases and open it."""
     cases, times = chosen(evaluations, count)
-    documents = pl.concat([one.documents for one in evaluations])
+    documents = pl.concat([evaluation.documents for evaluation in evaluations])
     start = time.perf_counter()
     made = gallery.errors(cases, root=evaluations[0].root, documents=documents)
     file = folder / f"{count}.html"
@@ -151,7 +151,7 @@ def measure(evaluations: list[Evaluation], count: int, folder: Path) -> dict[str
 def by_hand(evaluations: list[Evaluation], folder: Path) -> dict[str, object]:
     """The row to compare with: a table of as many images."""
     cases, _ = chosen(evaluations, COUNTS[0])
-    documents = pl.concat([one.documents for one in evaluations])
+    documents = pl.concat([evaluation.documents for evaluation in evaluations])
     start = time.perf_counter()
     file = folder / "table.html"
     file.write_text(plain_table(cases, documents, evaluations[0].root or Path()), "utf-8")
@@ -168,12 +168,12 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--root", type=Path, default=SHARED if SHARED.is_dir() else SAMPLE)
     parser.add_argument("--eval", type=Path, nargs="*", default=[])
-    given = parser.parse_args()
-    evaluations = [Evaluation.load(folder) for folder in given.eval] or of_funsd(given.root)
+    options = parser.parse_args()
+    evaluations = [Evaluation.load(folder) for folder in options.eval] or of_funsd(options.root)
     with tempfile.TemporaryDirectory() as name:
         rows = [measure(evaluations, count, Path(name)) for count in COUNTS]
         rows.append(by_hand(evaluations, Path(name)))
-    print(json.dumps(rows, indent=1) if given.json else "\n".join(map(str, rows)))
+    print(json.dumps(rows, indent=1) if options.json else "\n".join(map(str, rows)))
     return 0 if all(row.get("holds", True) for row in rows) else 1
 
 

@@ -2,33 +2,24 @@
 
 Run: python performance/text_metrics.py [--json]
 
-One run, one core, CPU time, best of `ROUNDS` for both sides. Exit code 1 when a target is missed.
+One run, one core, CPU time, best of three rounds for both sides. Exit code 1 when a target is
+missed.
 """
 
 from __future__ import annotations
 
-import os
+from measure import Row, apart, beside, fastest, peak, report  # isort: skip
 
-os.environ["OMP_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
-os.environ["RAYON_NUM_THREADS"] = os.environ["POLARS_MAX_THREADS"] = "1"
-
-import json
-import multiprocessing
 import random
-import resource
 import sys
-import time
-from collections.abc import Callable
 
 import jiwer
-from rich.console import Console
-from rich.table import Table
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics import BLEU
 
 from formlab import metrics, text
 
-FIELDS, PAGES, PAGES_THEIRS, SENTENCES, ROUNDS = 100_000, 60, 3, 3_000, 3
+FIELDS, PAGES, PAGES_THEIRS, SENTENCES = 100_000, 60, 3, 3_000
 MEMORY_PAGES, MEMORY_METRICS = (200, 800, 3_200), ("cer", "wer", "bleu", "rougeL", "rougeL_stem")
 # What the peak may differ by while the pages grow sixteenfold.
 MEMORY_TARGET = 32.0
@@ -59,10 +50,10 @@ def field(generator: random.Random, words: list[str]) -> str:
 def misread(generator: random.Random, value: str, rate: float) -> str:
     """`value` with each character at `rate` changed, doubled, dropped or followed by a space."""
     chars = list(value)
-    for place in range(len(chars)):
+    for index in range(len(chars)):
         if generator.random() < rate:
-            char = chars[place]
-            chars[place] = generator.choice((generator.choice(LETTERS), char * 2, "", f"{char} "))
+            char = chars[index]
+            chars[index] = generator.choice((generator.choice(LETTERS), char * 2, "", f"{char} "))
     return "".join(chars)
 
 
@@ -81,23 +72,7 @@ def pages(generator: random.Random, words: list[str], count: int, length: int) -
     return [golds, [misread(generator, gold, 0.02) for gold in golds]]
 
 
-def fastest(work: Callable[[], object]) -> float:
-    """The least CPU seconds that `work` took in `ROUNDS` rounds."""
-    seconds = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
-def each(function: Callable[[str, str], object], golds: list[str], preds: list[str]) -> None:
-    """Call a one-pair function on every pair."""
-    for gold, pred in zip(golds, preds, strict=True):
-        function(gold, pred)
-
-
-def speed() -> list[dict[str, object]]:
+def speed() -> list[Row]:
     """One row per comparison."""
     generator = random.Random(0)
     words = vocabulary(generator, 3_000)
@@ -114,13 +89,9 @@ def speed() -> list[dict[str, object]]:
     def row(what, target, data, name, other, theirs, sample=None):
         ours = fastest(lambda: metrics.get(name).tallies(*data))
         sample = sample or len(data[0])
-        part = [side[:sample] for side in data]
-        other_seconds = fastest(lambda: each(theirs, *part)) * len(data[0]) / sample
-        return {
-            "what": what, "formlab_seconds": ours, "beside": other, "beside_seconds": other_seconds,
-            "beside_measured": sample, "ratio": other_seconds / ours, "target": target,
-            "holds": other_seconds / ours >= target,
-        }  # fmt: skip
+        sides = [side[:sample] for side in data]
+        other_seconds = fastest(lambda: list(map(theirs, *sides))) * len(data[0]) / sample
+        return beside(what, ours, other, other_seconds, target, beside_measured=sample)
 
     rows = [
         row(f"cer, {FIELDS:,} fields", 50, (golds, preds), "cer", "jiwer.cer", jiwer.cer),
@@ -135,10 +106,7 @@ def speed() -> list[dict[str, object]]:
         ),
     ]  # fmt: skip
     seconds = fastest(lambda: text.ladders(golds, preds))
-    return [
-        *rows,
-        {"what": f"ladder, {FIELDS:,} fields", "formlab_seconds": seconds},
-    ]
+    return [*rows, {"what": f"ladder, {FIELDS:,} fields", "formlab_seconds": seconds}]
 
 
 def grown(count: int) -> tuple[int, float, float]:
@@ -149,62 +117,25 @@ def grown(count: int) -> tuple[int, float, float]:
     for name in MEMORY_METRICS:
         metrics.get(name).tallies(*pages(generator, words, 80, 1_200))
     data = pages(generator, words, count, 1_200)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak()
     for name in MEMORY_METRICS:
         metrics.get(name).tallies(*data)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return count, sum(len(text) for side in data for text in side) / 2**20, (after - before) / 1024
+    return count, sum(len(text) for side in data for text in side) / 2**20, peak() - before
 
 
-def memory() -> list[dict[str, object]]:
+def memory() -> list[Row]:
     """One row per number of pages, each in a process of its own."""
-    found = []
-    for count in MEMORY_PAGES:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found.append(pool.apply(grown, (count,)))
-    least = found[0][2]
+    measured = [apart(grown, count) for count in MEMORY_PAGES]
+    least = measured[0][2]
     return [
         {
             "what": f"{', '.join(MEMORY_METRICS)} on {count:,} pages", "pages": count,
             "text_megabytes": size, "peak_growth_megabytes": growth, "target": MEMORY_TARGET,
             "holds": growth - least <= MEMORY_TARGET,
         }
-        for count, size, growth in found
+        for count, size, growth in measured
     ]  # fmt: skip
 
 
-def show(speeds: list[dict[str, object]], memories: list[dict[str, object]]) -> None:
-    """Print both tables."""
-    first = Table("what", "formlab s", "beside", "its s", "ratio", "target", "holds", title="Speed")
-    for row in speeds:
-        shown = [f"{row[key]:.3g}" if key in row else "–" for key in ("beside_seconds", "ratio")]
-        target = f">= {row['target']}" if "target" in row else "–"
-        other = "–"
-        if "beside" in row:
-            other = f"{row['beside']} ({row['beside_measured']:,} measured)"
-        first.add_row(
-            str(row["what"]), f"{row['formlab_seconds']:.3g}", other, *shown, target,
-            {True: "yes", False: "NO", None: "–"}[row.get("holds")],
-        )  # fmt: skip
-    second = Table("what", "text MB", "peak grew by MB", "holds", title="Memory")
-    for row in memories:
-        second.add_row(
-            str(row["what"]), f"{row['text_megabytes']:.0f}", f"{row['peak_growth_megabytes']:.1f}",
-            "yes" if row["holds"] else "NO",
-        )  # fmt: skip
-    console = Console(width=120)
-    console.print(first, second)
-
-
-def main() -> int:
-    """Measure, print, and say by the exit code whether every target holds."""
-    speeds, memories = speed(), memory()
-    if "--json" in sys.argv:
-        print(json.dumps([*speeds, *memories], indent=1))
-    else:
-        show(speeds, memories)
-    return 0 if all(row.get("holds", True) for row in [*speeds, *memories]) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report([*speed(), *memory()]))

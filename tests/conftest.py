@@ -5,9 +5,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from PIL import Image, ImageDraw
 
 from formlab import browser, resources
+from formlab.cli import main
 from formlab.errors import NotAvailable
 
 # Takes minutes, so it starts first while other files run beside it.
@@ -43,6 +45,16 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("no ../shared: the real data is not at hand")
     return SHARED
+
+
+@pytest.fixture
+def formlab():
+    """The command line, in this process."""
+
+    def run(*arguments):
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return run
 
 
 def entity(number, text, box, label="answer", links=()):

@@ -1,21 +1,11 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
 from formlab import benchmarks
-from formlab.cli import main
 from formlab.tables import slice_name
 
 from . import made_arena
-
-
-@pytest.fixture
-def formlab():
-    def run(*arguments):
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-    return run
 
 
 @pytest.fixture

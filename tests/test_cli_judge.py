@@ -4,9 +4,7 @@ import json
 import shutil
 
 import pytest
-from click.testing import CliRunner
 
-from formlab.cli import main
 from formlab.tables import slice_name
 from tests.systems.scripted_server import serving
 
@@ -20,14 +18,6 @@ FILING = """<?xml version="1.0"?>
 <div><p>Costs <ix:nonFraction name="us-gaap:Costs" scale="6"
  format="ixt:num-dot-decimal">1,250</ix:nonFraction></p></div>
 </body></html>"""
-
-
-@pytest.fixture
-def formlab():
-    def run(*arguments):
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-    return run
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_choosing_a_slice_changes_the_cases_and_an_unknown_one_is_refused(explor
 def test_column_that_changes_takes_its_values_along(explorer):
     explorer.choose(by="kind", value="header").choose(by="length")
     assert explorer.view.value == "all"
-    assert "header" not in explorer._value.options
+    assert "header" not in explorer._controls["value"].options
 
 
 def test_copied_python_makes_the_same_tables(explorer):
@@ -70,7 +70,7 @@ def test_copied_python_makes_the_same_tables(explorer):
     assert shown[1].frame.equals(table.frame)
 
 
-def test_widgets_draw_chart_table_and_gallery_and_show_the_code(explorer, monkeypatch):
+def test_widgets_draw_the_view_with_its_code_and_a_report_shows_its_parts(explorer, monkeypatch):
     monkeypatch.delenv(theme.REPORT_VARIABLE, raising=False)
     shown = []
     monkeypatch.setattr(explore, "display", lambda *parts: shown.extend(parts))
@@ -78,14 +78,10 @@ def test_widgets_draw_chart_table_and_gallery_and_show_the_code(explorer, monkey
     assert isinstance(shown[-1], explore.ipywidgets.VBox)
     assert any(isinstance(part, gallery.Gallery) for part in shown)
     assert explorer._code.code == explorer.view.code
-    explorer._value.value = "header"
+    explorer._controls["value"].value = "header"
     assert "'header'" in explorer._code.code
-
-
-def test_in_a_report_the_view_stands_still(explorer, monkeypatch):
+    shown.clear()
     monkeypatch.setenv(theme.REPORT_VARIABLE, "1")
-    shown = []
-    monkeypatch.setattr(explore, "display", lambda *parts: shown.extend(parts))
     explorer._ipython_display_()
     assert not any(isinstance(part, explore.ipywidgets.Widget) for part in shown)
     assert len(shown) == 6
@@ -114,7 +110,7 @@ def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp
 def test_hostile_slice_value_stays_a_text_of_the_code(folder):
     evaluation = analysis.open_evaluation(folder)
     evil = "'); raise SystemExit('"
-    view = explore.View(evaluation, "analysis.open_evaluation(x)", "cer", "kind", evil)
+    view = explore.SliceView(evaluation, "analysis.open_evaluation(x)", "cer", "kind", evil)
     assert repr(evil) in view.code
     assert view.cases.height == 0
 
@@ -130,9 +126,9 @@ def test_evaluation_of_page_text_alone_is_explored(tmp_path):
     from tests.made_pages import page_texts, planted
 
     corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: said for doc_id, (_, _, said) in planted(corpus).items()}
+    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
     out = tmp_path / "parser"
     analysis.evaluate(corpus, page_texts(corpus, texts)).save(out)
-    found = explore.Explorer([str(out)]).choose(metric="cer", by="kind")
-    assert "missing" in found.view.cases["outcome"].to_list()
-    assert len(found.view.parts()) == 6
+    view = explore.Explorer([str(out)]).choose(metric="cer", by="kind").view
+    assert "missing" in view.cases["outcome"].to_list()
+    assert len(view.parts()) == 6

@@ -82,15 +82,6 @@ def test_number_is_read(written, value):
 
 
 @pytest.mark.parametrize(
-    "written",
-    ["", " ", "12 apples", "1,23,4", "1,2345,678", "(5", "5)", "(-5)", "-5-", "--5", "1 23", "$5",
-     "5%%", "1e5", "NaN", "Infinity", "١٢", "1_000", "5.", "1..2", "7/1", "9" * 65, "\x005"],
-)  # fmt: skip
-def test_what_is_no_number_is_none(written):
-    assert text.number(written) is None
-
-
-@pytest.mark.parametrize(
     ("written", "amount", "currency"),
     [
         ("$1,200.50", "1200.50", "USD"), ("US$ 5", "5", "USD"), ("5 USD", "5", "USD"),
@@ -102,11 +93,6 @@ def test_what_is_no_number_is_none(written):
 )  # fmt: skip
 def test_money_is_read(written, amount, currency):
     assert text.money(written) == (Decimal(amount), currency)
-
-
-@pytest.mark.parametrize("written", ["", "$", "USD", "5%", "$5 EUR", "$5 each", "-$5-", "5$5"])
-def test_what_is_no_money_is_none(written):
-    assert text.money(written) is None
 
 
 @pytest.mark.parametrize(
@@ -132,13 +118,26 @@ def test_year_of_two_digits_turns_at_the_pivot():
     assert years == [2000, 2068, 1969, 1999]
 
 
+NO_VALUE = {
+    "number": [
+        "", " ", "12 apples", "1,23,4", "1,2345,678", "(5", "5)", "(-5)", "-5-", "--5", "1 23",
+        "$5", "5%%", "1e5", "NaN", "Infinity", "١٢", "1_000", "5.", "1..2", "7/1", "9" * 65, "\x005"
+    ],
+    "money": [
+        "", "$", "USD", "5%", "$5 EUR", "$5 each", "-$5-", "5$5"
+    ],
+    "date": [
+        "", "July 2022", "2022-13-01", "2022-02-30", "2/30/2022", "0/1/2022", "1/2/0000", "1/2/202",
+     "1/2-2022", "due 1/2/2022", "1/2/2022 noon", "20221301", "12345678", "2022-0701"
+    ],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "written",
-    ["", "July 2022", "2022-13-01", "2022-02-30", "2/30/2022", "0/1/2022", "1/2/0000", "1/2/202",
-     "1/2-2022", "due 1/2/2022", "1/2/2022 noon", "20221301", "12345678", "2022-0701"],
-)  # fmt: skip
-def test_what_is_no_date_is_none(written):
-    assert text.date(written) is None
+    ("kind", "written"), [(kind, text) for kind, texts in NO_VALUE.items() for text in texts]
+)
+def test_what_is_no_value_of_a_kind_is_none(kind, written):
+    assert getattr(text, kind)(written) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from formlab.analysis.bands import band, cut
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.metrics.actions import DESCRIPTION, distances, nearest
+from formlab.metrics.actions import DESCRIPTION, nearest
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (
@@ -139,7 +139,8 @@ def _miss(
     page = np.nan if row["pred_page"] is None else float(row["pred_page"])
     point = np.array([[page, row["pred_x0"], row["pred_y0"]]], dtype=float)
     boxes = np.array([element[:5] for element in elements], dtype=float).reshape(-1, 5)
-    at = int(nearest(point, boxes)[0])
+    near, gaps = nearest(point, boxes)
+    at = int(near[0])
     asked = row["gold"] is not None
     return {
         "doc_id": row["doc_id"], "template": templates.get(row["doc_id"]),
@@ -147,5 +148,5 @@ def _miss(
         "pred": row["pred"], "page": row["pred_page"], "x": row["pred_x0"], "y": row["pred_y0"],
         "distance": row["distance"] if asked else None,
         "near": elements[at][5] if at >= 0 else None,
-        "near_distance": float(distances(point, boxes)[0, at]) if at >= 0 else None,
+        "near_distance": float(gaps[0]) if at >= 0 else None,
     }  # fmt: skip

@@ -174,8 +174,8 @@ def flip_matrix(
         Counts, the shares right `value_a` and `value_b`, their difference with its interval, `p`
         of swapping whole documents, adjusted over the rows, and `p_mcnemar`, exact and two-sided.
         McNemar's test takes fields for independent: where those of a page fail together it is too
-        sure, and `p` is the one to trust. Slices by what became of a case (``cause_a`` …) are not
-        tested: they are chosen by the very outcome. `rules` tells whether the verdict is the
+        sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
+        a test would be circular. `rules` tells whether the verdict is the
         ``same`` under every reading rule or ``depends`` on it, as for `compare`.
     """
     codes = {doc: number for number, doc in enumerate(documents["doc_id"])}

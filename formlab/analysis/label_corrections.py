@@ -147,7 +147,7 @@ def with_label_corrections(
     )  # fmt: skip
     # The corpus was cut before; settings and notes keep which documents it has.
     before = {name: n for name, n in evaluation.notes.items() if name in part.NOTES}
-    again = part.marked(again, evaluation.settings.get("documents", part.ALL), before)
+    again = part.with_selection(again, evaluation.settings.get("documents", part.ALL), before)
     gone = corpus.records.filter(
         pl.col("status") == "unscored", evaluation.corpus.records["status"] != "unscored"
     )

@@ -29,7 +29,7 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     -------
     polars.DataFrame
         `answered` documents have at least one usable value; `values` of the gold are `right`,
-        `wrong` or `missing`, and claims that no gold asks for are `spurious`. `page_cer` is the
+        `wrong` or `missing`; predictions without a gold value are `spurious`. `page_cer` is the
         mean CER of whole pages, null where none was scored. `seconds`, `tokens` and `cost` are
         sums over the `calls` (or pages) that report them, null if none does. `settings` are
         those of the system.

@@ -44,6 +44,6 @@ def image_columns(
     try:
         row["width"], row["height"] = files.image_size(image)
     except DataBroken:
-        # The reader of the page gets to say why; the document stays.
+        # Whatever opens the image reports why; the document stays.
         flaws["images unreadable"] += 1
     return row

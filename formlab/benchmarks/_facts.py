@@ -54,8 +54,8 @@ class _Node:
     first: int
     last: int = -1
     mark: int = -1
-    # Where it stands among its parent's children.
-    place: int = 0
+    # Its index among the children of its parent.
+    index: int = 0
     children: list[_Node | str] = field(default_factory=list)
 
 
@@ -104,7 +104,7 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list
                 strings.append(text)
                 top.children.append(text)
         elif what == "start":
-            node = _Node(name, top, len(strings), place=len(top.children))
+            node = _Node(name, top, len(strings), index=len(top.children))
             top.children.append(node)
             if name in VOID:
                 node.last = node.first
@@ -128,15 +128,15 @@ def _grow(stream: Iterable[Event], flaws: Counter[str]) -> tuple[list[str], list
 
 
 def _number_after(strings: list[str], node: _Node) -> str:
-    for place in (node, node.parent):
-        after = _next(place)
+    for anchor in (node, node.parent):
+        after = _next(anchor)
         if isinstance(after, str):
             # Text beside the sign itself ends the search in its own element only.
             continue
         if after is not None:
-            found = after if place is node and after.tag == "number" else _first_number(after)
-            if found is not None:
-                return "".join(strings[found.first : found.last])
+            number = after if anchor is node and after.tag == "number" else _first_number(after)
+            if number is not None:
+                return "".join(strings[number.first : number.last])
     return ""
 
 
@@ -145,7 +145,7 @@ def _next(node: _Node | None) -> _Node | str | None:
     if node is None or node.parent is None:
         return None
     siblings = node.parent.children
-    for at in range(node.place + 1, len(siblings)):
+    for at in range(node.index + 1, len(siblings)):
         sibling = siblings[at]
         if isinstance(sibling, str) or sibling.last > sibling.first:
             return sibling
@@ -155,10 +155,10 @@ def _next(node: _Node | None) -> _Node | str | None:
 def _first_number(node: _Node) -> _Node | None:
     stack = [node]
     while stack:
-        found = stack.pop()
-        if found.tag == "number" and found is not node:
-            return found
-        stack += [child for child in reversed(found.children) if isinstance(child, _Node)]
+        element = stack.pop()
+        if element.tag == "number" and element is not node:
+            return element
+        stack += [child for child in reversed(element.children) if isinstance(child, _Node)]
     return None
 
 
@@ -193,10 +193,10 @@ def _start(strings: list[str], node: _Node, value: str) -> str:
 def _joined(strings: list[str], node: _Node, size: int) -> tuple[str, bool]:
     """About the first `size` characters of a node's text, and whether that is all of it."""
     pieces, length = [], 0
-    for place in range(node.first, node.last):
+    for index in range(node.first, node.last):
         if length > size:
             return " ".join(pieces), False
-        piece = strings[place]
+        piece = strings[index]
         if len(piece) > 2 * size:
             return " ".join([*pieces, piece[:size]]), False
         pieces.append(piece)

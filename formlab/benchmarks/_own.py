@@ -1,4 +1,4 @@
-"""formlab's own benchmarks: what is said of each, without importing what reads its files."""
+"""The entries of formlab's own benchmarks; their readers are imported when used."""
 
 from __future__ import annotations
 

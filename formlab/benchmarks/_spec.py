@@ -20,8 +20,8 @@ class Benchmark:
 
     `splits` maps each split, as published, to its count of documents; `tasks` are the tasks its
     gold can be scored on; `modes` are the ways to score it, the default first; `read` loads one
-    split from a folder in the published layout; `find_splits`, where given, tells the splits that
-    a folder holds and their counts, beside those in `splits`. Both are functions, or are named as
+    split from a folder in the published layout; `find_splits`, if not None, counts the documents
+    of the splits in a folder, beside those in `splits`. Both are functions, or are named as
     ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
     JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a schema may be a
     function, or the name of one, of a document's row. Without a schema a model is asked for the
@@ -43,7 +43,7 @@ class Benchmark:
     schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | str | None = None
 
     def __post_init__(self) -> None:
-        # Named as text, a reader is imported when it is used: lists of benchmarks need none.
+        # A reader named as text is imported when used, so that listing benchmarks imports none.
         object.__setattr__(self, "read", when_called(self.read))
         if self.find_splits:
             object.__setattr__(self, "find_splits", when_called(self.find_splits))
@@ -56,13 +56,13 @@ class Benchmark:
 
     def splits_in(self, root: Path) -> dict[str, int]:
         """The splits that can be asked for under `root`, and their counts of documents."""
-        return self.splits | self._found(root)
+        return self.splits | self._in_folder(root)
 
     def first_split(self, root: Path) -> str:
         """The split that is loaded where none is asked for: the first one found under `root`."""
-        return next(iter(self._found(root) or self.splits))
+        return next(iter(self._in_folder(root) or self.splits))
 
-    def _found(self, root: Path) -> dict[str, int]:
+    def _in_folder(self, root: Path) -> dict[str, int]:
         return self.find_splits(root) if self.find_splits else {}
 
     def load(self, split: str, root: Path) -> Corpus:

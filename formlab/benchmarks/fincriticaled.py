@@ -27,12 +27,11 @@ from formlab.text.markup import written_events
 FOLDERS = ("", "gold", "gold_annotation_html", "data/gold_annotation_html")
 IMAGES = ("images", "gold/images")
 COLUMNS = ("gold_html", "annotated_html", "matched_html", "html")
-ENCODINGS = ("utf-8-sig", "latin-1")
 _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "fact_meta", "read", "tagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "tagged"]
 
 
 class FactMeta(NamedTuple):
@@ -100,27 +99,27 @@ def _pages(
     if not root.is_dir():
         raise DataMissing("no such folder", where=root, remedy=_REMEDY)
     for name in FOLDERS:
-        found = {
+        numbered = {
             int(m[1]): f for f in (root / name).glob("gold_*") if (m := _NAME.fullmatch(f.name))
         }
-        for number in sorted(found):
-            file = found[number]
+        for number in sorted(numbered):
+            file = numbered[number]
             sources[file.relative_to(root).as_posix()] = files.sha256(file)
-            yield str(number), _decoded(file, flaws), file.name, _beside(file)
-        if found:
+            yield str(number), decoded(file, flaws), file.name, _beside(file)
+        if numbered:
             return
     for file in sorted(root.glob("*.csv")):
         yield from _rows(file, flaws, sources)
         return
 
 
-def _decoded(file: Path, flaws: Counter[str]) -> str:
-    text = files.read_text(file, encodings=ENCODINGS)
+def decoded(file: Path, counts: Counter[str]) -> str:
+    """The text of a file; one that is not UTF-8 is read as latin-1 and counted."""
     try:
-        file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        flaws["files in latin-1"] += 1
-    return text
+        return files.read_text(file)
+    except DataBroken:
+        counts["files in latin-1"] += 1
+        return files.read_text(file, encodings=("latin-1",))
 
 
 def _beside(file: Path) -> Row:
@@ -139,7 +138,7 @@ def _rows(
 ) -> Iterator[tuple[str, str, str, Row]]:
     # A page is longer than the 128 KiB that the module allows a cell.
     csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(_decoded(file, flaws), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(decoded(file, flaws), newline=""), strict=True)
     sources[file.name] = files.sha256(file)
     try:
         names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
@@ -164,9 +163,9 @@ def _rows(
 def _image(root: Path, stem: str, flaws: Counter[str]) -> Row:
     base = root.parent if root.is_file() else root
     images = [base / folder / f"{stem}.png" for folder in IMAGES]
-    found = next((image for image in images if image.is_file()), None)
+    image = next((image for image in images if image.is_file()), None)
     # Pages may come without images: that is no flaw.
-    return image_columns(base, found, flaws) if found else {}
+    return image_columns(base, image, flaws) if image else {}
 
 
 def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
@@ -175,16 +174,16 @@ def _boxes(root: Path, image: Row, flaws: Counter[str]) -> dict[int, Row]:
     side = (base / image["image"]).with_suffix(".json") if image else None
     if side is None or not side.is_file():
         return {}
-    given = files.read_json(side)
-    if not isinstance(given, list):
+    listed = files.read_json(side)
+    if not isinstance(listed, list):
         raise DataBroken("boxes of facts are a list", where=side, remedy="[[x0, y0, x1, y1], …]")
-    found = {}
-    for mark, box in enumerate(given):
+    boxes = {}
+    for mark, box in enumerate(listed):
         if isinstance(box, list) and len(box) == 4 and all(type(v) in (int, float) for v in box):
-            found[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
+            boxes[mark] = dict(zip(tables.BOX, map(float, box), strict=True))
         else:
             flaws["fact boxes not known"] += 1
-    return found
+    return boxes
 
 
 def _count_flaws(markup: str, facts: list[Fact], flaws: Counter[str]) -> None:

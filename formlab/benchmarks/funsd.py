@@ -50,15 +50,14 @@ def _entities(file: Path) -> list[Row]:
     form = files.read_json(file)
     entities = form.get("form") if isinstance(form, dict) else None
     if not isinstance(entities, list) or not all(isinstance(e, dict) for e in entities):
-        raise DataBroken(
-            "a FUNSD annotation is an object with a list 'form' of entities", where=file
-        )
+        what = "a FUNSD annotation is an object with a list 'form' of entities"
+        raise DataBroken(what, where=file)
     return entities
 
 
 def _records(file: Path, entities: list[Row], flaws: Counter) -> Iterator[Row]:
     texts = [str(e.get("text") or "") for e in entities]
-    ids = [entity.get("id", place) for place, entity in enumerate(entities)]
+    ids = [entity.get("id", index) for index, entity in enumerate(entities)]
     if odd := [number for number in ids if not isinstance(number, int)]:
         raise DataBroken(f"entity id {odd[0]!r} is not a whole number", where=file)
     ordered = [text.strip() for _, text in sorted(zip(ids, texts, strict=True)) if text.strip()]
@@ -76,10 +75,10 @@ def _records(file: Path, entities: list[Row], flaws: Counter) -> Iterator[Row]:
             "task": "text", "path": path, "kind": label, "value": text, "modality": "textual",
             "origin": f"{file.name}#{path}",
         } | box  # fmt: skip
-        for place, word in enumerate(entity.get("words") or []):
+        for index, word in enumerate(entity.get("words") or []):
             flaws["words without text"] += not str(word.get("text") or "").strip()
             yield {
-                "task": "layout", "path": f"{path}/words/{place}", "kind": "word",
+                "task": "layout", "path": f"{path}/words/{index}", "kind": "word",
                 "value": str(word.get("text") or ""), "origin": f"{file.name}#{path}",
             } | _box(word, flaws)  # fmt: skip
     yield from _links(file, entities, dict(zip(ids, texts, strict=True)), flaws)
@@ -91,15 +90,15 @@ def _links(file: Path, entities: list[Row], texts: dict[int, str], flaws: Counte
     for link, count in mentions.items():
         start, end = (*link, None, None)[:2]
         flaws["links of not two ends"] += len(link) != 2
-        flaws["links to nothing"] += any(place not in texts for place in link)
+        flaws["links to nothing"] += any(end_id not in texts for end_id in link)
         flaws["links to an entity without text"] += any(
-            place in texts and not texts[place].strip() for place in link
+            end_id in texts and not texts[end_id].strip() for end_id in link
         )
         flaws["links to itself"] += start == end
         flaws["links named by one end only"] += count < 2 and start != end
         yield {
             "task": "layout", "path": f"/links/{start}/{end}", "kind": "link",
-            "value": " ".join(f"/entities/{place}" for place in link),
+            "value": " ".join(f"/entities/{end_id}" for end_id in link),
             "origin": f"{file.name}#/linking",
         }  # fmt: skip
 

@@ -50,9 +50,8 @@ def gold_pages(filing: Path) -> tuple[list[str], list[list[dict[str, Any]]], dic
     root = etree.fromstring(data, parser)
     body = None if root is None else next((n for n in root.iter() if _name(n) == "body"), None)
     if body is None or not any(_prefixed(node) for node in body.iter()):
-        raise DataBroken(
-            "no inline XBRL in this file", where=filing, remedy="an iXBRL 10-K or 10-Q"
-        )
+        what = "no inline XBRL in this file"
+        raise DataBroken(what, where=filing, remedy="an iXBRL 10-K or 10-Q")
     notes: Counter[str] = Counter()
     _drop_hidden(body, notes)
     facts: dict[int, dict[str, Any]] = {}
@@ -100,8 +99,8 @@ def write_pages(
             files.write_json(out / f"meta_{number}.json", meta)
             style = f"<style>{_STYLE % zoom}</style>"
             visit.page.set_content(f"<html><head>{style}</head><body>{texts[number]}</body></html>")
-            with files.atomic(out / "images" / f"{number}.png") as part:
-                visit.page.screenshot(path=part, type="png", full_page=True)
+            with files.atomic(out / "images" / f"{number}.png") as temporary:
+                visit.page.screenshot(path=temporary, type="png", full_page=True)
             files.write_json(out / "images" / f"{number}.json", fact_boxes(visit.page))
     return notes | {"pages": len(chosen), "facts": sum(len(facts[n]) for n in chosen)}
 

@@ -17,8 +17,8 @@ def meta_of(row: Any) -> Row:
     ({'pages': ['a.png']}, {}, {})
     """
     text = row if isinstance(row, str) or row is None else row.get("meta")
-    found = json.loads(text or "{}")
-    return found if isinstance(found, dict) else {}
+    meta = json.loads(text or "{}")
+    return meta if isinstance(meta, dict) else {}
 
 
 def page_images(document: Row) -> list[str]:

@@ -21,6 +21,7 @@ from formlab.benchmarks._build import Row, corpus, image_columns
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
 # The path of the row that holds the whole of the true JSON.
@@ -65,17 +66,31 @@ def _items(file: Path) -> Iterator[tuple[str, Row]]:
             yield f"{file.name}:{number}", item
         return
     value = files.read_json(file)
-    for place, item in enumerate(value if isinstance(value, list) else [value]):
+    for index, item in enumerate(value if isinstance(value, list) else [value]):
         if not isinstance(item, dict) or "trueJsonOutput" not in item:
             raise DataBroken(
                 "an item is an object with imageUrl, jsonSchema and trueJsonOutput",
-                where=f"{file}#/{place}",
+                where=f"{file}#/{index}",
             )
-        yield (f"{file.name}#/{place}" if isinstance(value, list) else file.name), item
+        yield (f"{file.name}#/{index}" if isinstance(value, list) else file.name), item
 
 
 def _image(item: Row) -> str:
     return str(item.get("imageUrl") or item.get("file_name") or "")
+
+
+def basename(url: str) -> str:
+    """The name of the file at an address; empty if it is none.
+
+    Examples
+    --------
+    >>> basename("https://files.example/pages/f3.png?sig=1"), basename("https://[")
+    ('f3.png', '')
+    """
+    try:
+        return PurePosixPath(urlsplit(url).path).name
+    except ValueError:
+        return ""
 
 
 def image_url(document: Row | str | None) -> str:
@@ -85,7 +100,7 @@ def image_url(document: Row | str | None) -> str:
 
 def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
     """The name of the file if it holds one item, else that of the image."""
-    name = file.stem if where == file.name else PurePosixPath(urlsplit(_image(item)).path).stem
+    name = file.stem if where == file.name else PurePosixPath(basename(_image(item))).stem
     name = _NAME.sub("_", str(item.get("id") or name)) or "item"
     unique, number = name, 1
     while unique in taken:
@@ -111,7 +126,7 @@ def _records(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
         flaws["true values of null"] += value is None
         yield {
             "task": "text", "path": path, "kind": kind,
-            "value": None if value is None else _written(value),
+            "value": None if value is None else as_text(value),
             "origin": f"{where}#/trueJsonOutput{path}",
         }  # fmt: skip
 
@@ -126,10 +141,6 @@ def _plain(value: Any) -> Any:
         return value
 
 
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[str, str, Any]]:
     rules = schema if isinstance(schema, dict) else {}
     if depth > _DEEPEST:
@@ -140,8 +151,8 @@ def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[st
             rule = inner.get(key) if isinstance(inner, dict) else None
             yield from _leaves(item, rule, f"{path}/{escape(key)}", depth + 1)
     elif isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _leaves(item, rules.get("items"), f"{path}/{place}", depth + 1)
+        for index, item in enumerate(value):
+            yield from _leaves(item, rules.get("items"), f"{path}/{index}", depth + 1)
     elif path:
         stated = rules.get("type")
         kind = (
@@ -152,19 +163,16 @@ def _leaves(value: Any, schema: Any, path: str, depth: int) -> Iterator[tuple[st
 
 def _document(item: Row, base: Path, root: Path, rows: list[Row], flaws: Counter[str]) -> Row:
     metadata = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+    domain = metadata.get("format") or metadata.get("documentType")
     fields = [row for row in rows if row.get("path") not in (None, WHOLE)]
     row: Row = {
         "n_fields": len(fields), "n_kinds": len({field["kind"] for field in fields}),
-        "domain": _text(metadata.get("format") or metadata.get("documentType")),
+        "domain": None if domain is None else str(domain),
         "meta": json.dumps(
             {"imageUrl": _image(item), "metadata": metadata, "jsonSchema": item.get("jsonSchema")},
             ensure_ascii=False,
         ),
     }  # fmt: skip
-    name = PurePosixPath(urlsplit(_image(item)).path).name
-    found = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
-    return row | image_columns(root, found, flaws, missing="images not in the folder")
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    name = basename(_image(item))
+    image = next((f for f in (base / name, base / "images" / name) if name and f.is_file()), None)
+    return row | image_columns(root, image, flaws, missing="images not in the folder")

@@ -94,35 +94,35 @@ def _key(name: str, keys: Row, lines: list[Row], file: str, flaws: Counter) -> R
         return row | {"status": "unscored"}
     value = str(keys[name])
     flaws[f"keys empty: {name}"] += not value.strip()
-    found = _find(value, [line for line in lines if line.get("x0") is not None])
-    flaws["key values not found in the lines"] += found is None and bool(value.strip())
-    return row | {"value": value} | (found or {})
+    box = _find(value, [line for line in lines if line.get("x0") is not None])
+    flaws["key values not found in the lines"] += box is None and bool(value.strip())
+    return row | {"value": value} | (box or {})
 
 
 def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
     """The box of the text lines that hold `value`, or None."""
-    wanted = value.casefold().strip()
+    target = value.casefold().strip()
     texts = [str(line["value"]).casefold().strip() for line in lines]
     best, best_box = SAME, None
     for start, text in enumerate(texts):
-        alignment = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=best)
-        if alignment and len(text) >= len(wanted) and alignment.score > best:
+        alignment = fuzz.partial_ratio_alignment(target, text, score_cutoff=best)
+        if alignment and len(text) >= len(target) and alignment.score > best:
             before, after = text[: alignment.dest_start], text[alignment.dest_end :]
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, best_box = alignment.score, _part(lines[start], span)
+                best, best_box = alignment.score, _part_of_line(lines[start], span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
-            if len(joined) > 2 * len(wanted) + 8:
+            if len(joined) > 2 * len(target) + 8:
                 break
-            score = fuzz.ratio(wanted, joined, score_cutoff=best)
+            score = fuzz.ratio(target, joined, score_cutoff=best)
             if score > best:
                 best, best_box = score, _union(lines[start:end])
     return best_box
 
 
-def _part(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
+def _part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
     # Without boxes of single characters, their width is taken as even.
     start, end, length = span
     width = (line["x1"] - line["x0"]) / length

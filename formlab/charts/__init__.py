@@ -1,4 +1,4 @@
-"""Charts and display objects: a frame in, a value out that shows itself live and in reports.
+"""Charts and display objects: each is made from a frame and shown in JupyterLab and in reports.
 
 A notebook filters and groups a frame and gives it to one of the generic charts: `dots`, `bars`,
 `stacked`, `lines`, `slope`, `heatmap`, `surface`, `table`, `cards`, with a `caption` above. The
@@ -33,7 +33,17 @@ from formlab.charts._shared import (
     worst_caption,
 )
 from formlab.charts._surface import surface
-from formlab.charts._words import caption, cards, figure, p_words, sentences, signed, span, table
+from formlab.charts._words import (
+    caption,
+    cards,
+    figure,
+    p_words,
+    score_cards,
+    sentences,
+    signed,
+    span,
+    table,
+)
 from formlab.charts.compare import (
     compare_cards,
     comparison_table,
@@ -46,7 +56,6 @@ from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
 from formlab.charts.judges import audit_figures
 from formlab.charts.published import beside, cited, published, published_levels
-from formlab.charts.short import score_cards
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.trees import edit_trees
 from formlab.registry import Registry

@@ -55,7 +55,7 @@ def bars(
     if n and plot.has(n):
         groups = [y, facet, colour if offset else None]
         layers.append(plot.counts(plot.base, rows, n, *groups, **offset))
-    return _drawn(plot, layers, [facet, y, colour], x, y, facet)
+    return plot.facet(_sized(plot, layers), facet, plot.alt_text([facet, y, colour], x, y))
 
 
 def stacked(
@@ -108,17 +108,12 @@ def stacked(
         tooltip=plot.tooltip(y, colour, pieces, x, *plot.tips), **more,
     )  # fmt: skip
     layers = [bar, plot.counts(plot.base, rows, n, y, facet)] if n and plot.has(n) else [bar]
-    return _drawn(plot, layers, [facet, y, colour, pieces], x, y, facet)
+    return plot.facet(_sized(plot, layers), facet, plot.alt_text([facet, y, colour, pieces], x, y))
 
 
-def _drawn(
-    plot: Plot, layers: list[Any], named: list[str | None], x: str, y: str, facet: str | None
-) -> alt.TopLevelMixin:
-    """The layers as one chart, or one for each value of `facet`."""
-    chart = alt.layer(*layers).properties(
-        width=plot.width or theme.WIDTH - 180, height=alt.Step(24)
-    )
-    return plot.facet(chart, facet, plot.alt_text(named, x, y))
+def _sized(plot: Plot, layers: list[Any]) -> alt.LayerChart:
+    width = plot.width or theme.WIDTH - 180
+    return alt.layer(*layers).properties(width=width, height=alt.Step(24))
 
 
 def _length(plot: Plot, x: str, ends: list[float], **more: Any) -> alt.X:

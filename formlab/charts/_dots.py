@@ -70,7 +70,7 @@ def dots(
         What all charts take. `metric` names the axis and gives it its ends, `domain` gives it
         others; `percent` shows values as percentages. `colours` are those of the values of
         `colour`, if not the theme's. `tips` are columns that the tooltip shows beside those
-        drawn, `titles` what columns are called. `say` begins the alt text; `empty` is said where
+        drawn, `titles` are titles of columns. `say` begins the alt text; `empty` is the note if
         there is nothing to draw. `width` is in pixels.
 
     Returns
@@ -167,33 +167,29 @@ def _marks(plot: Plot, colour: str | None, kind: str | None, filled: str) -> dic
     """The channels of colour and shape, and which markers are filled."""
     marks: dict[str, Any] = {}
     if colour:
-        marks["stroke"] = plot.colour(alt.Stroke, colour)
-        marks["fill"] = plot.colour(alt.Fill, colour)
-        marks["shape"] = plot.colour(alt.Shape, colour)
-    if kind:
-        there = plot.values(kind)
-        names = [filled, *(name for name in there if name != filled)]
-        own = [name == filled for name in names]
-        key = alt.Legend(
-            title=plot.titles.get(kind), orient="top", symbolStrokeWidth=2, labelLimit=theme.PHONE
-        )
-        over = {"field": field(kind), "type": "nominal", "sort": names}
-        over["legend"] = key if len(there) > 1 else None
-        if colour:
-            # Vega has no legend of fills' opacity, so open markers are dashed as well. Without its
-            # type the scale would be one of places, with values between those given.
-            opacities = [float(one) for one in own]
-            scale = alt.Scale(type="ordinal", domain=names, range=opacities)
-            marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=scale)
-            if over["legend"]:
-                key["symbolStrokeColor"], key["symbolFillColor"] = theme.SOFT, "transparent"
-                dashes = [[1, 0] if one else [2, 2] for one in own]
-                scale = alt.Scale(domain=names, range=dashes)
-                marks["strokeDash"] = alt.StrokeDash(**over, scale=scale)
-            marks["fill"] = plot.colour(alt.Fill, colour, legend=False)
-        else:
-            edges = [theme.GOLD if one else theme.PREDICTED for one in own]
-            fills = [theme.GOLD if one else "transparent" for one in own]
-            marks["stroke"] = alt.Stroke(**over, scale=alt.Scale(domain=names, range=edges))
-            marks["fill"] = alt.Fill(**over, scale=alt.Scale(domain=names, range=fills))
-    return marks
+        channels = {"stroke": alt.Stroke, "fill": alt.Fill, "shape": alt.Shape}
+        marks = {name: plot.colour(channel, colour) for name, channel in channels.items()}
+    if not kind:
+        return marks
+    known = plot.values(kind)
+    names = [filled, *(name for name in known if name != filled)]
+    key = alt.Legend(
+        title=plot.titles.get(kind), orient="top", symbolStrokeWidth=2, labelLimit=theme.PHONE
+    )
+    over: dict[str, Any] = {"field": field(kind), "type": "nominal", "sort": names}
+    over["legend"] = key if len(known) > 1 else None
+
+    def scale(own: Any, other: Any, **more: Any) -> alt.Scale:
+        return alt.Scale(domain=names, range=[own, *[other] * (len(names) - 1)], **more)
+
+    if not colour:
+        marks["stroke"] = alt.Stroke(**over, scale=scale(theme.GOLD, theme.PREDICTED))
+        return marks | {"fill": alt.Fill(**over, scale=scale(theme.GOLD, "transparent"))}
+    # Vega has no legend of fills' opacity, so open markers are dashed as well. Without its type
+    # the scale would interpolate between the values.
+    opacity = scale(1.0, 0.0, type="ordinal")
+    marks["fillOpacity"] = alt.FillOpacity(**over | {"legend": None}, scale=opacity)
+    if over["legend"]:
+        key["symbolStrokeColor"], key["symbolFillColor"] = theme.SOFT, "transparent"
+        marks["strokeDash"] = alt.StrokeDash(**over, scale=scale([1, 0], [2, 2]))
+    return marks | {"fill": plot.colour(alt.Fill, colour, legend=False)}

@@ -63,12 +63,10 @@ def heatmap(
         return plot
     ends = plot.ends([value])
     across, up = list(xs) or plot.values(x), list(ys) or plot.values(y)
-    place = {
-        side: channel(field=field(name), type="nominal", title=plot.title(name), sort=order).scale(
-            domain=order
-        )
-        for side, channel, name, order in (("x", alt.X, x, across), ("y", alt.Y, y, up))
-    }
+    place = {}
+    for side, channel, name, order in (("x", alt.X, x, across), ("y", alt.Y, y, up)):
+        axis = channel(field=field(name), type="nominal", title=plot.title(name), sort=order)
+        place[side] = axis.scale(domain=order)
     form = ".0%" if plot.percent else ".3~g"
     shade = alt.Color(field=field(value), type="quantitative", title=None)
     shade = shade.scale(scheme=theme.SCORES, domain=ends).legend(format=form)
@@ -80,8 +78,9 @@ def heatmap(
     # The ground has its own colours on light and dark pages alike, and so has the text on it.
     light = f"({datum(value)} - {ends[0]}) / {max(ends[1] - ends[0], 1e-9)} > {_LIGHT_FROM}"
     ink = alt.condition(light, alt.value("#1F2328"), alt.value("#FFFFFF"))
-    shown = alt.Text(field=field(text or value), type="nominal" if text else "quantitative")
-    shown = shown if text else shown.format(form)
+    shown = alt.Text(field=field(value), type="quantitative").format(form)
+    if text:
+        shown = alt.Text(field=field(text), type="nominal")
     label = base.mark_text(fontSize=13, dy=-6 if n else 0, fontWeight=400 if text else 600)
     layers.append(label.encode(**place, text=shown, color=ink))
     if n:

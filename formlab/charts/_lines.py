@@ -156,17 +156,18 @@ def slope(
     if isinstance(plot, Caption):
         return plot
     sides = {left: plot.title(left), right: plot.title(right)}
-    keep = list(dict.fromkeys([name, *filter(None, [colour]), *plot.tips]))
-    long = plot.frame.unpivot([left, right], index=keep, variable_name="by", value_name="rank")
-    first = pl.col(name).cum_count().over("by", "rank") == 1
+    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips])
+    long = plot.frame.unpivot(
+        [left, right], index=list(keep), variable_name="by", value_name="rank"
+    )
     # Names of one rank would cover each other.
+    first = pl.col(name).cum_count().over("by", "rank") == 1
     names = pl.when(first).then(pl.col(name).str.join(", ").over("by", "rank"))
-    rank = pl.col("rank").cast(pl.String)
-    both = pl.when(pl.col("by") == left).then(pl.format("{}   {}", names, rank)).otherwise(
-        pl.format("{}   {}", rank, names)
-    )  # fmt: skip
-    long = long.with_columns(both.alias("names"), pl.col("by").replace(sides))
-    drawn = dataclasses.replace(plot, frame=long)
+    texts = pl.format("{}   {}", names, "rank"), pl.format("{}   {}", "rank", names)
+    both = pl.when(pl.col("by") == left).then(texts[0]).otherwise(texts[1])
+    drawn = dataclasses.replace(
+        plot, frame=long.with_columns(both.alias("names"), pl.col("by").replace(sides))
+    )
     across = alt.Axis(orient="top", domain=False, ticks=False, labelFontSize=13, title=None)
     last = float(plot.frame.select(pl.max_horizontal(left, right).max()).item())
     scale = alt.Scale(reverse=True, nice=False, zero=False, domain=[0.6, last + 0.4])
@@ -180,12 +181,10 @@ def slope(
         base.mark_line().encode(detail=alt.Detail(field=field(name), type="nominal")),
         base.mark_point(opacity=1).encode(tooltip=tip),
     ]
-    for title, side, gap in ((sides[left], "right", -12), (sides[right], "left", 12)):
-        part = base.transform_filter(alt.FieldEqualPredicate(field="by", equal=title))
-        mark = part.transform_filter("isValid(datum.names)").mark_text(
-            align=side, dx=gap, fontSize=12
-        )
-        layers.append(mark.encode(text="names:N"))
+    for title, align, gap in ((sides[left], "right", -12), (sides[right], "left", 12)):
+        side = base.transform_filter(alt.FieldEqualPredicate(field="by", equal=title))
+        side = side.transform_filter("isValid(datum.names)")
+        layers.append(side.mark_text(align=align, dx=gap, fontSize=12).encode(text="names:N"))
     rows = plot.frame.select(name, left, right).rows()
     text = "; ".join(f"{who} {a:g}, {b:g}" for who, a, b in rows)
     return alt.layer(*layers).properties(

@@ -44,34 +44,19 @@ def datum(name: str) -> str:
     return f"datum[{json.dumps(name)}]"
 
 
-def _said(value: object) -> str:
-    """A value as an alt text names it."""
-    return number(value) if isinstance(value, float) else clean(value, limit=80)
-
-
 def note(text: str) -> Caption:
     """One line in the place of a chart or table that has nothing to show."""
     return Caption(text, label="Note")
-
-
-def is_share(metric: str) -> bool:
-    """Whether a metric is a share, which is shown in percent."""
-    entry = metrics.get(metrics.plain(metric))
-    return (entry.low, entry.high) == (0.0, 1.0)
 
 
 def limits(
     frame: pl.DataFrame, columns: Sequence[str], metric: str | None, *, zero: bool = True
 ) -> list[float]:
     """The ends of an axis: zero and the metric's own, unless all values are far below that."""
-    seen = [
-        value
-        for name in columns
-        if name in frame.columns
-        for value in frame[name].cast(pl.Float64).drop_nulls().drop_nans()
-        if abs(value) != float("inf")
-    ]
-    low, high = (min([0.0, *seen]), max([0.0, *seen])) if zero else (min(seen), max(seen))
+    columns = [name for name in columns if name in frame.columns]
+    values = pl.concat([frame[name].cast(pl.Float64) for name in columns])
+    seen = [*values.filter(values.is_finite()), *([0.0] if zero else [])]
+    low, high = min(seen), max(seen)
     own = metrics.get(metrics.plain(metric)).high if metric else None
     room = 0.05 * (high - low) or 0.01
     if own is not None and high > own / 2:
@@ -99,12 +84,12 @@ def counted(row: Mapping[str, Any]) -> int | None:
 
 def colours_of(column: str, values: Sequence[str]) -> dict[str, str]:
     """The colours of the values of a column: the theme's for what it knows, else by place."""
-    known_ones = {
+    own = {
         "stage": theme.STAGE_COLOURS, "status": theme.STATUS_COLOURS,
         "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
-    }.get(column)  # fmt: skip
-    if known_ones and all(value in known_ones for value in values):
-        return {name: colour for name, colour in known_ones.items() if name in values}
+    }.get(column, {})  # fmt: skip
+    if own and set(values) <= set(own):
+        return {name: colour for name, colour in own.items() if name in values}
     return theme.system_colours(sorted(values) if column == "system" else values)
 
 
@@ -156,11 +141,6 @@ class Plot:
         return plot
 
     @property
-    def format(self) -> str:
-        """How a value stands in a tooltip."""
-        return ".1%" if self.percent else ".3f"
-
-    @property
     def base(self) -> alt.Chart:
         """The chart that all layers begin from."""
         return alt.Chart(self.frame)
@@ -173,16 +153,13 @@ class Plot:
 
     def title(self, column: str) -> str:
         """The title of a column; that of the metric for its values."""
-        if column not in self.titles and self.metric and column in ("value", "smooth"):
-            return metrics.title(self.metric)
-        slices = self.values("slice_by") if column == "slice_value" and self.has("slice_by") else []
-        if len(slices) == 1 and column not in self.titles:
-            return words(slices[0])
+        if column not in self.titles:
+            if self.metric and column in ("value", "smooth"):
+                return metrics.title(self.metric)
+            slices = self.values("slice_by") if self.has("slice_by") else []
+            if column == "slice_value" and len(slices) == 1:
+                return words(slices[0])
         return words(column, self.titles)
-
-    def heading(self, x: str, y: str) -> str:
-        """What the chart shows, as its alt text begins."""
-        return self.title(x) if y in ("", "label") else f"{self.title(x)} by {self.title(y)}"
 
     def has(self, column: str | None) -> bool:
         """Whether the frame has any value of a column."""
@@ -190,18 +167,21 @@ class Plot:
 
     def tooltip(self, *columns: str | None) -> list[alt.Tooltip]:
         """A line for each column, and for the counts of documents and fields where they are."""
-        wanted = dict.fromkeys([*filter(None, columns), "n_docs", "n_cases"])
-        return [self._line(name) for name in wanted if self.has(name)]
-
-    def _line(self, name: str) -> alt.Tooltip:
-        dtype = self.frame[name].dtype
-        kind = "quantitative" if dtype.is_numeric() else "nominal"
-        signed = dtype.is_float() and name.startswith(("difference", "least"))
-        form = "," if dtype.is_integer() else ".3g" if name.startswith("p_") or name == "p" else (
-            "+.3f" if signed else self.format
-        )  # fmt: skip
-        form = {"format": form} if kind == "quantitative" else {}
-        return alt.Tooltip(field=field(name), type=kind, title=self.title(name), **form)
+        lines = []
+        for name in dict.fromkeys([*filter(None, columns), "n_docs", "n_cases"]):
+            if not self.has(name):
+                continue
+            dtype, form = self.frame[name].dtype, ".1%" if self.percent else ".3f"
+            if dtype.is_integer():
+                form = ","
+            elif name == "p" or name.startswith("p_"):
+                form = ".3g"
+            elif name.startswith(("difference", "least")):
+                form = "+.3f"
+            more = {"type": "quantitative", "format": form} if dtype.is_numeric() else {}
+            more = {"type": "nominal", "title": self.title(name)} | more
+            lines.append(alt.Tooltip(field=field(name), **more))
+        return lines
 
     def ends(self, columns: Sequence[str], *, zero: bool = True) -> list[float]:
         """The ends of the axis of these columns."""
@@ -256,13 +236,15 @@ class Plot:
 
     def alt_text(self, columns: Sequence[str | None], value: str, by: str = "") -> str:
         """What the chart shows for readers who cannot see it: each row's names and value."""
-        say = self.say or self.heading(value, by)
+        title = self.title(value)
+        say = self.say or (title if by in ("", "label") else f"{title} by {self.title(by)}")
         names = [name for name in dict.fromkeys(columns) if name and name != value]
         digits = 0 if self.frame[value].dtype.is_integer() else 3
         rows = []
         for row in self.frame.head(_ROWS).iter_rows(named=True):
-            said = dict.fromkeys(_said(row[name]) for name in names if row[name] is not None)
-            rows.append(f"{', '.join(said)} {number(row[value], digits)}")
+            values = (row[name] for name in names if row[name] is not None)
+            texts = (number(v) if isinstance(v, float) else clean(v, limit=80) for v in values)
+            rows.append(f"{', '.join(dict.fromkeys(texts))} {number(row[value], digits)}")
         more = self.frame.height - len(rows)
         return f"{say}: {'; '.join(rows)}" + (f"; and {more:,} more" if more > 0 else "")
 
@@ -298,14 +280,12 @@ class Plot:
         self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20
     ) -> Any:
         """The chart once for each value of `facet`, below or beside each other."""
-        if facet is None:
-            return chart.properties(description=text)
-        head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
-        panels = alt.Facet(
-            field=field(facet), type="nominal", title=None, header=head, sort=self.values(facet)
-        )
-        columns = len(self.values(facet)) if across else 1
-        chart = chart.facet(panels, columns=columns, spacing=spacing)
-        return chart.resolve_scale(**({} if across else {"y": "independent"})).properties(
-            description=text
-        )
+        if facet is not None:
+            head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
+            panels = alt.Facet(
+                field=field(facet), type="nominal", title=None, header=head, sort=self.values(facet)
+            )
+            columns = len(self.values(facet)) if across else 1
+            chart = chart.facet(panels, columns=columns, spacing=spacing)
+            chart = chart if across else chart.resolve_scale(y="independent")
+        return chart.properties(description=text)

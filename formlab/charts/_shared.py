@@ -28,16 +28,15 @@ from formlab.charts._words import caption, figure, how, sentences, span, table
 from formlab.charts.published import beside
 from formlab.charts.show import Caption
 from formlab.folders import Evaluation
-from formlab.metrics.page import ERRORS
 from formlab.scoring.causes import STAGES
 from formlab.tables import LADDER, USABLE, slice_name
 
-# What a report is told of the others of its folder: a JSON object of name to title.
+# The other reports of its folder, as a JSON object of name to title.
 LINKS_VARIABLE = "FORMLAB_REPORTS"
 
 
 def status_table(evaluation: Evaluation) -> Table | Caption:
-    """How many pages, fields, questions … were answered, and what became of the rest."""
+    """Counts of pages, fields, questions … by level, status of the answer and outcome."""
     counts = evaluation.cases.group_by("level", "status", "outcome").agg(
         cases=pl.len(), documents=pl.col("doc_id").n_unique()
     )
@@ -45,9 +44,9 @@ def status_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def notes_table(evaluation: Evaluation) -> Table | Caption:
-    """What was odd in the files, with counts: nothing of it was dropped."""
+    """Irregularities of the files, with counts; no document was dropped for them."""
     rows = [{"what": name, "count": count} for name, count in evaluation.notes.items()]
-    return table(pl.DataFrame(rows), empty="Nothing odd was met.")
+    return table(pl.DataFrame(rows), empty="No irregularity was noted.")
 
 
 def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:
@@ -82,15 +81,15 @@ def worst_caption(
         return note(f"None of the {what} is wrong.")
     counts = wrong["cause"].value_counts().sort("count", "cause", descending=[True, False])
     drawn = dict(shown["cause"].value_counts().iter_rows())
-    each = "; ".join(
+    by_cause = "; ".join(
         f"{(cause or 'no cause named').replace('_', ' ')} {drawn.get(cause, 0)} of {count:,}"
         for cause, count in counts.iter_rows()
     )
-    out_of_order = (wrong["outcome"] == "match").any()
-    wrong_ones = f"{what} that are wrong or out of order" if out_of_order else f"wrong {what}"
+    misplaced = (wrong["outcome"] == "match").any()
+    names = f"{what} that are wrong or out of order" if misplaced else f"wrong {what}"
     sample = (
-        f"A sample of {shown.height:,} of {wrong.height:,} {wrong_ones}, each cause in proportion "
-        f"and of each the least similar: {each}"
+        f"A sample of {shown.height:,} of {wrong.height:,} {names}, each cause in proportion "
+        f"and of each the least similar: {by_cause}"
     )
     return caption(say, more=sentences(sample))
 
@@ -108,13 +107,11 @@ def scores_table(
     key = ["metric", *([by] if by else [])]
     if by:
         summary = summary.with_columns(pl.col(by).fill_null("all"))
-    means = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
-    is_mean = pl.col("metric").is_in(list(means))
-    mean = summary.filter(is_mean).with_columns(pl.col("metric").replace(means))
-    shown = summary.filter(~is_mean).join(
-        mean.select(*key, macro="value"), on=key, how="left", nulls_equal=True,
-        maintain_order="left",
-    )  # fmt: skip
+    plain = {n: metrics.plain(n) for n in summary["metric"].unique() if metrics.is_mean(n)}
+    means = summary.filter(pl.col("metric").is_in(list(plain)))
+    means = means.select(pl.col("metric").replace(plain), *key[1:], macro="value")
+    shown = summary.filter(~pl.col("metric").is_in(list(plain)))
+    shown = shown.join(means, on=key, how="left", nulls_equal=True, maintain_order="left")
     # What few scores have is a column only where one of them has it.
     some = [n for n in ("n_reader", "n_ambiguous") if (shown[n].fill_null(0) > 0).any()]
     columns = ("value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
@@ -125,32 +122,28 @@ def scores_table(
 
 def page_error_bars(pages: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     """The word errors of pages by what became of the words; `pages` from `analysis.worst_pages`."""
-    colours = {
-        "omitted": theme.OUTCOME_COLOURS["missing"],
-        "inserted": theme.OUTCOME_COLOURS["spurious"],
-        "substituted": theme.OUTCOME_COLOURS["mismatch"],
-        "out of order": theme.SYSTEM_COLOURS[5],
-    }
-    long = pages.unpivot(
-        list(ERRORS), index=["doc_id", "words", "wer"], variable_name="error", value_name="rate"
-    ).with_columns(pl.col("error").replace({"order": "out of order"}))
+    hues = [theme.OUTCOME_COLOURS[name] for name in ("missing", "spurious", "mismatch")]
+    names = ("omitted", "inserted", "substituted", "out of order")
+    long = pages.rename({"order": "out of order"}).unpivot(
+        names, index=["doc_id", "words", "wer"], variable_name="error", value_name="rate"
+    )
     return stacked(
-        long, "doc_id", "rate", colour="error", colours=colours, percent=False,
-        tips=["wer", "words"], say="Word errors of pages",
+        long, "doc_id", "rate", colour="error", percent=False, tips=["wer", "words"],
+        colours=dict(zip(names, [*hues, theme.SYSTEM_COLOURS[5]], strict=True)),
         titles={"rate": "word errors per word of the gold text", "doc_id": "page", "wer": "WER",
                 "words": "gold words"},
-        empty="No text of whole pages was scored.",
+        say="Word errors of pages", empty="No text of whole pages was scored.",
     )  # fmt: skip
 
 
 def each_page_figures(evaluations: Sequence[Evaluation], *, limit: int = 5) -> list[object]:
     """`page_error_bars` of every evaluation that has texts of pages, each under its caption."""
     figures: list[object] = []
-    for one in evaluations:
-        pages = worst_pages(one, limit=limit)
+    for result in evaluations:
+        pages = worst_pages(result, limit=limit)
         # Where no page has a usable text, its status says more than its errors.
         if pages["status"].is_in(USABLE).any():
-            name = f"{clean(one.system, limit=80)} on {one.benchmark}:{one.split}"
+            name = f"{clean(result.system, limit=80)} on {result.benchmark}:{result.split}"
             say = f"Word errors of pages, the highest word error rate first: {name}."
             figures += figure(caption(say), page_error_bars(pages))
     return figures or [note("No text of whole pages was scored.")]
@@ -170,51 +163,51 @@ def ladder_lines(summary: pl.DataFrame, *, by: str) -> alt.TopLevelMixin | Capti
 
 
 def slice_caption(
-    found: pl.DataFrame, *, say: str, label: Literal["Figure", "Table"] = "Figure"
+    slices: pl.DataFrame, *, say: str, label: Literal["Figure", "Table"] = "Figure"
 ) -> Caption:
     """A caption with the first slice of `analysis.find_slices`: its value, interval, n and p."""
-    if not found.height:
-        return Caption(f"{say} None was found.", label=label)
-    row = found.row(0, named=True)
-    told = (
+    if not slices.height:
+        return Caption(f"{say} There is none.", label=label)
+    row = slices.row(0, named=True)
+    first = (
         f"First: {slice_name(row)} of {row['system']} with {row['value']:.3f} against "
         f"{row['rest']:.3f} elsewhere ({span(row)}; {p_text(row['p_adjusted'])}, adjusted for "
         f"{row['n_tested']:,} slices)"
     )
-    return Caption(sentences(say, told), label=label, settings=how(row))
+    return Caption(sentences(say, first), label=label, settings=how(row))
 
 
-def slice_figures(found: pl.DataFrame, *, limit: int = 15) -> list[object]:
+def slice_figures(slices: pl.DataFrame, *, limit: int = 15) -> list[object]:
     """Chart and table of weak slices with their captions, or one note where there is none.
 
-    `found` is from `analysis.find_slices`; the chart shows `limit` of them at the most.
+    `slices` are from `analysis.find_slices`; the chart shows `limit` of them at the most.
     """
-    if not found.height:
+    if not slices.height:
         return [note(
             "No slice with enough fields in enough documents is significantly worse than the rest. "
-            "That is no proof that there is none: few documents show little."
+            "That does not prove that there is none: tests on few documents have little power."
         )]  # fmt: skip
-    names = pl.Series("slice", [slice_name(row) for row in found.iter_rows(named=True)])
-    named = found.with_columns(names)
-    shown = named.with_columns(pl.format("{}: {}", "system", "slice").alias("label")).head(limit)
-    metric = found["metric"][0]
+    names = pl.Series("slice", [slice_name(row) for row in slices.iter_rows(named=True)])
+    named = slices.with_columns(names, label=pl.format("{}: {}", "system", names))
+    metric = slices["metric"][0]
     title = "fields right" if metric == "outcome" else metrics.title(metric)
     below = (
-        f"Out of {found['n_tested'].max():,} slices tried. Excess is the difference times the "
-        "fields. Slices were picked for looking bad: expect less of a difference on new documents."
+        f"Out of {slices['n_tested'].max():,} slices tested. Excess is the difference times the "
+        "number of fields. These slices were selected for being bad: expect smaller differences "
+        "on new documents."
     )
-    titles = {"rest": "all others", "difference_low": "low ", "difference_high": "high "}
     return [
-        slice_caption(found, say="Slices significantly worse than all other fields."),
+        slice_caption(slices, say="Slices significantly worse than all other fields."),
         dots(
-            shown, colour="system", tick="rest", tips=["difference", "p_adjusted"],
+            named.head(limit), colour="system", tick="rest", tips=["difference", "p_adjusted"],
             titles={"value": f"{title}; the tick is all other fields"}, say="Weak slices",
         ),
-        slice_caption(found, say="The same with counts, intervals and tests.", label="Table"),
+        slice_caption(slices, say="The same with counts, intervals and tests.", label="Table"),
         table(
             named, "system", "slice", "n_cases", "n_docs", "value", "ci_low", "ci_high", "rest",
             "difference", "difference_low", "difference_high", "p_adjusted", "excess",
-            titles=titles, digits={"excess": 1}, note_below=below,
+            titles={"rest": "all others", "difference_low": "low ", "difference_high": "high "},
+            digits={"excess": 1}, note_below=below,
         ),
     ]  # fmt: skip
 
@@ -225,35 +218,31 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     `reports` names the notebook that looks closer at each benchmark. A finding links to its report
     where one was built in the same folder.
     """
-    beside_it = list(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
+    built = sorted(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
     rows = finding_table(findings)
     effects, pages = [], []
     for row in rows.iter_rows(named=True):
         interval = f" ({number(row['ci_low'])} to {number(row['ci_high'])})"
         effects.append(number(row["effect"]) + interval * (not math.isnan(row["ci_low"])))
-        pages.append(_page(reports.get(row["benchmark"], ""), row["system"], beside_it))
+        names = [n for n in built if n.partition("--")[0] == reports.get(row["benchmark"], "")]
+        # The page of the system's own evaluation before any other.
+        names.sort(key=lambda name: row["system"] not in name.partition("--")[2])
+        pages.append(f"{names[0]}.html" if names else None)
     shown = rows.select(
         "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
         pl.Series("effect", effects, dtype=pl.String), "n_cases", "n_docs",
         pl.col("p_adjusted").fill_nan(None), pl.col("what_to_try").replace("", None),
         pl.Series("report", pages, dtype=pl.String),
     )  # fmt: skip
-    below = "Effect: the share of gold values, or the difference. What has no p is a count."
+    below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     if shown["p_adjusted"].count():
-        below += " The table's p is adjusted for all tests of this report, that in a sentence for "
+        below += " In this table p is adjusted for all tests of the report, in a sentence for "
         below += "those of its own group."
     return table(
         shown, titles={"effect": "effect (95 % interval)", "n_cases": "values"}, sparse=True,
         links=["report"], note_below=below,
         empty="There is no finding: see what was run for the counts.",
     )  # fmt: skip
-
-
-def _page(notebook: str, system: str, names: list[str]) -> str | None:
-    """The page of a notebook, that of the system's own evaluation before any other."""
-    fit = [name for name in sorted(names) if name.partition("--")[0] == notebook]
-    own = [name for name in fit if system in name.partition("--")[2]]
-    return f"{(own or fit)[0]}.html" if fit else None
 
 
 def levels_table() -> Table | Caption:
@@ -288,17 +277,16 @@ def level_dots(
     panels = []
     for panel in rows.partition_by("panel", maintain_order=True):
         first = panel.row(0, named=True)
-        key = ["level", "benchmark", "metric", "mode"]
-        theirs = panel.clear() if printed is None else printed.join(
-            panel.select(key).unique(), on=key, how="semi", maintain_order="left"
-        )  # fmt: skip
+        points = beside(panel, panel.clear(), ELSEWHERE)
+        if printed is not None:
+            key = ["level", "benchmark", "metric", "mode"]
+            points = beside(panel, printed.join(panel, on=key, how="semi"), ELSEWHERE)
         entry = metrics.get(first["metric"])
-        points = beside(panel, theirs, ELSEWHERE)
         points = points.sort("value", "system", descending=[entry.direction == "up", False])
+        title = f"{entry.title}, over {first['over']}"
         panels.append(dots(
             points, "system", kind="kind", metric=first["metric"], n=None, above=True,
-            titles={"value": f"{entry.title}, over {first['over']}", "n_cases": "cases"},
-            say=f"{first['level']}, {entry.title}, over {first['over']}",
+            titles={"value": title, "n_cases": "cases"}, say=f"{first['level']}, {title}",
         ))  # fmt: skip
     if not panels:
         return note("Nothing was scored.")

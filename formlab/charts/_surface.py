@@ -138,18 +138,15 @@ def _blocks(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> 
     colours: list[list[float | None]] = []
     texts: list[list[str]] = []
     for y in ys:
-        floor, top, colour, said = [], [], [], []
-        for cell in (cells.get((x, y)) for x in xs):
-            value, ground = (cell["value"], 0.0) if cell else (None, None)
-            # The last line of each cell is empty: else its neighbour's wall would lean on it.
-            floor += [ground] * 4 + [None]
-            top += [ground, value, value, ground, None]
-            colour += [value] * 4 + [None]
-            said += [cell["text"] if cell else ""] * 4 + [""]
+        row = [cells.get((x, y)) or {"value": None, "text": ""} for x in xs]
+        grounds = [(c["value"], None if c["value"] is None else 0.0) for c in row]
+        # The last line of each cell is empty: else its neighbour's wall would lean on it.
+        floor = [h for _, ground in grounds for h in (*[ground] * 4, None)]
+        top = [h for value, ground in grounds for h in (ground, value, value, ground, None)]
         gap = [None] * len(floor)
         heights += [floor, top, top, floor, gap]
-        colours += [colour] * 4 + [gap]
-        texts += [said] * 5
+        colours += [[v for c in row for v in (*[c["value"]] * 4, None)]] * 4 + [gap]
+        texts += [[text for c in row for text in (*[c["text"]] * 4, "")]] * 5
     half = _BLOCK / 2
     edges = {
         side: [place + to for place in range(len(names)) for to in (-half, -half, half, half, 0.5)]
@@ -162,18 +159,21 @@ def _blocks(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> 
 
 def _points(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> go.Scatter3d:
     """The value of each cell as a point with its interval, where there is one."""
-    known = [(cell["low"] is not None and cell["high"] is not None) for cell in cells.values()]
-    each = list(zip(cells.values(), known, strict=True))
+    ends = [
+        (c["value"], c["value"]) if None in (c["low"], c["high"]) else (c["low"], c["high"])
+        for c in cells.values()
+    ]
+    values, texts = ([cell[name] for cell in cells.values()] for name in ("value", "text"))
+    each = list(zip(values, ends, strict=True))
     return go.Scatter3d(
-        x=[xs.index(x) for x, _ in cells], y=[ys.index(y) for _, y in cells],
-        z=[cell["value"] for cell in cells.values()], mode="markers", name="",
-        marker={"size": 3, "color": theme.PREDICTED},
+        x=[xs.index(x) for x, _ in cells], y=[ys.index(y) for _, y in cells], z=values,
+        mode="markers", name="", marker={"size": 3, "color": theme.PREDICTED},
         error_z={
             "type": "data", "symmetric": False, "color": theme.PREDICTED, "thickness": 3,
-            "array": [max(cell["high"] - cell["value"], 0) if has else 0.0 for cell, has in each],
-            "arrayminus": [max(cell["value"] - cell["low"], 0) if has else 0 for cell, has in each],
+            "array": [max(high - value, 0.0) for value, (_, high) in each],
+            "arrayminus": [max(value - low, 0.0) for value, (low, _) in each],
         },
-        text=[cell["text"] for cell in cells.values()], hovertemplate="%{text}<extra></extra>",
+        text=texts, hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
 
 

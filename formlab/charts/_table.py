@@ -70,25 +70,25 @@ class Table:
     links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        given = dict(self.digits) if isinstance(self.digits, Mapping) else {}
-        for name in [*self.titles, *given, *self.best, *self.links]:
+        digits = self.digits if isinstance(self.digits, Mapping) else ()
+        for name in [*self.titles, *digits, *self.best, *self.links]:
             if name not in self.frame.columns:
                 raise UnknownName.of("column", name, self.frame.columns)
 
     @property
     def columns(self) -> list[Column]:
         """Each column as it is shown."""
-        return [self._column(name) for name in self.frame.columns]
-
-    def _column(self, name: str) -> Column:
-        dtype = self.frame[name].dtype
-        title = clean(self.titles.get(name, name.replace("_", " ")), limit=200)
-        if not dtype.is_numeric():
-            return Column(clean(name), title, "left", None, name in self.links)
-        each = self.digits if isinstance(self.digits, Mapping) else {}
-        everywhere = 3 if isinstance(self.digits, Mapping) else self.digits
-        digits = each.get(name, 0 if dtype.is_integer() else everywhere)
-        return Column(clean(name), title, "right", digits)
+        digits = self.digits if isinstance(self.digits, Mapping) else {}
+        default = 3 if isinstance(self.digits, Mapping) else self.digits
+        columns = []
+        for name, dtype in self.frame.schema.items():
+            title = clean(self.titles.get(name, name.replace("_", " ")), limit=200)
+            if dtype.is_numeric():
+                decimals = digits.get(name, 0 if dtype.is_integer() else default)
+                columns.append(Column(clean(name), title, "right", decimals))
+            else:
+                columns.append(Column(clean(name), title, "left", None, name in self.links))
+        return columns
 
     def _payload(self) -> dict[str, Any]:
         shown = self.frame.head(self.rows)
@@ -120,13 +120,8 @@ class Table:
         rows = [[column.title for column in columns], *self._texts(self._payload())]
         widths = [min(60, max(len(row[i]) for row in rows)) for i in range(len(columns))]
         sides = ["<" if column.align == "left" else ">" for column in columns]
-        return "\n".join(
-            "  ".join(
-                f"{text:{side}{width}}"
-                for text, side, width in zip(row, sides, widths, strict=True)
-            ).rstrip()
-            for row in rows
-        )
+        line = "  ".join(f"{{:{s}{w}}}" for s, w in zip(sides, widths, strict=True))
+        return "\n".join(line.format(*row).rstrip() for row in rows)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         payload = self._payload()
@@ -134,21 +129,19 @@ class Table:
 
     def _html(self, payload: Mapping[str, Any]) -> str:
         columns, bold = self.columns, {tuple(place) for place in payload["bold"]}
-        style = [f"text-align:{column.align}" for column in columns]
+        sides = [f"text-align:{column.align}" for column in columns]
         head = "".join(
             f'<th style="{side}">{html.escape(column.title)}</th>'
-            for side, column in zip(style, columns, strict=True)
+            for side, column in zip(sides, columns, strict=True)
         )
-        body = "".join(
-            "<tr>"
-            + "".join(
+        body = ""
+        for y, row in enumerate(self._texts(payload)):
+            cells = (
                 f'<td style="{side}{";font-weight:700" if (y, x) in bold else ""}">'
                 f"{_linked(text) if columns[x].link else html.escape(text)}</td>"
-                for x, (side, text) in enumerate(zip(style, row, strict=True))
+                for x, (side, text) in enumerate(zip(sides, row, strict=True))
             )
-            + "</tr>"
-            for y, row in enumerate(self._texts(payload))
-        )
+            body += f"<tr>{''.join(cells)}</tr>"
         note = f"<p><small>{html.escape(payload['note'])}</small></p>" if payload["note"] else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 

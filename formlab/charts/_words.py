@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.charts._output import number
+from formlab.charts._output import clean, number
 from formlab.charts._parts import NOTHING, TITLES, counted, note, words
 from formlab.charts._table import Table
 from formlab.charts.show import Caption, Card, Cards
@@ -21,7 +21,7 @@ _OVER = {"field": "all fields", "page": "whole pages", "document": "all forms"}
 _HEADINGS = TITLES | {
     "p_holm": "p, Holm", "p_adjusted": "p, adjusted", "p_mcnemar": "p, McNemar",
     "n_missing": "missing", "n_undefined": "undefined", "n_reader": "depend on reading rule",
-    "n_ambiguous": "ambiguous dates", "least_difference": "least found",
+    "n_ambiguous": "ambiguous dates", "least_difference": "smallest detectable",
 }  # fmt: skip
 # Columns of probabilities, which are written as one writes them.
 _P = ("p", "p_holm", "p_adjusted", "p_mcnemar")
@@ -42,7 +42,7 @@ def caption(
     Parameters
     ----------
     say
-        What is to be seen, in words and without numbers; they follow by themselves.
+        What is shown, without numbers; they are added from `rows`.
     rows
         Rows of a summary that the caption gives in figures; None for a caption without any.
     name
@@ -50,7 +50,7 @@ def caption(
     label
         Whether it stands over a figure or a table.
     missing
-        The sentence that stands there where `rows` has none.
+        The sentence for `rows` without any row.
     more
         Sentences that follow the figures.
 
@@ -63,17 +63,17 @@ def caption(
     """
     if rows is None:
         return Caption(sentences(say, more), label=label)
-    each = list(readable(rows).iter_rows(named=True))
-    parts: dict[str, list[str]] = {}
-    for row in each:
-        title = f"{metrics.title(row['metric'])} " if name is None else ""
+    values: dict[str, list[str]] = {}
+    settings: dict[str | None, None] = {}
+    for row in readable(rows).iter_rows(named=True):
+        value = "undefined" if math.isnan(row["value"]) else number(row["value"])
+        what = row[name] if name else metrics.title(row["metric"])
         over = "Values" if name else f"Over {_over(row)}"
-        who = f"{row[name]} " if name else title
-        parts.setdefault(over, []).append(f"{who}{_number(row['value'])} ({span(row)})")
-    numbers = "; ".join(f"{over}: {', '.join(values)}" for over, values in parts.items())
+        values.setdefault(over, []).append(f"{what} {value} ({span(row)})")
+        settings[how(row)] = None
+    numbers = "; ".join(f"{over}: {', '.join(texts)}" for over, texts in values.items())
     text = sentences(say, numbers or missing, more)
-    settings = dict.fromkeys(filter(None, map(how, each)))
-    return Caption(text, label=label, settings="; ".join(settings) or None)
+    return Caption(text, label=label, settings="; ".join(filter(None, settings)) or None)
 
 
 def how(row: Mapping[str, Any]) -> str | None:
@@ -160,13 +160,12 @@ def table(
         shown = shown.select(name for name in shown.columns if shown[name].count())
     shown = shown.with_columns(p_words(shown[name]) for name in _P if name in shown.columns)
     headings = {name: words(name, _HEADINGS | dict(titles or {})) for name in shown.columns}
-    there = set(shown.columns)
+    if isinstance(digits, Mapping):
+        digits = {name: digits[name] for name in shown.columns if name in digits}
     return Table(
-        shown, titles=headings, note=note_below, rows=rows,
-        digits={k: v for k, v in digits.items() if k in there} if isinstance(digits, Mapping)
-        else digits,
-        best={k: v for k, v in (best or {}).items() if k in there},
-        links=tuple(name for name in links if name in there),
+        shown, titles=headings, digits=digits, note=note_below, rows=rows,
+        best={name: best[name] for name in shown.columns if name in (best or {})},
+        links=tuple(name for name in links if name in shown.columns),
     )  # fmt: skip
 
 
@@ -184,14 +183,49 @@ def sentences(*claims: object) -> str:
 
 def span(row: Mapping[str, Any]) -> str:
     """The interval and counts of one row of a summary, in words."""
-    docs = row["n_docs"]
-    of_documents = f"{docs:,} document{'s' * (docs != 1)}"
-    has_cases = row.get("n_cases") is not None
-    counts = f"n = {counted(row):,} in {of_documents}" if has_cases else f"n = {of_documents}"
+    counts = f"n = {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    if row.get("n_cases") is not None:
+        counts = f"n = {counted(row):,} in {counts.removeprefix('n = ')}"
     low = row.get("ci_low")
     if low is None or math.isnan(low):
         return counts
     return f"95 % interval {number(low)} to {number(row['ci_high'])}, {counts}"
+
+
+def score_cards(
+    rows: pl.DataFrame,
+    titles: Mapping[str, str],
+    *claims: object,
+    names: Sequence[str] = (),
+    more: Sequence[Card] = (),
+) -> Cards:
+    """A card for each row of these metrics that has a value, under a sentence with the first three.
+
+    Cards stand in the order of `titles`; rows of metrics without a title are left out. `claims`
+    are further sentences above the cards, such as a `Finding`; `names` are columns whose value
+    tells apart the cards of one metric.
+
+    Examples
+    --------
+    >>> row = {"system": "ocr", "metric": "cer", "value": 0.25, "ci_low": 0.2, "ci_high": 0.3,
+    ...     "n_docs": 9, "n_cases": 80}
+    >>> print(score_cards(pl.DataFrame([row]), {"cer": "CER"}, "Few forms."))
+    ocr: CER 0.250. Few forms.
+    CER: 0.250 (95 % interval 0.200 to 0.300, n = 80 in 9 documents)
+    """
+    places = {metric: place for place, metric in enumerate(titles)}
+    shown = rows.filter(pl.col("metric").is_in(list(titles)), pl.col("value").is_finite())
+    shown = shown.sort(pl.col("metric").replace_strict(places), maintain_order=True)
+    labels = []
+    for row in shown.iter_rows(named=True):
+        values = ", ".join(clean(row[name], limit=60) for name in names if row[name])
+        labels.append(titles[row["metric"]] + (f" of {values}" if values else ""))
+    first = "Nothing was scored"
+    if shown.height:
+        scores = [f"{label} {number(x)}" for label, x in zip(labels, shown["value"], strict=True)]
+        first = f"{clean(shown['system'][0], limit=60)}: {'; '.join(scores[:3])}"
+    shown = shown.with_columns(pl.Series("label", labels, dtype=pl.String))
+    return cards(shown, finding=sentences(first, *claims), more=more)
 
 
 def p_words(values: pl.Series) -> pl.Series:
@@ -206,7 +240,3 @@ def p_words(values: pl.Series) -> pl.Series:
 def signed(value: float) -> str:
     """A number that always shows its sign."""
     return number(value) if value <= 0 or math.isnan(value) else f"+{number(value)}"
-
-
-def _number(value: float) -> str:
-    return "undefined" if math.isnan(value) else number(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -16,8 +16,8 @@ from formlab.charts._bars import stacked
 from formlab.charts._dots import dots
 from formlab.charts._output import number
 from formlab.charts._table import Table
-from formlab.charts._words import cards, sentences, signed, table
-from formlab.charts.show import Caption, Cards
+from formlab.charts._words import sentences, signed, table
+from formlab.charts.show import Caption, Card, Cards
 
 FLIPS = {"both_right": "both right", "only_a": "", "only_b": "", "both_wrong": "both wrong"}
 # From so many documents on a percentile interval is about as wide as it should be.
@@ -31,42 +31,35 @@ def compare_cards(matrix: pl.DataFrame, findings: Sequence[Finding] = ()) -> Car
 
     Of `analysis.flip_matrices` the first pair has cards; `findings` are of `analysis.tell_apart`.
     """
-    holding = [one for one in findings if one.holds]
-    first = [one for one in findings if one.system == findings[0].system]
-    finding = sentences(*(holding[:2] or first))
+    holding = [finding for finding in findings if finding.holds]
+    first = [finding for finding in findings if finding.system == findings[0].system]
+    text = sentences(*(holding[:2] or first))
     rows = tables.only(matrix, slice_by=None).to_dicts()
     if not rows:
-        each = [_of_finding(one) for one in findings]
-        frame = pl.DataFrame(each, schema=dict.fromkeys(("label", "value", "of"), pl.String))
-        return cards(frame, notes="of", finding=finding or _NOTHING)
+        shown = []
+        for one in findings:
+            label = f"difference in {metrics.title(one.metric)}: {one.system.replace(', ', ' → ')}"
+            of = [_interval(vars(one)), f"n = {one.n_docs:,} documents"]
+            shown.append(Card(label, signed(one.effect), ", ".join(filter(None, of))))
+        return Cards(shown, text or _NOTHING)
     row = rows[0]
     a, b = row["system_a"], row["system_b"]
     note = f"of {row['n_cases']:,} fields in {row['n_docs']:,} documents"
-    each = [
-        (f"right: {a}", number(row["value_a"]), note),
-        (f"right: {b}", number(row["value_b"]), note),
-        ("difference", signed(row["difference"]), _interval(row) or note),
-        (f"only {a} is right", f"{row['only_a']:,}", note),
-        (f"only {b} is right", f"{row['only_b']:,}", note),
-        ("detectable difference", number(row["least_difference"]), "in four of five such samples"),
-    ]
-    frame = pl.DataFrame(each, schema=["label", "value", "of"], orient="row")
-    counted = (
+    shown = [
+        Card(f"right: {a}", row["value_a"], note), Card(f"right: {b}", row["value_b"], note),
+        Card("difference", signed(row["difference"]), _interval(row) or note),
+        Card(f"only {a} is right", row["only_a"], note),
+        Card(f"only {b} is right", row["only_b"], note),
+        Card("detectable difference", row["least_difference"], "in four of five such samples"),
+    ]  # fmt: skip
+    counts = (
         f"Of {row['n_cases']:,} fields {row['only_a']:,} are right with {a} alone and "
         f"{row['only_b']:,} with {b} alone."
     )
-    return cards(frame, notes="of", finding=finding or counted)
+    return Cards(shown, text or counts)
 
 
-def _of_finding(one: Finding) -> dict[str, str]:
-    pair = one.system.replace(", ", " → ")
-    interval = _interval({"ci_low": one.ci_low, "ci_high": one.ci_high})
-    of = ", ".join(filter(None, [interval, f"n = {one.n_docs:,} documents"]))
-    label = f"difference in {metrics.title(one.metric)}: {pair}"
-    return {"label": label, "value": signed(one.effect), "of": of}
-
-
-def _interval(row: dict[str, Any]) -> str:
+def _interval(row: Mapping[str, Any]) -> str:
     if math.isnan(row["ci_low"]):
         return ""
     return f"95 % interval {signed(row['ci_low'])} to {signed(row['ci_high'])}"
@@ -78,23 +71,21 @@ def flip_bars(matrix: pl.DataFrame, *, by: str) -> alt.TopLevelMixin | Caption:
     `matrix` is from `analysis.flip_matrices`. All fields stand above the slices by `by`, but for
     those of one system's causes, of which all fields are no part.
     """
-    of_errors = by.startswith("cause_")
-    whole = pl.col("slice_by").is_null() & (not of_errors)
+    whole = pl.col("slice_by").is_null() & (not by.startswith("cause_"))
     shown = matrix.filter(whole | (pl.col("slice_by") == by))
     pairs = shown.select("system_a", "system_b").unique(maintain_order=True).rows()
-    alone = pairs[0] if len(pairs) == 1 else ("the first", "the second")
-    words = FLIPS | {"only_a": f"only {alone[0]}", "only_b": f"only {alone[1]}"}
-    fills = ("#A9B4C0", *theme.system_colours(alone).values(), "#555B66")
+    names = pairs[0] if len(pairs) == 1 else ("the first", "the second")
+    words = FLIPS | {"only_a": f"only {names[0]}", "only_b": f"only {names[1]}"}
+    fills = ("#A9B4C0", *theme.system_colours(names).values(), "#555B66")
     parts = shown.unpivot(
         list(FLIPS), index=["system_a", "system_b", "slice_value", "n_cases", "n_docs"],
         variable_name="flip", value_name="fields",
-    ).filter(pl.col("fields") > 0)  # fmt: skip
-    parts = parts.with_columns(
+    ).filter(pl.col("fields") > 0).with_columns(
         pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields").alias("slice"),
         pl.col("flip").replace(words),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
         (pl.col("fields") / pl.col("n_cases")).alias("share"),
-    )
+    )  # fmt: skip
     return stacked(
         parts, "slice", colour="flip", colours=dict(zip(words.values(), fills, strict=True)),
         n="n_cases", facet="pair" if len(pairs) > 1 else None, tips=["fields"],
@@ -114,19 +105,19 @@ def difference_dots(
     """
     whole = pl.col("slice_by").is_null()
     shown = comparison.filter(whole | (pl.col("slice_by") == by), pl.col("metric") == metric)
+    none = pl.col("better").is_null()
     shown = shown.with_columns(
         pl.coalesce("slice_value", pl.format("all {}s", "level")).alias("slice"),
         pl.format("{} → {}", "system_a", "system_b").alias("pair"),
-        pl.when(pl.col("better").is_null()).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN))
-        .alias("shown"),
+        pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
         pl.col("better").fill_null(NOT_SHOWN),
-    )  # fmt: skip
+    )
     systems = dict.fromkeys(name for row in shown.select("^system_[ab]$").rows() for name in row)
-    several = shown["pair"].n_unique() > 1
     return dots(
         shown, "slice", "difference", colour="better", kind="shown", filled=SHOWN, zero=True,
         colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
-        facet="pair" if several else None, tips=["value_a", "value_b", "p", "p_holm"],
+        facet="pair" if shown["pair"].n_unique() > 1 else None,
+        tips=["value_a", "value_b", "p", "p_holm"],
         titles={"difference": f"difference in {metrics.title(metric)}", "better": "does better"},
         empty=f"Nothing to show: no field was scored by {metric} for both.",
     )  # fmt: skip
@@ -137,25 +128,25 @@ def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -
 
     `say` has no numbers; `rows` are of a comparison or of a matrix of flips.
     """
-    for row in rows.head(1).iter_rows(named=True):
-        counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-        interval = _interval(row)
-        tested = f"{interval}, {p_text(row['p'])}, {counts}" if interval else counts
-        title = metrics.title(row["metric"]) if "metric" in row else "Share of fields right"
-        numbers = (
-            f"{title[0].upper()}{title[1:]}: {row['system_a']} {number(row['value_a'])}, "
-            f"{row['system_b']} {number(row['value_b'])}, difference {signed(row['difference'])} "
-            f"({tested})"
-        )
-        settings = tables.settings_text(row)
-        return Caption(sentences(say, numbers), label=label, settings=settings)
-    return Caption(sentences(say, "Nothing was scored for both systems"), label=label)
+    if not rows.height:
+        return Caption(sentences(say, "Nothing was scored for both systems"), label=label)
+    row = rows.row(0, named=True)
+    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    interval = _interval(row)
+    tested = f"{interval}, {p_text(row['p'])}, {counts}" if interval else counts
+    title = metrics.title(row["metric"]) if "metric" in row else "share of fields right"
+    numbers = (
+        f"{title[0].upper()}{title[1:]}: {row['system_a']} {number(row['value_a'])}, "
+        f"{row['system_b']} {number(row['value_b'])}, difference {signed(row['difference'])} "
+        f"({tested})"
+    )
+    return Caption(sentences(say, numbers), label=label, settings=tables.settings_text(row))
 
 
 def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
-    """The size of each metric's difference, and as a tick the least that this corpus would find.
+    """The size of each metric's difference, and as a tick the smallest detectable one.
 
-    The tick says what an experiment of this size can show; it is no second test of the dot.
+    The tick is the power of an experiment of this size and no second test of the difference.
     Metrics in units other than shares and error rates (pixels, edits a form) are left out.
     `differences` are from `formlab.compare`, of whole documents and all fields.
     """
@@ -163,11 +154,10 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
     known = pl.col("metric").is_in([*rates, *filter(None, map(metrics.mean_of, rates))])
     rows = tables.only(differences, slice_by=None).filter(known)
-    shown = rows.filter(pl.all_horizontal(pl.col("least_difference", "difference").is_not_nan()))
-    several = shown.select("system_a", "system_b").n_unique() > 1
-    pair = pl.format("{} | {}: ", "system_a", "system_b") if several else pl.lit("")
+    pairs = rows.select("system_a", "system_b").n_unique()
+    pair = pl.format("{} | {}: ", "system_a", "system_b") if pairs > 1 else pl.lit("")
     title = pl.col("metric").map_elements(metrics.title, return_dtype=pl.String)
-    shown = shown.with_columns(
+    shown = rows.filter(pl.col("least_difference").is_not_nan()).with_columns(
         (pair + title).alias("name"), pl.format("{}s", "level").alias("of"),
         pl.col("difference").abs().alias("size"),
     )  # fmt: skip
@@ -177,7 +167,7 @@ def power_dots(differences: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     titles = {"size": "size of the difference, each metric in its own unit"}
     return dots(
         shown, "name", "size", tick="least_difference", facet="of", n=None, low="", high="",
-        tips=["difference"], titles=titles | {"least_difference": "least that would be found"},
+        tips=["difference"], titles=titles | {"least_difference": "smallest detectable difference"},
         say="Size of the difference", empty=f"Nothing to show: {nothing}.",
     )  # fmt: skip
 

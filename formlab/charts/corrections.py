@@ -17,8 +17,8 @@ from formlab.errors import NotAvailable
 from formlab.folders import Evaluation
 
 NONE = (
-    "Labels are taken as they are: no verdicts were given. Judge them in the notebook on review, "
-    "and give the folder of verdicts as the parameter verdicts."
+    "Labels are taken as they are: there are no verdicts on them. Judge them in the notebook on "
+    "review, and name the folder of verdicts as the parameter verdicts."
 )
 _TITLES = {
     "level": "over", "value": "as labelled", "corrected": "without label errors",
@@ -43,11 +43,10 @@ def label_corrections(
         return (note(NONE),)
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     audit = decided.found(verdicts).filter(pl.col("decision").is_in(list(decided.LABEL_AUDIT)))
-    audit = audit.filter(pl.col("benchmark").is_in([one.benchmark for one in several]))
-    if not audit.height:
+    several = [result for result in several if result.benchmark in set(audit["benchmark"])]
+    audit = audit.filter(pl.col("benchmark").is_in([result.benchmark for result in several]))
+    if not several:
         return (note("There are no verdicts on the labels of what is shown here."),)
-    judged = set(audit["benchmark"])
-    several = [one for one in several if one.benchmark in judged]
     try:
         scores, counts = corrected_scores(several, audit, resamples=resamples, seed=seed)
     except NotAvailable as error:

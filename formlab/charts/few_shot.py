@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -50,20 +51,20 @@ def few_shot_caption(
     title = f"{metrics.title(metric)} of {part}"
     if not rows.height:
         return Caption(sentences(say, f"No {title} was scored"))
-    ordered = rows.filter(pl.col("value").is_finite()).sort("value")
-    ends = pl.concat([ordered.head(1), ordered.tail(1)])
-    named = rows if rows.height <= _NAMED else ends
+    named, ends = rows, ""
+    if rows.height > _NAMED:
+        ordered = rows.filter(pl.col("value").is_finite()).sort("value")
+        named = pl.concat([ordered.head(1), ordered.tail(1)])
+        ends = "the lowest and the highest are "
     values = "; ".join(
         f"{clean(row['corpus'], limit=60)}, {row['label']} {_score(row)}"
         for row in named.to_dicts()
     )
-    if named is ends:
-        values = f"the lowest and the highest are {values}"
     n_splits = rows["n_splits"].sum()
     counts = f"n = {rows['n_docs'].sum():,} documents in {n_splits:,} split{'s' * (n_splits != 1)}"
     over = {"splits": "over splits (t)", "documents": "over documents (bootstrap)"}
     kinds = " and ".join(over[kind] for kind in rows["interval"].unique().sort())
-    text = sentences(say, f"{title}: {values}; {counts}", f"95 % intervals {kinds}")
+    text = sentences(say, f"{title}: {ends}{values}; {counts}", f"95 % intervals {kinds}")
     settings = list(dict.fromkeys(map(tables.settings_text, rows.iter_rows(named=True))))
     more = f" and {len(settings) - 1} more" if len(settings) > 1 else ""
     return Caption(text, settings=f"{settings[0]}{more}")
@@ -76,6 +77,6 @@ def _titled(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _score(row: dict) -> str:
-    if row["ci_low"] is None or row["ci_low"] != row["ci_low"]:
-        return number(row["value"])
-    return f"{number(row['value'])} ({number(row['ci_low'])} to {number(row['ci_high'])})"
+    interval = f" ({number(row['ci_low'])} to {number(row['ci_high'])})"
+    known = row["ci_low"] is not None and math.isfinite(row["ci_low"])
+    return number(row["value"]) + interval * known

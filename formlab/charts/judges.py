@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import polars as pl
@@ -31,11 +32,9 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
         pl.col("right").count().alias("facts judged"), pl.col("right").mean().alias("called right")
     )
     # A stretch of a page may stand in for a fact: a table shows its beginning.
+    long = pl.col("gold", "reason")
     overruled = facts.filter(pl.col("override").is_not_null()).with_columns(
-        pl.when(pl.col(name).str.len_chars() > _LONG)
-        .then(pl.col(name).str.head(_LONG) + "…")
-        .otherwise(name)
-        for name in ("gold", "reason")
+        pl.when(long.str.len_chars() > _LONG).then(long.str.head(_LONG) + "…").otherwise(long)
     )
     planted = facts.filter(pl.col("planted").is_not_null())
     planted = planted.group_by("doc_id", "planted", maintain_order=True).agg(
@@ -44,24 +43,24 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     odd = pl.DataFrame(list(audit.notes.items()), schema=["what", "count"], orient="row")
     counts = f"n = {facts.height:,} facts on {facts['doc_id'].n_unique():,} pages"
     say = f"Agreement of raters beyond chance, {counts}; intervals by drawing pages."
-    return (
-        caption(say, more=cited(printed)),
-        dots(
-            beside_published(audit.kappas, printed), "raters", "kappa", kind="kind", n=None,
-            tips=["n_items"], titles={"kappa": "kappa: agreement beyond chance"}, say="Kappa",
-            empty="Kappa is undefined: every rater always says the same.",
-        ),
-        _heading("What each rater calls right."), table(raters),
-        _heading("Facts on which the judge was overruled, and why."),
-        table(
-            overruled, "doc_id", "path", "gold", "judge", "final", "override", "reason", rows=50,
-            titles={"path": "fact", "override": "overruled by", "reason": "why"},
-            empty="The judge was overruled on no fact.",
-        ),
-        _heading("Text in predictions that addresses the judge."),
-        table(planted, empty="No prediction holds text that addresses its judge."),
-        _heading("What was odd in the judge's answers."), table(odd, empty="Nothing was odd."),
+    kappas = dots(
+        beside_published(audit.kappas, printed), "raters", "kappa", kind="kind", n=None,
+        tips=["n_items"], titles={"kappa": "kappa: agreement beyond chance"}, say="Kappa",
+        empty="Kappa is undefined: every rater always gives the same answer.",
     )  # fmt: skip
+    titles = {"path": "fact", "override": "overruled by", "reason": "why"}
+    columns = ["doc_id", "path", "gold", "judge", "final", "override", "reason"]
+    none = "The judge was overruled on no fact."
+    shown = {
+        "What each rater calls right.": table(raters),
+        "Facts on which the judge was overruled, and why.":
+            table(overruled, *columns, rows=50, titles=titles, empty=none),
+        "Text in predictions that addresses the judge.":
+            table(planted, empty="No prediction holds text that addresses its judge."),
+        "Irregularities in the judge's answers.": table(odd, empty="There were none."),
+    }  # fmt: skip
+    captioned = [(Caption(say, label="Table"), rows) for say, rows in shown.items()]
+    return (caption(say, more=cited(printed)), kappas, *itertools.chain(*captioned))
 
 
 def beside_published(kappas: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
@@ -75,7 +74,3 @@ def beside_published(kappas: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFram
         kind=pl.lit(PUBLISHED),
     )
     return pl.concat([own, theirs], how="diagonal") if own.height else own
-
-
-def _heading(text: str) -> Caption:
-    return Caption(text, label="Table")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import polars as pl
 
 from formlab import files, resources
@@ -35,13 +33,10 @@ def _read(name: str) -> pl.DataFrame:
     table = pl.read_csv(text.encode(), infer_schema=False)
     if "value" in table.columns:
         table = table.with_columns(pl.col("value").cast(pl.Float64))
-    if "unit" not in table.columns:
-        return table
-    percent = pl.col("unit") == "percent"
-    return table.with_columns(
-        pl.when(percent).then(pl.col("value") / 100).otherwise("value").alias("value"),
-        pl.when(percent).then(pl.lit("ratio")).otherwise("unit").alias("unit"),
-    )
+    if "unit" in table.columns:
+        share = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
+        table = table.with_columns(share.alias("value"), pl.col("unit").replace("percent", "ratio"))
+    return table
 
 
 def citation(printed: pl.DataFrame) -> str:
@@ -56,7 +51,7 @@ def citation(printed: pl.DataFrame) -> str:
     for source in printed["source"].unique(maintain_order=True):
         paper, _, table = source.rpartition(", ")
         places.setdefault(paper or table, []).extend([table] if paper else [])
-    return "; ".join(", ".join([paper, *found]) for paper, found in places.items())
+    return "; ".join(", ".join([paper, *tables]) for paper, tables in places.items())
 
 
 def cited(printed: pl.DataFrame, *, drawn: bool = True) -> str:
@@ -86,50 +81,25 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
     return pl.concat([own, theirs], how="diagonal_relaxed")
 
 
-class _Printed(NamedTuple):
-    """Published figures of one metric: where they stand, and what of ours they equal."""
-
-    level: str
-    file: str
-    where: dict[str, str]
-    column: str
-    metric: str
-    scale: float = 1
-    # The mode in which formlab's metric is the paper's; why there is none, if there is none.
-    mode: str = "official"
-    why: str = ""
-
-
+# Level, published table, its rows, their column, formlab's metric and the column's scale; then the
+# mode in which that is the paper's metric, or why there is none.
 _PRINTED = (
-    _Printed(
-        "reading", "fincriticaled_table4", {}, "fact_accuracy", "fact_accuracy",
-        why="a language model judged the facts",
-    ),
-    _Printed(
-        "locating", "vrdu_table3", {"task": "mixed", "train_size": "200", "metric": "micro_f1"},
-        "value", "micro_f1",
-    ),
-    _Printed(
-        "locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value",
-        "episodic_click", 100,
-    ),
-    _Printed(
-        "structuring", "formcraft_table4", {"metric": "tree_edit_distance"}, "value",
-        "tree_edit_distance", why="a distance grows with the form, and the forms are others",
-    ),
-    _Printed(
-        "relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy",
-        mode="fixed",
-    ),
-    _Printed(
-        "relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
-        "consistency_accuracy",
-        why="the paper checks every field of a relation, formlab the dependent value alone",
-    ),
-    _Printed(
-        "acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
-        "episodic_value", 100,
-    ),
+    ("reading", "fincriticaled_table4", {}, "fact_accuracy", "fact_accuracy", 1, "official",
+     "a language model judged the facts"),
+    ("locating", "vrdu_table3", {"task": "mixed", "train_size": "200", "metric": "micro_f1"},
+     "value", "micro_f1", 1, "official", ""),
+    ("locating", "formfactory_table2", {"kind": "Episodic", "metric": "click"}, "value",
+     "episodic_click", 100, "official", ""),
+    ("structuring", "formcraft_table4", {"metric": "tree_edit_distance"}, "value",
+     "tree_edit_distance", 1, "official",
+     "a distance grows with the form, and the forms are others"),
+    ("relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy", 1,
+     "fixed", ""),
+    ("relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
+     "consistency_accuracy", 1, "official",
+     "the paper checks every field of a relation, formlab the dependent value alone"),
+    ("acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
+     "episodic_value", 100, "official", ""),
 )  # fmt: skip
 
 
@@ -143,15 +113,15 @@ def published_levels() -> pl.DataFrame:
     >>> sorted(published_levels().filter(why="")["metric"].unique())
     ['episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
     """
-    parts = []
-    for one in _PRINTED:
-        benchmark = one.file.partition("_")[0]
-        rows = published(one.file).filter(*(pl.col(k) == v for k, v in one.where.items()))
+    tables = []
+    for level, file, where, column, metric, scale, mode, why in _PRINTED:
+        rows = published(file).filter(**where)
+        names = {"level": level, "benchmark": file.partition("_")[0], "metric": metric}
+        names |= {"mode": mode, "why": why}
+        rows = rows.with_columns(**{name: pl.lit(text) for name, text in names.items()})
         corpus = pl.format(", {}", "corpus") if "corpus" in rows.columns else pl.lit("")
-        parts.append(rows.select(
-            level=pl.lit(one.level), benchmark=pl.lit(benchmark), metric=pl.lit(one.metric),
-            mode=pl.lit(one.mode), why=pl.lit(one.why), source="source",
-            system=pl.format("{} on {}{}", "system", pl.lit(benchmark), corpus),
-            value=pl.col(one.column).cast(pl.Float64) / one.scale,
+        tables.append(rows.select(
+            *names, "source", system=pl.format("{} on {}{}", "system", "benchmark", corpus),
+            value=pl.col(column).cast(pl.Float64) / scale,
         ))  # fmt: skip
-    return pl.concat(parts)
+    return pl.concat(tables)

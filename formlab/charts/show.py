@@ -24,17 +24,13 @@ class Card:
     digits: int = 3
 
     @property
-    def text(self) -> str:
-        """The value as it is shown."""
-        if isinstance(self.value, str):
-            return clean(self.value, limit=60)
-        return number(self.value, 0 if isinstance(self.value, int) else self.digits)
-
-    @property
     def shown(self) -> dict[str, str]:
-        """Label, value and note, fit to travel."""
+        """Label, value and note as shown, fit to travel."""
+        value = self.value
+        if not isinstance(value, str):
+            value = number(value, 0 if isinstance(value, int) else self.digits)
         label, note = (clean(text, limit=200) for text in (self.label, self.note))
-        return {"label": label, "value": self.text, "note": note}
+        return {"label": label, "value": clean(value, limit=60), "note": note}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,9 +73,9 @@ class Cards:
 
 @dataclasses.dataclass(frozen=True)
 class Caption:
-    """What to read in the object below it; reports number each `label` from 1.
+    """The caption of the object below it; reports number each `label` from 1.
 
-    `settings` is the string that tells how the score was made, printed small beside the text.
+    `settings` says how the score was computed; it is printed small beside the text.
 
     Examples
     --------
@@ -96,15 +92,11 @@ class Caption:
         return f"{clean(self.label, limit=40)}. {clean(self.text, limit=2_000)}{settings}"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        payload = {
-            "text": clean(self.text, limit=2_000),
-            "label": clean(self.label, limit=40),
-            "settings": clean(self.settings, limit=2_000) if self.settings else None,
-        }
-        given = payload["settings"]
-        settings = f"<br><code>{html.escape(given)}</code>" if given else ""
-        label, text = html.escape(payload["label"]), html.escape(payload["text"])
-        page = f"<p><b>{label}.</b> {text}{settings}</p>"
+        text, label = clean(self.text, limit=2_000), clean(self.label, limit=40)
+        settings = clean(self.settings, limit=2_000) if self.settings else None
+        small = f"<br><code>{html.escape(settings)}</code>" if settings else ""
+        page = f"<p><b>{html.escape(label)}.</b> {html.escape(text)}{small}</p>"
+        payload = {"text": text, "label": label, "settings": settings}
         return bundle("caption", payload, str(self), page)
 
 

@@ -56,7 +56,6 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 WIDTH, HEIGHT = 620, 190
 # What a phone shows without scrolling.
 PHONE = 330
-HEATMAP = (420, 190)
 SURFACE_HEIGHT = 460
 CAMERA = {"eye": {"x": 1.5, "y": -1.5, "z": 0.9}}
 _INK, SOFT, _RULE = "#1F2328", "#57606A", "#D8DEE4"
@@ -68,7 +67,7 @@ def in_report() -> bool:
 
 
 def system_colours(systems: Iterable[str]) -> dict[str, str]:
-    """A colour for each system, in the order given; the seventh starts the palette anew.
+    """A colour for each system, in their order; the seventh starts the palette anew.
 
     Examples
     --------
@@ -79,7 +78,7 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
 
 
 def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in the order given.
+    """A marker shape for each system, in their order.
 
     Examples
     --------
@@ -119,13 +118,11 @@ def _config() -> alt.theme.ThemeConfig:
 
 def _words(value: object) -> str:
     """The text of a Vega or plotly title, which may be a string, a list of lines or an object."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, list):
-        return " ".join(_words(line) for line in value)
+        return " ".join(map(_words, value))
     if isinstance(value, Mapping):
         return _words(value.get("text"))
-    return ""
+    return value if isinstance(value, str) else ""
 
 
 def _vega_bundle(spec: dict[str, Any], **_: object) -> dict[str, Any]:
@@ -139,13 +136,11 @@ class _PlotlyRenderer(MimetypeRenderer):
         layout = figure.get("layout", {})
         # The default template repeats 7 kB in every figure; report.js has the look already.
         layout.pop("template", None)
-        meta = layout.get("meta")
-        meta = meta if isinstance(meta, dict) else {}
+        meta = layout["meta"] if isinstance(layout.get("meta"), dict) else {}
         alt_text = _words(meta.get("alt")) or _words(layout.get("title")) or "figure"
         payload = {"figure": figure, "alt": alt_text}
         if isinstance(meta.get("fallback"), dict):
-            payload["fallback"] = meta["fallback"]
-            layout["meta"] = {key: meta[key] for key in meta if key != "fallback"}
+            payload["fallback"] = meta.pop("fallback")
         return {MIME.format("plotly"): payload, "text/plain": alt_text}
 
 

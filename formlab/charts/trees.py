@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import altair as alt
 import polars as pl
 
 from formlab import metrics
 from formlab.charts import theme
 from formlab.charts._output import clean
-from formlab.charts._words import how
+from formlab.charts._parts import note
+from formlab.charts._words import how, sentences
 from formlab.charts.show import Caption
 
 # The most lines that are drawn of a form, and the shortest run of kept nodes that is folded.
@@ -29,22 +33,19 @@ def edit_trees(
     worst = sizes.filter(pl.col("distance") > 0).head(limit)
     if not worst.height:
         none = "No tree differs from its gold." if sizes.height else "No trees were compared."
-        return [Caption(none, label="Note")]
+        return [note(none)]
     shown: list[alt.LayerChart | Caption] = []
     for row in worst.to_dicts():
         lines = edit_lines(cases.filter(pl.col("doc_id") == row["doc_id"]))
-        shown += [_caption(row, lines.height), _drawing(lines.head(LINES), row["doc_id"])]
+        more = f"The first {LINES} of {lines.height:,} lines are shown"
+        text = (
+            f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
+            f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} "
+            f"{row['distance']:.2f}, similarity {row['similarity']:.2f}"
+        )
+        text = sentences(text, more if lines.height > LINES else None)
+        shown += [Caption(text, settings=how(row)), _drawing(lines.head(LINES), row["doc_id"])]
     return shown
-
-
-def _caption(row: dict, lines: int) -> Caption:
-    more = f" The first {LINES} of {lines:,} lines are shown." if lines > LINES else ""
-    text = (
-        f"{clean(row['doc_id'], limit=120)}: {row['nodes']:,} nodes in the gold tree, "
-        f"{row['given']:,} predicted; {metrics.title('tree_edit_distance')} {row['distance']:.2f}, "
-        f"similarity {row['similarity']:.2f}.{more}"
-    )
-    return Caption(text, settings=how(row))
 
 
 def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
@@ -66,63 +67,48 @@ def edit_lines(cases: pl.DataFrame) -> pl.DataFrame:
     """
     nodes = cases.filter(pl.col("level") == "node", pl.col("subtype").is_in(list(SIGNS)))
     rows = nodes.select("path", "pred_path", "depth", "gold", "pred", op="subtype").to_dicts()
-    nested = _nested(rows)
-    needed = _needed(rows)
+    # Paths such as /Section A/Name show depths, and such as /entities/3 do not.
+    nested = all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
     lines: list[dict] = []
-    run: list[dict] = []
-    for row, wanted in zip([*rows, None], [*needed, True], strict=True):
-        if not wanted:
-            run.append(row)
-            continue
-        folded = len(run) >= FOLDED
-        lines += [_fold(run)] if folded else [_line(one, nested) for one in run]
-        run = []
-        if row is not None:
-            lines.append(_line(row, nested))
+    for needed, group in itertools.groupby(zip(_needed(rows), rows, strict=True), lambda x: x[0]):
+        run = [row for _, row in group]
+        if needed or len(run) < FOLDED:
+            lines += [_line(row, nested) for row in run]
+        else:
+            indent = _STEP * (min(row["depth"] for row in run) - 1)
+            sides = {"gold_indent": indent, "pred_indent": indent}
+            text = f"⋯ {len(run)} kept"
+            lines.append({"op": "kept", "sign": "", "gold": text, "pred": text} | sides)
     schema = {"op": pl.String, "gold": pl.String, "pred": pl.String}
     schema |= {"gold_indent": pl.Int64, "pred_indent": pl.Int64, "sign": pl.String}
     return pl.DataFrame(lines, schema=schema).with_row_index("line")
 
 
-def _nested(rows: list[dict]) -> bool:
-    """Whether paths tell depths, as ``/Section A/Name`` does and ``/entities/3`` does not."""
-    return all(row["path"].count("/") == row["depth"] for row in rows if row["path"] is not None)
-
-
 def _needed(rows: list[dict]) -> list[bool]:
     """Whether a node has an edit or stands above one that has."""
-    needed = [row["op"] != "kept" for row in rows]
-    above = None
-    for place in range(len(rows) - 1, -1, -1):
-        depth = rows[place]["depth"]
-        if above is not None and depth < above:
-            needed[place] = True
-        if needed[place]:
-            above = depth if above is None else min(above, depth)
-        if depth == 1:
-            above = None
-    return needed
-
-
-def _fold(run: list[dict]) -> dict:
-    indent = _STEP * (min(row["depth"] for row in run) - 1)
-    text = f"⋯ {len(run)} kept"
-    sides = {"gold": text, "pred": text, "gold_indent": indent, "pred_indent": indent}
-    return {"op": "kept", "sign": "", **sides}
+    needed: list[bool] = []
+    # The least depth of the nodes below that have an edit, back to the next top node.
+    least = math.inf
+    for row in reversed(rows):
+        needed.append(row["op"] != "kept" or row["depth"] < least < math.inf)
+        if needed[-1]:
+            least = min(least, row["depth"])
+        if row["depth"] == 1:
+            least = math.inf
+    return needed[::-1]
 
 
 def _line(row: dict, nested: bool) -> dict:
-    pred = row["pred_path"]
-    depth = pred.count("/") if nested and pred is not None else row["depth"]
-    indents = {"gold": _STEP * (min(row["depth"], 9) - 1), "pred": _STEP * (min(depth, 9) - 1)}
-    labels = {side: _label(row[side], indents[side]) for side in ("gold", "pred")}
+    path = row["pred_path"]
+    depth = path.count("/") if nested and path is not None else row["depth"]
+    gold, pred = (_STEP * (min(level, 9) - 1) for level in (row["depth"], depth))
+    text = row["pred"]
     if row["op"] == "moved" and nested:
-        where = pred.rpartition("/")[0].rpartition("/")[2]
-        where = where.replace("~1", "/").replace("~0", "~") or "the form"
-        labels["pred"] = _label(f"{row['pred']} (now in {where})", indents["pred"])
+        parent = path.rpartition("/")[0].rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        text = f"{text} (now in {parent or 'the form'})"
     return {
-        "op": row["op"], "sign": SIGNS[row["op"]], **labels,
-        "gold_indent": indents["gold"], "pred_indent": indents["pred"],
+        "op": row["op"], "sign": SIGNS[row["op"]], "gold": _label(row["gold"], gold),
+        "pred": _label(text, pred), "gold_indent": gold, "pred_indent": pred,
     }  # fmt: skip
 
 
@@ -130,11 +116,10 @@ def _label(text: str | None, indent: int) -> str | None:
     """A name as one short line; what cannot be printed shows as a dot."""
     if text is None:
         return None
-    plain = " ".join(text[:400].split())
-    plain = "".join(letter if letter.isprintable() else "·" for letter in plain)
+    letters = " ".join(text[:400].split())
+    plain = "".join(letter if letter.isprintable() else "·" for letter in letters)
     longest = _CHARACTERS - indent // 7
-    plain = plain if len(plain) <= longest else plain[: longest - 1] + "…"
-    return plain or "(no name)"
+    return (plain if len(plain) <= longest else plain[: longest - 1] + "…") or "(no name)"
 
 
 def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
@@ -178,9 +163,9 @@ def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
     titles = alt.Chart(heads).mark_text(align="left", fontWeight="bold", fontSize=12)
     titles = titles.encode(alt.X("at:Q", axis=None).scale(x), y, text="text:N")
     counts = lines.filter(pl.col("op") != "kept")["op"].value_counts(sort=True).rows()
-    said = ", ".join(f"{count} {op}" for op, count in counts)
+    edited = ", ".join(f"{count} {op}" for op, count in counts)
     return alt.layer(*grounds, *names, signs, titles).properties(
         width=right + _WIDTH,
         height=alt.Step(_ROW),
-        description=f"Gold and predicted tree of {clean(doc_id, limit=120)}: {said}",
+        description=f"Gold and predicted tree of {clean(doc_id, limit=120)}: {edited}",
     )

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Format:
     """One entry of the registry.
 
-    `is_one` tells from a path whether it holds this format; `read` takes the path and the corpus
-    that the predictions are for. `splits`, where given, tells the splits that a path holds
+    `is_one` says whether a path has this format; `read` takes the path and the corpus
+    that the predictions are for. `splits`, if not None, lists the splits that a path holds
     predictions for.
     """
 

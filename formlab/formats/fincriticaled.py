@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from formlab import files
-from formlab.errors import DataBroken
+from formlab.benchmarks.fincriticaled import decoded
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected
 from formlab.formats._spec import Format
@@ -28,14 +27,9 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     named = ((_NAME.fullmatch(file.name), file) for file in path.glob("pred_*.txt"))
     numbered = sorted((int(match[1]), file) for match, file in named if match)
     for number, file in numbered:
-        try:
-            text = files.read_text(file)
-        except DataBroken:
-            text = files.read_text(file, encodings=("latin-1",))
-            collected.notes["files in latin-1"] += 1
         collected.records.append({
-            "doc_id": str(number), "task": "text", "kind": "page", "value": text, "status": "ok",
-            "origin": file.name,
+            "doc_id": str(number), "task": "text", "kind": "page", "status": "ok",
+            "value": decoded(file, collected.notes), "origin": file.name,
         })  # fmt: skip
     return collected.predictions(file for _, file in numbered)
 

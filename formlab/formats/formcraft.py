@@ -24,6 +24,7 @@ from formlab.benchmarks.formcraft import (
     FormCraft,
     NotAFormError,
     field_rows,
+    share,
     tidied,
 )
 from formlab.errors import DataBroken
@@ -47,7 +48,7 @@ def is_one(path: Path) -> bool:
     if not path.is_dir():
         return False
     some = _files(path)[:_LOOKED_AT]
-    return any(_KEY.search(files.read_bytes_start(file, _START)) for file in some)
+    return any(_KEY.search(files.read_bytes(file, _START)) for file in some)
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -65,7 +66,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     answers = _files(path)
     if not answers:
         raise DataBroken("no answers", where=path, remedy="one <doc_id>.json or .txt a form")
-    reader = _Reader(corpus, path.name or "formcraft")
+    reader = _Answers(corpus, path.name or "formcraft")
     for file in answers:
         reader.add(file)
     return reader.predictions(answers)
@@ -75,7 +76,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS and f.is_file())
 
 
-class _Reader(Collected):
+class _Answers(Collected):
     def __init__(self, corpus: Corpus, system: str) -> None:
         super().__init__(corpus, system)
         self._taken: dict[str, str] = {}
@@ -91,11 +92,8 @@ class _Reader(Collected):
         doc_id = stem[: -len(ANSWERS)] if apart else stem
         name = f"{doc_id}{ANSWERS if apart else ''}"
         if name in self._taken:
-            raise DataBroken(
-                f"two answers for {name!r}, the first in {self._taken[name]}",
-                where=file,
-                remedy="keep one of them",
-            )
+            what = f"two answers for {name!r}, the first in {self._taken[name]}"
+            raise DataBroken(what, where=file, remedy="keep one of them")
         self._taken[name] = file.name
         # What a model wrote may be cut inside a character.
         text = files.read_bytes(file).decode("utf-8", "replace")
@@ -113,7 +111,10 @@ class _Reader(Collected):
             rows.append({"task": "text", "path": None, "kind": "form", "status": status})
         rows += self._answer_rows(doc_id, answers, apart, status)
         base = {"doc_id": doc_id, "status": status}
-        self.records += [base | {"origin": _origin(file, row)} | row for row in rows]
+        self.records += [
+            base | {"origin": "#".join(filter(None, (file.name, row["path"])))} | row
+            for row in rows
+        ]
         self.responses.append(
             base | {
                 "task": "vqa" if apart else "layout", "text": text, "attempts": 1,
@@ -167,24 +168,13 @@ def _answers(task: str, answers: Any, notes: Counter[str]) -> Iterator[Row]:
             continue
         confidence = None
         if isinstance(answer, dict):
-            confidence = _number(answer.get("confidence"))
+            confidence = share(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
         value = None if answer is None else as_text(answer)
         yield {
             "task": task, "path": f"{TASKS[task]}/{as_text(name)}", "value": value,
             "confidence": confidence,
         } | ({"status": "missing"} if value is None else {})  # fmt: skip
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _origin(file: Path, row: Row) -> str:
-    return file.name if row["path"] is None else f"{file.name}#{row['path']}"
 
 
 FORMAT = Format("formcraft", "a folder of models' answers in FORMCRAFT's schema", is_one, read)

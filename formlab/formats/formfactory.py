@@ -49,9 +49,9 @@ def _files(path: Path) -> list[Path]:
 def _is_file(file: Path) -> bool:
     if file.suffix == ".txt":
         known = file.stem.partition("-")[0].partition("_")[0] in forms()
-        start = files.read_bytes_start(file, _START).decode("utf-8", "replace")
+        start = files.read_bytes(file, _START).decode("utf-8", "replace")
         return known and bool(parse_lines(start))
-    return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes_start(file, _START)))
+    return file.suffix == ".json" and bool(_KEYS.search(files.read_bytes(file, _START)))
 
 
 def read(path: Path, corpus: Corpus) -> Predictions:
@@ -69,19 +69,14 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     """
     outputs = [file for file in _files(path) if _is_file(file)]
     whole = path.resolve()
-    reader = _Reader(corpus, whole.stem if path.is_file() else whole.name)
-    for file in sorted(outputs, key=_time):
+    reader = _Outputs(corpus, whole.stem if path.is_file() else whole.name)
+    for file in sorted(outputs, key=lambda file: (_STAMP.findall(file.name)[:1], file.name)):
         if file.suffix == ".txt":
             reader.output(file.stem, files.read_text(file), "ok", file.name)
             continue
         for where, entry in _entries(files.read_json(file), file):
             reader.entry(entry, where, file)
     return reader.predictions(outputs)
-
-
-def _time(file: Path) -> tuple[str, str]:
-    stamp = _STAMP.search(file.name)
-    return (stamp[0] if stamp else "", file.name)
 
 
 def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
@@ -93,11 +88,11 @@ def _entries(content: Any, file: Path) -> Iterator[tuple[str, Row]]:
             "neither an output, a batch with a list of results, nor a list of submissions",
             where=file, remedy='{"template_used": "A11", "model_response": {"model_response": ""}}',
         )  # fmt: skip
-    for place, entry in enumerate(entries):
-        yield f"{file.name}#/{place}", entry
+    for index, entry in enumerate(entries):
+        yield f"{file.name}#/{index}", entry
 
 
-class _Reader(Collected):
+class _Outputs(Collected):
     def __init__(self, corpus: Corpus, system: str) -> None:
         super().__init__(corpus, system)
         self._next: Counter[tuple[str, str]] = Counter()
@@ -151,12 +146,12 @@ class _Reader(Collected):
         self.records.append(base | {"kind": "page", "value": text})
         lines = parse_lines(text) if status == "ok" else []
         self.notes["outputs without a line '[x, y] value'"] += status == "ok" and not lines
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             self.records.append(base | {
-                "path": f"/lines/{place}", "kind": "line", "value": line.value,
+                "path": f"/lines/{index}", "kind": "line", "value": line.value,
                 "page": None if math.isnan(line.page) else int(line.page),
                 "x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y,
-                "origin": f"{where}/lines/{place}",
+                "origin": f"{where}/lines/{index}",
             })  # fmt: skip
 
     def submission(self, doc: str, entry: Row, where: str) -> None:

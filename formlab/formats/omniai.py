@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from formlab import files
-from formlab.benchmarks.omniai import WHOLE, image_url
+from formlab.benchmarks.omniai import WHOLE, basename, image_url
 from formlab.errors import DataBroken
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
 from formlab.formats._spec import Format
+from formlab.text.llm_json import as_text
 
 NAME = "results.json"
 _START = 262_144
@@ -26,7 +25,7 @@ def is_one(path: Path) -> bool:
     file = path / NAME if path.is_dir() else path
     if not file.is_file() or file.suffix != ".json":
         return False
-    start = files.read_bytes_start(file, _START)
+    start = files.read_bytes(file, _START)
     return bool(_KEY.search(start) or _URL.search(start))
 
 
@@ -53,14 +52,14 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         )  # fmt: skip
     ids, collected = _ids(corpus), Collected(corpus, models[0])
     taken: set[str] = set()
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         url = str(entry.get("fileUrl") or "")
-        doc_id = ids.get(url) or ids.get(_basename(url)) or _basename(url) or f"entry {place}"
+        doc_id = ids.get(url) or ids.get(basename(url)) or basename(url) or f"entry {index}"
         if doc_id in taken:
-            raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{place}")
+            raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{index}")
         taken.add(doc_id)
         rows, response = _entry(entry)
-        base = {"doc_id": doc_id, "origin": f"{file.name}#/{place}"}
+        base = {"doc_id": doc_id, "origin": f"{file.name}#/{index}"}
         collected.records += [base | row for row in rows]
         collected.responses.append({"doc_id": doc_id} | response)
         collected.notes[f"entries {response['status']}"] += 1
@@ -78,17 +77,10 @@ def _ids(corpus: Corpus) -> dict[str, str]:
     ids: dict[str, str] = {}
     for doc_id, meta, image in corpus.documents.select("doc_id", "meta", "image").rows():
         url = image_url(meta)
-        for name in (url, _basename(url), _basename(image or "")):
+        for name in (url, basename(url), basename(image or "")):
             if name:
                 ids.setdefault(name, doc_id)
     return ids
-
-
-def _basename(url: str) -> str:
-    try:
-        return PurePosixPath(urlsplit(url).path).name
-    except ValueError:
-        return ""
 
 
 def _entry(entry: Row) -> tuple[list[Row], Row]:
@@ -102,10 +94,10 @@ def _entry(entry: Row) -> tuple[list[Row], Row]:
     ]  # fmt: skip
     if answer is not None and not failed:
         # A model that was asked for JSON may have given it as text.
-        whole = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-        rows.append(
-            {"task": "value", "path": WHOLE, "kind": "json", "value": whole, "status": status}
-        )
+        rows.append({
+            "task": "value", "path": WHOLE, "kind": "json", "value": as_text(answer),
+            "status": status,
+        })  # fmt: skip
     usage = entry.get("usage") if isinstance(entry.get("usage"), dict) else {}
     duration = _number(usage.get("duration"))
     response = {

@@ -53,11 +53,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         key = (row["benchmark"], row["split"], row["doc_id"], row["path"])
         if key in seen:
             what = f"doc_id {row['doc_id']!r}" + (f", path {row['path']!r}" if row["path"] else "")
-            raise DataBroken(
-                f"two predictions for {what}, the first at {seen[key]}",
-                where=origin,
-                remedy="keep one of them",
-            )
+            what = f"two predictions for {what}, the first at {seen[key]}"
+            raise DataBroken(what, where=origin, remedy="keep one of them")
         seen[key] = origin
         collected.records.append(row)
     if len(names) > 1:

@@ -22,8 +22,8 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     Raises
     ------
     DataBroken
-        If the run has not begun, read another benchmark than `corpus`, or its answers cannot be
-        told any more, as a prompt has changed since.
+        If the run has not begun, read another benchmark than `corpus`, or a prompt has changed
+        since, so that its answers cannot be matched.
     """
     if (path / "manifest.json").is_file():
         predictions = Predictions.load(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
-from formlab.benchmarks.vrdu import UNREPEATED, Schema, fractions, placed, whole
+from formlab.benchmarks.vrdu import Schema, flat_path, fractions, placed, whole
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.formats._collected import Collected, Row
@@ -91,8 +91,8 @@ def _rows(entities: list[Any], schema: Schema, where: str, notes: Counter[str]) 
     seen: Counter[str] = Counter()
     items: Counter[str] = Counter()
     members: dict[str, set[str]] = {group: set() for group in schema.groups}
-    for place, entity in enumerate(entities):
-        origin = f"{where}/{place}"
+    for index, entity in enumerate(entities):
+        origin = f"{where}/{index}"
         name, value, box, segments = _entity(entity, origin)
         name = whole(name, notes)
         if group := groups.get(name):
@@ -103,9 +103,7 @@ def _rows(entities: list[Any], schema: Schema, where: str, notes: Counter[str]) 
             path = f"/{escape(group)}/{items[group]}/{escape(name)}"
         else:
             notes["entities that meta.json does not know"] += name not in schema.matches
-            alone = schema.patterns.get(name) == UNREPEATED and not seen[name]
-            path = f"/{escape(name)}" if alone else f"/{escape(name)}/{seen[name]}"
-            seen[name] += 1
+            path = flat_path(name, schema, seen)
         notes["boxes missing or malformed"] += fractions(box) is None
         yield {
             "path": path, "kind": name, "value": whole(value, notes), "origin": origin,

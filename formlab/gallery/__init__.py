@@ -14,11 +14,11 @@ from formlab import tables
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.errors import TableBroken
-from formlab.gallery import _words
-from formlab.gallery._crops import Source
+from formlab.gallery import _words, inline
+from formlab.gallery._crops import PageSource
 from formlab.gallery._pictures import document_key, pictures
 from formlab.gallery.episodes import Episodes, episodes
-from formlab.gallery.inline import assets, frame
+from formlab.gallery.inline import assets
 
 __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
@@ -69,17 +69,18 @@ class Gallery:
         return {"cases": parts, "images": self.images, "total": self.total, "colours": colours}
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        if theme.in_report():
-            return {theme.MIME.format("gallery"): self.payload, "text/plain": str(self)}
-        page = frame(self.payload, title=str(self))
-        return {"text/html": page, "text/plain": str(self)}
+        return inline.bundle("gallery", self.payload, str(self))
 
 
 def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The cases of a gallery's payload as flat rows: its words and numbers, without pictures.
 
-    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on. A part that
-    is no JSON text is a `ValueError`.
+    Of further systems, ``system_2``, ``outcome_2``, ``cause_2``, ``pred_2`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If a part of the payload is no JSON text.
 
     Examples
     --------
@@ -90,17 +91,16 @@ def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
         cases = [case for part in payload["cases"] for case in json.loads(part)]
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-    found = []
-    for case in cases:
-        row = {name: value for name, value in case.items() if _is_plain(value)}
-        for place, answer in enumerate(case.get("beside", ()), start=2):
-            row |= {f"{name}_{place}": v for name, v in answer.items() if _is_plain(v)}
-        found.append({name: row[name] for name in row if name not in {"image", "sheet"}})
-    return found
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float)
+    plain = (str, int, float, type(None))
+    return [
+        {
+            name + (f"_{number}" if number > 1 else ""): value
+            for number, answer in enumerate([case, *case.get("beside", ())], start=1)
+            for name, value in answer.items()
+            if isinstance(value, plain) and name not in ("image", "sheet")
+        }
+        for case in cases
+    ]
 
 
 def errors(
@@ -166,9 +166,8 @@ def errors(
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
-    missing = [name for name in tables.CASES if name not in table.columns]
     what = f"beside[{place - 1}]" if place else "cases"
-    if missing:
+    if missing := [name for name in tables.CASES if name not in table.columns]:
         raise TableBroken(f"{what}: missing columns: {', '.join(missing)}")
     if table.height != cases.height:
         raise TableBroken(f"{what} has {table.height} rows, cases has {cases.height}")
@@ -180,11 +179,11 @@ def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
         )
 
 
-def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], Source]:
-    if documents is None:
-        return {}
+def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSource]:
+    rows = () if documents is None else documents.drop_nulls("image").iter_rows(named=True)
     return {
-        document_key(row): Source(row["image"], width=row["width"], pages=tuple(page_images(row)))
-        for row in documents.iter_rows(named=True)
-        if row["image"] is not None
+        document_key(row): PageSource(
+            row["image"], width=row["width"], pages=tuple(page_images(row))
+        )
+        for row in rows
     }

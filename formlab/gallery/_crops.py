@@ -27,7 +27,7 @@ QUALITY = 70
 SHARP, FINE = 2.0, 1_000
 
 
-class Source(NamedTuple):
+class PageSource(NamedTuple):
     """A page, from 1, of a document: of one file, or of several, its `pages`.
 
     `width` is that of the first page in the unit of the boxes; it matters of a PDF alone.
@@ -48,7 +48,7 @@ class Source(NamedTuple):
         return self.pages[self.page - 1] or self.image, 1
 
 
-class _Page(NamedTuple):
+class _DecodedPage(NamedTuple):
     """A decoded page, and how many of its pixels are one pixel of the boxes."""
 
     image: Image.Image
@@ -72,11 +72,14 @@ class Crop:
 
     def place(self, box: Box) -> list[float] | None:
         """`box` as fractions of the crop: left, top, width, height; None if it lies outside."""
-        x0, x1 = (min(max((x - self.left) / self.width, 0.0), 1.0) for x in (box[0], box[2]))
-        y0, y1 = (min(max((y - self.top) / self.height, 0.0), 1.0) for y in (box[1], box[3]))
-        beside = box[2] < self.left or box[0] > self.left + self.width
-        above = box[3] < self.top or box[1] > self.top + self.height
-        return None if beside or above else [round(v, 5) for v in (x0, y0, x1 - x0, y1 - y0)]
+        corners = []
+        for side, (start, length) in enumerate(((self.left, self.width), (self.top, self.height))):
+            if box[side + 2] < start or box[side] > start + length:
+                return None
+            ends = ((box[at] - start) / length for at in (side, side + 2))
+            corners.append([min(max(end, 0.0), 1.0) for end in ends])
+        (x0, x1), (y0, y1) = corners
+        return [round(value, 5) for value in (x0, y0, x1 - x0, y1 - y0)]
 
 
 def finite(values: Sequence[float | None]) -> Box | None:
@@ -104,7 +107,7 @@ def area(boxes: Sequence[Box], page: tuple[int, int]) -> Area:
     (0, 0, 1000, 800)
     """
     width, height = page
-    inside = [box for box in boxes if _touches(box, page)]
+    inside = [b for b in boxes if b[0] <= width and b[1] <= height and b[2] >= 0 and b[3] >= 0]
     if not inside:
         return 0, 0, width, height
     x0, y0 = (min(box[side] for box in inside) for side in (0, 1))
@@ -112,10 +115,6 @@ def area(boxes: Sequence[Box], page: tuple[int, int]) -> Area:
     left, across = _span(x0, x1, width, LEAST[0], margin=24)
     top, down = _span(y0, y1, height, LEAST[1], margin=18)
     return left, top, across, down
-
-
-def _touches(box: Box, page: tuple[int, int]) -> bool:
-    return box[0] <= page[0] and box[1] <= page[1] and box[2] >= 0 and box[3] >= 0
 
 
 def _span(low: float, high: float, size: int, least: int, *, margin: int) -> tuple[int, int]:
@@ -154,21 +153,17 @@ class Crops:
         self.root = root
         self.pixels = pixels
         self.images: dict[str, dict[str, object]] = {}
-        self._page: tuple[Source, _Page | FormlabError] | None = None
-        self._cut: dict[tuple[Source, Area, int | None], str] = {}
+        self._page: tuple[PageSource, _DecodedPage | FormlabError] | None = None
+        self._cut: dict[tuple[PageSource, Area, int | None], str] = {}
 
-    def size(self, source: Source) -> tuple[int, int]:
+    def size(self, source: PageSource) -> tuple[int, int]:
         """Width and height of a page in the unit of its boxes."""
         return self._open(source).size
 
     def crop(
-        self,
-        source: Source,
-        boxes: Sequence[Box],
-        *,
-        whole: bool = False,
+        self, source: PageSource, boxes: Sequence[Box], *, whole: bool = False,
         pixels: int | None = None,
-    ) -> Crop:
+    ) -> Crop:  # fmt: skip
         """The crop of a page around `boxes`; the whole page if there are none or if `whole`."""
         page = self._open(source)
         place = area([] if whole else boxes, page.size)
@@ -178,7 +173,7 @@ class Crops:
             self._cut[known] = self._keep(page, place, most)
         return Crop(self._cut[known], *place)
 
-    def _open(self, source: Source) -> _Page:
+    def _open(self, source: PageSource) -> _DecodedPage:
         # One page is kept: cases come sorted by document, and a decoded page is megabytes.
         if self._page is None or self._page[0] != source:
             self._page = (source, self._read(source))
@@ -187,21 +182,21 @@ class Crops:
             raise page
         return page
 
-    def _read(self, source: Source) -> _Page | FormlabError:
+    def _read(self, source: PageSource) -> _DecodedPage | FormlabError:
         try:
             name, number = source.place
             path = self.root / name
-            pdf = files.read_bytes_start(path, 5) == b"%PDF-"
+            pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
             image = files.read_image(path, page=number, width=source.width, zoom=zoom)
-            return _Page(image, zoom)
+            return _DecodedPage(image, zoom)
         except FormlabError as error:
             return error
         except ValueError as error:
             # A NUL in a path is a ValueError before it is a missing file.
             return FormlabError(f"not a usable path: {error}")
 
-    def _keep(self, page: _Page, place: Area, most: int | None) -> str:
+    def _keep(self, page: _DecodedPage, place: Area, most: int | None) -> str:
         left, top, width, height = (round(side * page.zoom) for side in place)
         cut = page.image.crop((left, top, left + width, top + height))
         # Tall cuts are bounded as well: a column of a long receipt is not worth 4,000 pixels.
@@ -215,9 +210,6 @@ class Crops:
         cut.save(stream, "WEBP", quality=QUALITY, method=2)
         data = stream.getvalue()
         key = hashlib.sha256(data).hexdigest()[:16]
-        self.images[key] = {
-            "src": f"data:image/webp;base64,{base64.b64encode(data).decode('ascii')}",
-            "width": cut.width,
-            "height": cut.height,
-        }
+        source = f"data:image/webp;base64,{base64.b64encode(data).decode('ascii')}"
+        self.images[key] = {"src": source, "width": cut.width, "height": cut.height}
         return key

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from rapidfuzz.distance import Levenshtein
 
 Runs = list[tuple[str, str]]
@@ -16,28 +18,15 @@ def diff(gold: str | None, pred: str | None) -> Runs:
     prediction. Takes O(len(gold) · len(pred) / 64): the caller cuts long texts first.
     """
     gold, pred = gold or "", pred or ""
-    if gold == pred:
-        return [("equal", gold)] if gold else []
-    if Levenshtein.normalized_similarity(gold, pred) < UNRELATED:
-        runs = [("delete", gold), ("insert", pred)]
-    else:
-        runs = []
-        for step in Levenshtein.opcodes(gold, pred):
-            same = step.tag == "equal"
-            runs.append(("equal" if same else "delete", gold[step.src_start : step.src_end]))
-            runs.append(("insert", "" if same else pred[step.dest_start : step.dest_end]))
-    return _joined(runs)
-
-
-def _joined(runs: Runs) -> Runs:
-    """Without empty runs, and with each stretch between equal runs as one delete and one insert."""
-    joined: Runs = []
-    change = {"delete": "", "insert": ""}
-    for op, text in [*runs, ("equal", "")]:
-        if op != "equal":
-            change[op] += text
-        else:
-            joined += [(name, changed) for name, changed in change.items() if changed]
-            change = {"delete": "", "insert": ""}
-            joined += [(op, text)] if text else []
-    return joined
+    if gold != pred and Levenshtein.normalized_similarity(gold, pred) < UNRELATED:
+        return [(op, text) for op, text in (("delete", gold), ("insert", pred)) if text]
+    runs: Runs = []
+    # Between two equal runs stands one deletion and one insertion.
+    opcodes = Levenshtein.opcodes(gold, pred)
+    for equal, group in itertools.groupby(opcodes, lambda step: step.tag == "equal"):
+        steps = list(group)
+        old = gold[steps[0].src_start : steps[-1].src_end]
+        new = pred[steps[0].dest_start : steps[-1].dest_end]
+        changes = [("equal", old)] if equal else [("delete", old), ("insert", new)]
+        runs += [(op, text) for op, text in changes if text]
+    return runs

@@ -27,8 +27,9 @@ class Screenshot:
 
     def step(self, number: object) -> Row:
         """The step of looking itself."""
-        return {"do": "Look", "text": f"look {short(number) or ''}".strip()} | self._picture()
+        return {"do": "Look", "text": f"look {short(number) or ''}".strip()} | self._picture
 
+    @property
     def _picture(self) -> Row:
         return {"image": self.image, "why": self.why, "moved": self.moved}
 
@@ -38,7 +39,7 @@ class Screenshot:
         if not isinstance(action, dict):
             rest = {key: value for key, value in event.items() if key != "step"}
             text = clean(json.dumps(rest, ensure_ascii=False), limit=TEXT_LIMIT)
-            return {"do": "Note", "text": text} | self._picture()
+            return {"do": "Note", "text": text} | self._picture
         # A field that was shown or a turned page moves what stands below.
         self.moved |= event.get("on") != self.on
         step = {
@@ -46,12 +47,14 @@ class Screenshot:
             "done": _operand(event["done"]) if isinstance(event.get("done"), dict) else None,
             "refused": short(event.get("refused")),
             "mark": _fractions([action.get("x"), action.get("y")], self.size),
-        } | self._picture()  # fmt: skip
+        } | self._picture  # fmt: skip
         pointed = action.get("do") in POINTED
         target = event.get("target")
         hit = event["hit"] if pointed and "hit" in event else target
         if isinstance(hit, dict) and hit.get("field") not in ("body", "html"):
-            step |= self._hit(hit)
+            box = hit.get("box")
+            step |= {name: short(hit.get(name)) for name in ("field", "option")}
+            step["box"] = _fractions(box, self.window) if isinstance(box, list) else None
         elif pointed and not step["refused"]:
             # Without a log of hits, an element that left no state has turned the page.
             step["field"] = None
@@ -64,33 +67,25 @@ class Screenshot:
         self.moved |= action.get("do") == "Scroll" or bool(gone)
         return step
 
-    def _hit(self, control: Row) -> Row:
-        box = control.get("box")
-        return {
-            "field": short(control.get("field")), "option": short(control.get("option")),
-            "box": _fractions(box, self.window) if isinstance(box, list) else None,
-        }  # fmt: skip
-
 
 def _values(event: Row, control: Row, values: dict[str, str]) -> Row:
     """The control's content after the action, and all that the action changed."""
-    option, ticked = control.get("option"), control.get("checked")
-    content = _content(ticked if option is not None else control.get("value"))
-    key = f"{control.get('field')}\n{option}"
+    field, option = control.get("field"), control.get("option")
+    content = _content(control.get("checked" if option is not None else "value"))
+    key = f"{field}\n{option}"
     before = values.get(key)
     if content is not None:
         values[key] = content
     changed = event.get("changed")
+    rows = []
     if isinstance(changed, list):
-        rows = [row for row in changed if isinstance(row, list) and len(row) == 4]
-        changes = [
-            {"field": short(f), "option": short(o), "before": _content(b), "after": _content(a)}
-            for f, o, b, a in rows[:50]
-        ]
-    else:
-        where = {"field": short(control.get("field")), "option": short(option)}
-        known = content is not None and before is not None and content != before
-        changes = [where | {"before": before, "after": content}] if known else []
+        whole = [row for row in changed if isinstance(row, list) and len(row) == 4][:50]
+        rows = [(f, o, _content(b), _content(a)) for f, o, b, a in whole]
+    elif content is not None and before is not None and content != before:
+        rows = [(field, option, before, content)]
+    changes = [
+        {"field": short(f), "option": short(o), "before": b, "after": a} for f, o, b, a in rows
+    ]
     return {"content": content, "changes": changes}
 
 
@@ -112,10 +107,10 @@ def _operand(action: Row) -> str:
 
 def _fractions(values: Sequence[object], size: tuple[float, float]) -> list[float] | None:
     """Pixels x, y (, x1, y1) as fractions of the image's size; None where one is no number."""
-    numbers = [number(value) for value in values]
-    if len(numbers) not in (2, 4) or any(value is None for value in numbers):
+    numbers = [n for n in map(number, values) if n is not None]
+    if len(numbers) != len(values) or len(numbers) not in (2, 4):
         return None
-    return [round(v / size[k % 2], 5) for k, v in enumerate(numbers) if v is not None]
+    return [round(value / size[k % 2], 5) for k, value in enumerate(numbers)]
 
 
 def pair(values: object) -> tuple[float, float]:

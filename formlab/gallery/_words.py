@@ -1,4 +1,4 @@
-"""The words of a case: gold, each system's answer, how they differ, what was scored."""
+"""The texts of a case: gold value, answer of each system, their differences, scores."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ def case(row: Row, beside: Sequence[Row], scores: Mapping[Key, list[Any]]) -> di
     words["gold"] = _text(row["gold"], limit=TEXT_LIMIT)
     if row.get("verdict") is not None:
         words["verdict"] = _text(row["verdict"])
-    words |= _answer(row, words["gold"], scores)
-    if beside:
-        words["beside"] = [_answer(other, words["gold"], scores) for other in beside]
-    return words
+    first, *others = [_answer(answer, words["gold"], scores) for answer in (row, *beside)]
+    return words | first | ({"beside": others} if others else {})
 
 
 def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict[str, Any]:
@@ -43,8 +41,8 @@ def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict
     }  # fmt: skip
     if (confidence := _number(row["confidence"])) is not None:
         answer["confidence"] = confidence
-    if found := scores.get(tuple(row[name] for name in _SCORED)):
-        answer["scores"] = found
+    if own := scores.get(tuple(row[name] for name in _SCORED)):
+        answer["scores"] = own
     return answer
 
 
@@ -65,10 +63,10 @@ def scores_by_case(
     """
     if scores is None:
         return {}
-    wanted = pl.concat([table.select(_SCORED) for table in cases]).unique()
-    found = scores.filter(pl.col("path").is_not_null()).join(wanted, on=_SCORED, how="semi")
-    out: dict[Key, list[Any]] = {}
-    for row in found.iter_rows(named=True):
+    keys = pl.concat([table.select(_SCORED) for table in cases]).unique()
+    of_cases = scores.filter(pl.col("path").is_not_null()).join(keys, on=_SCORED, how="semi")
+    by_case: dict[Key, list[Any]] = {}
+    for row in of_cases.iter_rows(named=True):
         numbers = [_number(row[name]) for name in ("value", "hits", "total")]
-        out.setdefault(tuple(row[name] for name in _SCORED), []).append([row["metric"], *numbers])
-    return out
+        by_case.setdefault(tuple(row[k] for k in _SCORED), []).append([row["metric"], *numbers])
+    return by_case

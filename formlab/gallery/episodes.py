@@ -10,13 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from formlab import files
-from formlab.charts import theme
+from formlab.charts import note
 from formlab.charts._output import clean
 from formlab.charts.show import Caption
 from formlab.errors import DataMissing, FormlabError
-from formlab.gallery._crops import Crops, Source
+from formlab.gallery import inline
+from formlab.gallery._crops import Crops, PageSource
 from formlab.gallery._steps import TEXT_LIMIT, Row, Screenshot, number, pair, short
-from formlab.gallery.inline import frame
 
 # A screenshot of the arena's window is 1,280 by 800; its small print is still read at 960 by 600.
 PIXELS = 960 * 600
@@ -49,10 +49,7 @@ class Episodes:
         return {"items": self.items, "images": self.images, "note": self.note}
 
     def _repr_mimebundle_(self, **_: object) -> Row:
-        if theme.in_report():
-            return {theme.MIME.format("episodes"): self.payload, "text/plain": str(self)}
-        page = frame(self.payload, title=str(self), kind="episodes")
-        return {"text/html": page, "text/plain": str(self)}
+        return inline.bundle("episodes", self.payload, str(self))
 
 
 def episodes(
@@ -84,6 +81,11 @@ def episodes(
     Episodes
         Or a note, where the folder holds no recorded episode.
 
+    Raises
+    ------
+    DataMissing
+        If there is no folder of a run.
+
     Examples
     --------
     >>> str(episodes(None))
@@ -92,28 +94,32 @@ def episodes(
     recorded = _recorded(Path(run)) if run is not None else {}
     chosen = [name for name in names if name in recorded] if names else _worst_first(recorded)
     if not chosen:
-        return Caption("No episode was recorded: there are no steps to show.", label="Note")
+        return note("No episode was recorded: there are no steps to show.")
     shots = _Shots(budget)
     items = []
     for name in chosen[:limit]:
         if shots.spent >= budget:
             break
         items.append(_episode(name, *recorded[name], shots, cases))
-    full = f"At most {budget / 1e6:g} MB of screenshots stand in a page."
-    note = _note(items, len(recorded), full if shots.spent >= budget else "")
-    return Episodes(items, shots.images, note)
+    notes = []
+    if len(items) < len(recorded):
+        notes.append(f"{len(items)} of {len(recorded)} episodes are shown.")
+    if left := sum(item["left"] for item in items):
+        notes.append(f"{left:,} step{'s are' if left > 1 else ' is'} left out.")
+    if notes and shots.spent >= budget:
+        notes.append(f"A page has at most {budget / 1e6:g} MB of screenshots.")
+    return Episodes(items, shots.images, " ".join(notes))
 
 
 def _recorded(run: Path) -> dict[str, tuple[Path, Row]]:
     """Each episode's folder and what is known of it, by its name."""
     if (run / "events.jsonl").is_file():
         return {run.name: (run, {})}
-    results: dict[str, Row] = {}
-    if (run / "episodes.jsonl").is_file():
-        # The last attempt is the one whose folder is left.
-        results = {str(entry.get("doc_id")): entry for entry in _lines(run / "episodes.jsonl")}
     if not run.is_dir():
         raise DataMissing("no folder of a run", where=run, remedy="what arena fill wrote")
+    log = run / "episodes.jsonl"
+    # The last attempt is the one whose folder is left.
+    results = {str(row.get("doc_id")): row for row in (_lines(log) if log.is_file() else ())}
     folders = sorted(file.parent for file in run.glob("*/events.jsonl"))
     return {folder.name: (folder, results.get(folder.name, {})) for folder in folders}
 
@@ -153,7 +159,7 @@ class _Shots:
         if Path(name).name != name:
             return None, "the screenshot is not in the episode's folder"
         try:
-            key = crops.crop(Source(name), [], whole=True).key
+            key = crops.crop(PageSource(name), [], whole=True).key
         except FormlabError as error:
             return None, clean(error.what, limit=200)
         image = crops.images[key]
@@ -190,33 +196,16 @@ def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataF
         else:
             left += 1
     task = folder / "task.txt"
+    columns = ("path", "kind", "gold", "pred", "outcome", "cause")
+    answers: list[Row] = []
+    if cases is not None:
+        rows = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
+        answers = rows.select(columns).head(200).to_dicts()
     return {
         "name": clean(name, limit=200),
         **{key: short(entry.get(key)) for key in ("form", "status", "error")},
         **{key: number(entry.get(key)) for key in ("right", "fields")},
         "instruction": clean(files.read_text(task), limit=TEXT_LIMIT) if task.is_file() else None,
         "steps": steps, "looks": looks, "left": left,
-        "answers": _answers(name, cases),
+        "answers": [{column: short(row[column]) for column in columns} for row in answers],
     }  # fmt: skip
-
-
-def _answers(name: str, cases: pl.DataFrame | None) -> list[Row]:
-    """The right answer of each field, the one entered, and its outcome."""
-    if cases is None:
-        return []
-    columns = ("path", "kind", "gold", "pred", "outcome", "cause")
-    rows = cases.filter(pl.col("doc_id") == name, pl.col("path").is_not_null())
-    return [
-        {column: short(row[column]) for column in columns}
-        for row in rows.select(columns).head(200).iter_rows(named=True)
-    ]
-
-
-def _note(items: list[Row], total: int, full: str) -> str:
-    """What was left out, and why, or nothing."""
-    sentences = []
-    if len(items) < total:
-        sentences.append(f"{len(items)} of {total} episodes are shown.")
-    if left := sum(item["left"] for item in items):
-        sentences.append(f"{left:,} steps are left out.")
-    return " ".join([*sentences, full] if sentences and full else sentences)

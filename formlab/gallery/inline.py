@@ -11,6 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from formlab.charts import theme
+
 # Escapes that JSON allows and that keep a value from ending its <script> or a line of JavaScript.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
@@ -45,18 +47,16 @@ def policy(scripts: list[str]) -> str:
 @cache
 def assets() -> dict[str, str]:
     """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
+    scripts = [f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")]
+    sources = {
+        "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
+        "episodes.css": ["gallery/assets/episodes.css"],
+        "episodes.js": ["gallery/assets/episodes.js"], "tokens.css": ["charts/assets/tokens.css"],
+    }  # fmt: skip
     here = resources.files("formlab")
-    places = {f"{name}.css": [f"gallery/assets/{name}.css"] for name in ("gallery", "episodes")}
-    places |= {
-        "tokens.css": ["charts/assets/tokens.css"],
-        "episodes.js": ["gallery/assets/episodes.js"],
-        "gallery.js": [
-            f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")
-        ],
-    }
     return {
-        name: "".join(here.joinpath(part).read_text("utf-8") for part in parts)
-        for name, parts in places.items()
+        name: "".join(here.joinpath(path).read_text("utf-8") for path in paths)
+        for name, paths in sources.items()
     }
 
 
@@ -75,11 +75,14 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     )
 
 
-def frame(payload: Mapping[str, Any], *, title: str, kind: str = "gallery") -> str:
-    """The object in a frame for JupyterLab, from which nothing reaches the notebook."""
+def bundle(kind: str, payload: Mapping[str, Any], title: str) -> dict[str, Any]:
+    """The mime bundle of an object: its data in a report, a frame around its page in JupyterLab."""
+    if theme.in_report():
+        return {theme.MIME.format(kind): payload, "text/plain": title}
     # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
-    return (
+    page = (
         f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" '
         'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
         f'srcdoc="{html.escape(document(payload, kind=kind))}"></iframe>'
     )
+    return {"text/html": page, "text/plain": title}

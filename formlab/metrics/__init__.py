@@ -24,7 +24,8 @@ _FAMILIES = {
     "marking": "mark_precision mark_recall mark_f1 cross_accuracy",
     "fields:FIELD_METRICS": "field_precision field_recall field_f1",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
-    "relations": "vqa_accuracy consistency_accuracy",
+    # Metrics are listed by level of the task, L1 to L3.
+    "ladder:": "vqa_accuracy consistency_accuracy",
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate

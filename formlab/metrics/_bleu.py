@@ -46,14 +46,14 @@ def sentence_score(parts: np.ndarray) -> np.ndarray:
 
 def _score(parts: np.ndarray, *, effective: bool) -> np.ndarray:
     parts = np.asarray(parts, dtype=float)
-    right, given = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]
+    right, predicted = parts[..., :_ORDERS], parts[..., _ORDERS : 2 * _ORDERS]
     pred_words, gold_words = parts[..., -2], parts[..., -1]
-    counted = np.logical_and.accumulate(given > 0, axis=-1)
+    counted = np.logical_and.accumulate(predicted > 0, axis=-1)
     none = counted & (right == 0)
     # Smoothing "exp": the k-th order without a hit counts as 1 / 2^k of one.
     hits = np.where(none, 0.5 ** np.cumsum(none, axis=-1), right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(counted, np.log(hits / given), 0.0).sum(axis=-1)
+        logs = np.where(counted, np.log(hits / predicted), 0.0).sum(axis=-1)
         mean = logs / (counted.sum(axis=-1) if effective else _ORDERS)
         brevity = np.exp(np.minimum(0.0, 1.0 - gold_words / pred_words))
     value = np.where(right.any(axis=-1), brevity * np.exp(mean), 0.0)

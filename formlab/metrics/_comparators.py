@@ -105,7 +105,7 @@ def _near(gold: Columns, pred: Columns, codes: Codes) -> np.ndarray:
         np.stack([gold(0), pred(0)], axis=1).astype(int), axis=0, return_inverse=True
     )
     texts = codes.texts()
-    ours, theirs = ([texts[place] for place in side] for side in pairs.T)
+    ours, theirs = ([texts[index] for index in side] for side in pairs.T)
     edits = process.cpdist(
         ours, theirs, scorer=Levenshtein.distance, score_cutoff=EDITS, dtype=np.int64, workers=1
     )
@@ -177,11 +177,11 @@ def _both_orders(value: str) -> tuple[datetime.date | None, datetime.date | None
     """The date that `value` is when read month first, and when read day first."""
     # Most dates look like this, and the full parser is slow.
     if match := _PLAIN_DATE.fullmatch(value):
-        one, _, other, year = match.groups()
-        return day_of(year, one, other), day_of(year, other, one)
-    found = date_readings(value) if len(value) <= _LONGEST else (None, None)
-    if found != (None, None):
-        return found
+        first, _, second, year = match.groups()
+        return day_of(year, first, second), day_of(year, second, first)
+    dates = date_readings(value) if len(value) <= _LONGEST else (None, None)
+    if dates != (None, None):
+        return dates
     # What the published evaluator overlooks around a date does not make its order known.
     bare = _NOT_DATE.sub("", squeeze(value))
     return _both_orders(bare) if bare != value else (published_date(value),) * 2

@@ -35,7 +35,7 @@ class Matching(NamedTuple):
     forgiven: np.ndarray
 
 
-class _Found(NamedTuple):
+class _Agreements(NamedTuple):
     """Comparable pairs of items that agree, in a document of the given number."""
 
     doc: np.ndarray
@@ -70,19 +70,21 @@ def match_entities(
     [(0, 0, 1.0)]
     """
     official = mode == "official"
-    parts = list(_agreeing(_numbered(gold, pred), _Reader(matches, mode)))
-    found = _Found(*(np.concatenate(column) for column in zip(_NOTHING, *parts, strict=True)))
+    parts = list(_agreeing(_numbered(gold, pred), _ValueReader(matches, mode)))
+    agreements = _Agreements(
+        *(np.concatenate(column) for column in zip(_NOTHING, *parts, strict=True))
+    )
     if not official:
         return Matching(_frame(*_assigned(parts)), np.empty(0, dtype=np.int64))
-    golds, first = np.unique(found.gold), np.full(found.gold.max(initial=-1) + 1, -1)
+    golds, first = np.unique(agreements.gold), np.full(agreements.gold.max(initial=-1) + 1, -1)
     # The smallest of the numbers wins, being written last.
-    order = np.argsort(-found.pred, kind="stable")
-    first[found.gold[order]] = found.pred[order]
+    order = np.argsort(-agreements.pred, kind="stable")
+    first[agreements.gold[order]] = agreements.pred[order]
     pairs = _frame(golds, first[golds], np.ones(golds.size))
-    return Matching(pairs, _equals(pred, found, first))
+    return Matching(pairs, _equals(pred, agreements, first))
 
 
-_NOTHING = _Found(*(np.empty(0, dtype=kind) for kind in (np.int64, np.int64, np.int64, float)))
+_NOTHING = _Agreements(*(np.empty(0, dtype=kind) for kind in (np.int64, np.int64, np.int64, float)))
 
 
 def _frame(gold: np.ndarray, pred: np.ndarray, credit: np.ndarray) -> pl.DataFrame:
@@ -103,7 +105,9 @@ def _numbered(gold: pl.DataFrame, pred: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     )
 
 
-def _agreeing(sides: tuple[pl.DataFrame, pl.DataFrame], reader: _Reader) -> Iterator[_Found]:
+def _agreeing(
+    sides: tuple[pl.DataFrame, pl.DataFrame], reader: _ValueReader
+) -> Iterator[_Agreements]:
     flat = pl.col("component").is_null().alias("flat")
     golds, preds = (
         side.with_columns(flat).partition_by("name", "flat", as_dict=True) for side in sides
@@ -118,7 +122,7 @@ def _agreeing(sides: tuple[pl.DataFrame, pl.DataFrame], reader: _Reader) -> Iter
             yield _line_items(gold, pred, reader)
 
 
-class _Reader:
+class _ValueReader:
     """Reads values under match functions, each value once: values repeat."""
 
     def __init__(self, matches: Mapping[str, str], mode: str) -> None:
@@ -135,14 +139,16 @@ class _Reader:
         match, seen = self.known[function], self._seen.setdefault(function, {})
         columns = ["value", "order"] if match.ordered else ["value"]
         both = pl.concat([gold.select(columns), pred.select(columns)])
-        alone = both.unique(maintain_order=True).with_row_index("place")
+        distinct = both.unique(maintain_order=True).with_row_index("place")
         keys = []
-        for said in alone.select(columns).iter_rows():
-            key = seen.get(said)
+        for values in distinct.select(columns).iter_rows():
+            key = seen.get(values)
             if key is None:
-                key = seen[said] = match.key(said[0], self.codes, *said[1:])
+                key = seen[values] = match.key(values[0], self.codes, *values[1:])
             keys.append(key)
-        numbers = both.join(alone, on=columns, how="left", maintain_order="left", nulls_equal=True)
+        numbers = both.join(
+            distinct, on=columns, how="left", maintain_order="left", nulls_equal=True
+        )
         golds, preds = np.split(numbers["place"].to_numpy(), [gold.height])
         table = columns_of(keys)
         return lambda ours, theirs: match.same(
@@ -150,7 +156,7 @@ class _Reader:
         )
 
 
-def _flat(gold: pl.DataFrame, pred: pl.DataFrame, name: str, reader: _Reader) -> _Found:
+def _flat(gold: pl.DataFrame, pred: pl.DataFrame, name: str, reader: _ValueReader) -> _Agreements:
     forms = gold.select(
         "doc", "item", "order",
         pl.concat_list("value", pl.col("accepted").fill_null([])).alias("value"),
@@ -168,19 +174,19 @@ def _flat(gold: pl.DataFrame, pred: pl.DataFrame, name: str, reader: _Reader) ->
     )
     # A prediction may agree with several surface forms of one entity.
     table = table.unique(maintain_order=True)
-    return _Found(*(table[name].to_numpy() for name in table.columns), np.ones(table.height))
+    return _Agreements(*(table[name].to_numpy() for name in table.columns), np.ones(table.height))
 
 
 class _Items:
     """The line items of one side: their documents, sizes, components and values."""
 
     def __init__(self, leaves: pl.DataFrame) -> None:
-        place = (pl.col("item").rank("dense") - 1).cast(pl.Int64).alias("place")
-        self.leaves = leaves.with_columns(place)
+        index = (pl.col("item").rank("dense") - 1).cast(pl.Int64).alias("place")
+        self.leaves = leaves.with_columns(index)
         # With its length before it, no name can run into the next.
-        part = pl.concat_str(pl.col("component").str.len_chars(), pl.lit(":"), "component")
+        component = pl.concat_str(pl.col("component").str.len_chars(), pl.lit(":"), "component")
         items = self.leaves.group_by("item").agg(
-            pl.col("doc").first(), pl.len().alias("size"), part.str.join("").alias("order")
+            pl.col("doc").first(), pl.len().alias("size"), component.str.join("").alias("order")
         )
         items = items.sort("item")
         self.item, self.doc, self.size = (items[n].to_numpy() for n in ("item", "doc", "size"))
@@ -188,13 +194,13 @@ class _Items:
 
     def of(self, component: str) -> tuple[np.ndarray, pl.DataFrame]:
         """The values of one component, and where each item's value is among them; -1 for none."""
-        part = self.leaves.filter(pl.col("component") == component).drop_nulls("value")
+        values = self.leaves.filter(pl.col("component") == component).drop_nulls("value")
         places = np.full(self.item.size, -1)
-        places[part["place"].to_numpy()] = np.arange(part.height)
-        return places, part
+        places[values["place"].to_numpy()] = np.arange(values.height)
+        return places, values
 
 
-def _line_items(gold: pl.DataFrame, pred: pl.DataFrame, reader: _Reader) -> _Found:
+def _line_items(gold: pl.DataFrame, pred: pl.DataFrame, reader: _ValueReader) -> _Agreements:
     official = reader.mode == "official"
     ours, theirs = _Items(gold), _Items(pred)
     groups = [ours.doc, theirs.doc]
@@ -221,7 +227,7 @@ def _line_items(gold: pl.DataFrame, pred: pl.DataFrame, reader: _Reader) -> _Fou
             agreed += same
     credit = np.ones(i.size) if official else 2 * agreed / (ours.size[i] + theirs.size[j])
     keep = credit > 0
-    return _Found(ours.doc[i[keep]], ours.item[i[keep]], theirs.item[j[keep]], credit[keep])
+    return _Agreements(ours.doc[i[keep]], ours.item[i[keep]], theirs.item[j[keep]], credit[keep])
 
 
 def _crossed(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -239,7 +245,7 @@ def _crossed(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return i, order[np.repeat(begin, count) + step]
 
 
-def _equals(pred: pl.DataFrame, found: _Found, first: np.ndarray) -> np.ndarray:
+def _equals(pred: pl.DataFrame, agreements: _Agreements, first: np.ndarray) -> np.ndarray:
     """Items that were not taken and equal a taken one in all they hold.
 
     Such an item agrees with the same gold, so only those that came second need to be compared.
@@ -247,30 +253,28 @@ def _equals(pred: pl.DataFrame, found: _Found, first: np.ndarray) -> np.ndarray:
     taken = set(first.tolist())
     late = [
         (item, first[gold])
-        for gold, item in zip(found.gold.tolist(), found.pred.tolist(), strict=True)
+        for gold, item in zip(agreements.gold.tolist(), agreements.pred.tolist(), strict=True)
         if item not in taken
     ]
     if not late:
         return np.empty(0, dtype=np.int64)
-    wanted = list({item for pair in late for item in pair})
-    held: dict[int, list] = {item: [] for item in wanted}
-    some = pred.filter(pl.col("item").is_in(wanted)).select(
-        "item", "component", "value", "identity"
-    )
+    items = list({item for pair in late for item in pair})
+    values: dict[int, list] = {item: [] for item in items}
+    some = pred.filter(pl.col("item").is_in(items)).select("item", "component", "value", "identity")
     for item, *rest in some.iter_rows():
-        held[item].append(rest)
-    equal = {item for item, other in late if held[item] == held[other]}
+        values[item].append(rest)
+    equal = {item for item, other in late if values[item] == values[other]}
     return np.array(sorted(equal), dtype=np.int64)
 
 
-def _assigned(parts: list[_Found]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _assigned(parts: list[_Agreements]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One prediction a gold item at most, and the other way round, with the most credit in all."""
     chosen = [_NOTHING[1:]]
-    for found in parts:
-        order = np.argsort(found.doc, kind="stable")
-        edges = np.flatnonzero(np.diff(found.doc[order])) + 1
+    for agreement in parts:
+        order = np.argsort(agreement.doc, kind="stable")
+        edges = np.flatnonzero(np.diff(agreement.doc[order])) + 1
         for rows in np.split(order, edges):
-            gold, pred, credit = found.gold[rows], found.pred[rows], found.credit[rows]
+            gold, pred, credit = agreement.gold[rows], agreement.pred[rows], agreement.credit[rows]
             chosen.append((gold, pred, credit) if rows.size < 2 else _best(gold, pred, credit))
     gold, pred, credit = (np.concatenate(column) for column in zip(*chosen, strict=True))
     order = np.argsort(gold, kind="stable")

@@ -74,15 +74,15 @@ class FactAlignment:
             return FactVerdict(True, False, True, self.pred.text(*unmatched[0]))
         return MISSING
 
-    def _matched(self, wanted: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
+    def _matched(self, value: list[str], *, words: bool) -> tuple[dict[int, Span], list[Span]]:
         """Gold places of a value with their places in the prediction, and the places left over."""
-        size = len(wanted)
-        ours = self.gold.find(wanted)
-        theirs = [(place, place + size) for place in self.pred.find(wanted)[:_MOST_PLACES]]
-        if not theirs and len("".join(wanted)) >= TELLING:
-            theirs = self.pred.run_together(wanted)
-        signs = [self.gold.sign(place, place + len(wanted)) for place in ours]
-        single = len(ours) == len(theirs) == 1 and len("".join(wanted)) >= TELLING
+        size = len(value)
+        ours = self.gold.find(value)
+        theirs = [(start, start + size) for start in self.pred.find(value)[:_MOST_PLACES]]
+        if not theirs and len("".join(value)) >= TELLING:
+            theirs = self.pred.run_together(value)
+        signs = [self.gold.sign(start, start + len(value)) for start in ours]
+        single = len(ours) == len(theirs) == 1 and len("".join(value)) >= TELLING
         # Words carry their own meaning: as many as the gold has are all there.
         free = single or (words and len(theirs) >= len(ours))
         ranked = []
@@ -99,18 +99,18 @@ class FactAlignment:
             if ours[a] not in pairs and b not in taken:
                 pairs[ours[a]] = theirs[b]
                 taken.add(b)
-        left = (place for b, place in enumerate(theirs) if b not in taken)
-        return pairs, [place for place in left if self.pred.sign(*place) in signs]
+        left = (start for b, start in enumerate(theirs) if b not in taken)
+        return pairs, [start for start in left if self.pred.sign(*start) in signs]
 
     def _candidates(self, ours: list[int], theirs: list[Span]) -> list[tuple[int, int]]:
         if len(ours) * len(theirs) <= _MOST_PAIRS:
             return [(a, b) for a in range(len(ours)) for b in range(len(theirs))]
         known: dict[str, list[int]] = defaultdict(list)
-        for b, place in enumerate(theirs):
-            known[self.pred.label(place[0])].append(b)
+        for b, occurrence in enumerate(theirs):
+            known[self.pred.label(occurrence[0])].append(b)
         pairs, uses = [], defaultdict(int)
-        for a, place in enumerate(ours):
-            label = self.gold.label(place)
+        for a, occurrence in enumerate(ours):
+            label = self.gold.label(occurrence)
             same = known.get(label, [])
             # The n-th place under a label is tried with the prediction's n-th and those beside it.
             start = max(0, min(uses[label], len(same)) - 4)
@@ -170,8 +170,8 @@ class FactAlignment:
             )
         if named is None:
             return False
-        part = other in named or named in other
-        if not part and _same(label, other) >= _same(named, other):
+        partial = other in named or named in other
+        if not partial and _same(label, other) >= _same(named, other):
             return False
         # A label that is broken over two lines ends like itself, and maybe like another label.
         for whole, end, left in (
@@ -191,7 +191,7 @@ class FactAlignment:
     def _column(self, ours: int, theirs: int) -> bool:
         head, other = self.gold.header(ours), self.pred.header(theirs)
         gold_row, at = self._row(self.gold, ours)
-        pred_row, place = self._row(self.pred, theirs)
+        pred_row, index = self._row(self.pred, theirs)
         if head and other:
             heads = [self.gold.header(token) for token in gold_row]
             if heads.count(head) == 1:
@@ -199,28 +199,26 @@ class FactAlignment:
                     return True
                 if other in heads:
                     return False
-        if at < 0 or place < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
+        if at < 0 or index < 0 or max(len(gold_row), len(pred_row)) > _WIDEST:
             return True
         if len(gold_row) == len(pred_row):
-            return at == place
+            return at == index
         before, after = self.gold.beside(gold_row, at)
-        ahead, behind = self.pred.beside(pred_row, place)
+        ahead, behind = self.pred.beside(pred_row, index)
         return not ((before - after) & (behind - ahead) or (after - before) & (ahead - behind))
 
     @staticmethod
-    def _number(page: Places, place: int) -> int | None:
+    def _number(page: Places, first: int) -> int | None:
         """The token that has the row and column of a value, which may begin with its sign."""
-        if place in page.run:
-            return place
-        for token in range(place, min(place + 3, len(page.words))):
+        for token in range(first, min(first + 3, len(page.words))):
             if token in page.run:
                 return token
             if page.words[token].isalpha():
                 break
         return None
 
-    def _row(self, page: Places, place: int) -> tuple[list[int], int]:
-        number = self._number(page, place)
+    def _row(self, page: Places, token: int) -> tuple[list[int], int]:
+        number = self._number(page, token)
         if number is None:
             return [], -1
         run, at = page.run[number]
@@ -249,13 +247,13 @@ class FactAlignment:
             line = self.pred.runs[run]
             if len(line) != len(row):
                 continue
-            place = line[at]
-            if _same(left, self.pred.left(place)) < SAME and len(runs) > 1:
+            token = line[at]
+            if _same(left, self.pred.left(token)) < SAME and len(runs) > 1:
                 continue
-            there = self.pred.words[place]
+            there = self.pred.words[token]
             sign_lost = there in self.gold.words[fact.first : fact.last]
             if sign_lost or fuzz.ratio(value, there) / 100 >= READABLE:
-                return self.pred.figure(place, place + 1) or ""
+                return self.pred.figure(token, token + 1) or ""
         return ""
 
     def _same_digits(self, fact: GoldFact) -> str:
@@ -263,21 +261,21 @@ class FactAlignment:
         digits = _NOT_DIGIT.sub("", fact.value)
         if len(digits) < TELLING:
             return ""
-        place = self._digits.get(digits)
+        token = self._digits.get(digits)
         # The very number is not misread: it stands in another place.
-        exact = place is not None and self.pred.words[place] in fact.value
-        if place is None or (
-            exact and self.pred.sign(place, place + 1) == self.gold.sign(fact.first, fact.last)
+        exact = token is not None and self.pred.words[token] in fact.value
+        if token is None or (
+            exact and self.pred.sign(token, token + 1) == self.gold.sign(fact.first, fact.last)
         ):
             return ""
-        return self.pred.figure(place, place + 1) or ""
+        return self.pred.figure(token, token + 1) or ""
 
     @cached_property
     def _digits(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for place in self.pred.run:
-            found.setdefault(_NOT_DIGIT.sub("", self.pred.words[place]), place)
-        return found
+        tokens: dict[str, int] = {}
+        for token in self.pred.run:
+            tokens.setdefault(_NOT_DIGIT.sub("", self.pred.words[token]), token)
+        return tokens
 
     def _similar(self, fact: GoldFact) -> str:
         """A similar stretch of text that the gold page does not have."""
@@ -309,12 +307,12 @@ class FactAlignment:
         return " ".join(block.text for block in self.gold.blocks).lower()
 
 
-def _same(one: str, other: str, *, start: bool = False) -> float:
+def _same(first: str, second: str, *, start: bool = False) -> float:
     """Similarity of two contexts, in [0, 1], over the letters next to the value that both have."""
-    if not one or not other:
-        return float(one == other)
-    size = min(len(one), len(other))
+    if not first or not second:
+        return float(first == second)
+    size = min(len(first), len(second))
     # Of a short label all counts: "costs" is not "net sales costs".
-    if one != other and size >= 2 * TELLING:
-        one, other = (one[:size], other[:size]) if start else (one[-size:], other[-size:])
-    return fuzz.ratio(one, other) / 100
+    if first != second and size >= 2 * TELLING:
+        first, second = (first[:size], second[:size]) if start else (first[-size:], second[-size:])
+    return fuzz.ratio(first, second) / 100

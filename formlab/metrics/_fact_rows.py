@@ -1,7 +1,7 @@
 """Assign the numbers of a predicted page to the rows of its gold page.
 
-A row is told by its label, which may be misread; where a label is lost, by its place in the order
-of rows between those that are known, and by the values that it has.
+A row is identified by its label, which may be misread; where a label is lost, by its position
+among the rows that are known, and by its values.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PART = 4
 _MOST_LABELS, _MOST_LOOSE = 250_000, 2_000
 
 
-def _in(part: str, whole: str) -> bool:
-    return len(part) >= _PART and (whole.startswith(part) or whole.endswith(part))
+def _in(fragment: str, whole: str) -> bool:
+    return len(fragment) >= _PART and (whole.startswith(fragment) or whole.endswith(fragment))
 
 
-class Row(NamedTuple):
+class PredRow(NamedTuple):
     """The numbers of a predicted row, and the run of numbers of the gold page that it is.
 
     `gold` is -1 where that is not known: the row's label, or nothing, tells.
@@ -39,7 +39,7 @@ class Row(NamedTuple):
     gold: int
 
 
-class _Line(NamedTuple):
+class _ValueLine(NamedTuple):
     """Numbers side by side, and whether no letter stands beside them."""
 
     numbers: list[int]
@@ -63,11 +63,11 @@ class Rows:
     @cached_property
     def labelled(self) -> dict[str, list[int]]:
         """The runs of the prediction under each label as it is written there."""
-        found: dict[str, list[int]] = defaultdict(list)
+        runs: dict[str, list[int]] = defaultdict(list)
         for number, run in enumerate(self.pred.runs):
             if run:
-                found[self.pred.label(run[0])].append(number)
-        return dict(found)
+                runs[self.pred.label(run[0])].append(number)
+        return dict(runs)
 
     def known(self, label: str) -> str | None:
         """The label of the gold page that `label` is, if it is one, as written or misread."""
@@ -79,17 +79,17 @@ class Rows:
         theirs = [label for label in self.labelled if label and label not in self.runs]
         if not ours or not theirs or len(ours) * len(theirs) > _MOST_LABELS:
             return {}
-        found = self._matched(theirs, ours)
+        matched = self._matched(theirs, ours)
         # Of the rest, labels that lost words or were given some, where one alone holds the other.
-        known = set(found.values())
+        known = set(matched.values())
         left = [label for label in ours if label not in known]
         parts = {
-            label: [one for one in left if _in(label, one) or _in(one, label)]
+            label: [other for other in left if _in(label, other) or _in(other, label)]
             for label in theirs
-            if label not in found
+            if label not in matched
         }
-        uses = Counter(one for ones in parts.values() for one in ones)
-        return found | {
+        uses = Counter(other for ones in parts.values() for other in ones)
+        return matched | {
             label: ones[0] for label, ones in parts.items() if len(ones) == 1 and uses[ones[0]] == 1
         }
 
@@ -114,20 +114,22 @@ class Rows:
     def _as_read(self) -> dict[str, str]:
         return {ours: theirs for theirs, ours in self._misread.items()}
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> PredRow:
         """The row of a number of the prediction."""
-        return self.cut.get(number) or Row(self.pred.runs[self.pred.run[number][0]], -1)
+        return self.cut.get(number) or PredRow(self.pred.runs[self.pred.run[number][0]], -1)
 
     def unlabelled(self, number: int) -> bool:
         """Whether a number stands on a line without letters, and in no row that is known."""
         return number in self._loose and self.cut[number].gold < 0
 
     @cached_property
-    def cut(self) -> dict[int, Row]:
+    def cut(self) -> dict[int, PredRow]:
         """The rows of the numbers whose run is longer than the row of its label."""
         rows, gaps = self._parts
         for before, lines in gaps:
-            rows |= {n: Row(line.numbers, -1) for line in lines if line.bare for n in line.numbers}
+            rows |= {
+                n: PredRow(line.numbers, -1) for line in lines if line.bare for n in line.numbers
+            }
             rows |= self._by_order(before, lines)
         return rows
 
@@ -138,14 +140,14 @@ class Rows:
         }
 
     @cached_property
-    def _parts(self) -> tuple[dict[int, Row], list[tuple[int, list[_Line]]]]:
+    def _parts(self) -> tuple[dict[int, PredRow], list[tuple[int, list[_ValueLine]]]]:
         """Runs that are longer than the row of their label, cut where the row is full.
 
         The rows, by number; and the lines that follow one another without a known label, with
         the gold run of the last label before them.
         """
-        rows: dict[int, Row] = {}
-        gaps: list[tuple[int, list[_Line]]] = []
+        rows: dict[int, PredRow] = {}
+        gaps: list[tuple[int, list[_ValueLine]]] = []
         before, uses, gap = -1, Counter(), None
         for run in filter(None, self.pred.runs):
             label, cut = self.known(self.pred.label(run[0])), 0
@@ -156,7 +158,7 @@ class Rows:
                 cut = self._full(run, self.longest[label])
             if cut == len(run):
                 continue
-            rows |= dict.fromkeys(run[:cut], Row(run[:cut], -1))
+            rows |= dict.fromkeys(run[:cut], PredRow(run[:cut], -1))
             if gap is None:
                 gap = []
                 gaps.append((before, gap))
@@ -181,11 +183,11 @@ class Rows:
             end += len(line.numbers)
         return end
 
-    def _lines(self, numbers: list[int]) -> list[_Line]:
+    def _lines(self, numbers: list[int]) -> list[_ValueLine]:
         lines: dict[int, list[int]] = defaultdict(list)
         for number in numbers:
             lines[self._line(number)].append(number)
-        return [_Line(part, line not in self._lettered) for line, part in lines.items()]
+        return [_ValueLine(values, line not in self._lettered) for line, values in lines.items()]
 
     def _line(self, number: int) -> int:
         return self.pred.blocks[self.pred.units[number]].line
@@ -200,7 +202,7 @@ class Rows:
             if before[unit + 1] > before[unit]
         }
 
-    def _by_order(self, before: int, lines: list[_Line]) -> dict[int, Row]:
+    def _by_order(self, before: int, lines: list[_ValueLine]) -> dict[int, PredRow]:
         """Lines without a known label beside the gold rows that follow, as far as none has one."""
         golds = []
         for number in range(before + 1, len(self.gold.runs)):
@@ -212,14 +214,14 @@ class Rows:
         if len(golds) == len(lines):
             pairs = zip(lines, golds, strict=True)
             return {
-                number: Row(line.numbers, gold)
+                number: PredRow(line.numbers, gold)
                 for line, gold in pairs
                 if line.bare
                 for number in line.numbers
             }
         return self._by_value(golds, lines)
 
-    def _by_value(self, golds: list[int], lines: list[_Line]) -> dict[int, Row]:
+    def _by_value(self, golds: list[int], lines: list[_ValueLine]) -> dict[int, PredRow]:
         """Lines that are more or fewer than the gold rows: each value beside its like."""
         ours = [(number, gold) for gold in golds for number in self.gold.runs[gold]]
         theirs = [number for line in lines for number in line.numbers]
@@ -242,7 +244,7 @@ class Rows:
             for number in line.numbers:
                 if beside:
                     members[owner.get(number, beside[0][0])].append(number)
-        return {number: Row(row, gold) for gold, row in members.items() for number in row}
+        return {number: PredRow(row, gold) for gold, row in members.items() for number in row}
 
     def elsewhere(self, label: str, number: int) -> bool:
         """Whether a gold label has values of its own, or stands only after a number."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics._forms import DESCRIPTION, GoldField, Target
+from formlab.metrics._forms import DESCRIPTION, GoldField, TargetValue
 
 
 class Pairs:
@@ -33,7 +33,7 @@ def _bounds(counts: np.ndarray) -> np.ndarray:
 
 
 def match_values(
-    pairs: Pairs, values: Sequence[str], items: Sequence[tuple[GoldField, Target]],
+    pairs: Pairs, values: Sequence[str], items: Sequence[tuple[GoldField, TargetValue]],
     *, exact: bool, threshold: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Whether the line of each pair types its value, and how alike they are from `threshold` on."""
@@ -60,24 +60,24 @@ def match_values(
     kind = np.repeat(np.array(codes, dtype=np.int64)[pairs.second], many)
     # Forms repeat options, names of files and the like: what is the same is compared once.
     keys = (golds * len(texts) + preds) * len(kinds) + kind
-    _, one, back = np.unique(keys, return_index=True, return_inverse=True)
-    held, close = text.rungs(
+    _, first, back = np.unique(keys, return_index=True, return_inverse=True)
+    rungs, close = text.rungs(
         list(texts),
-        golds[one],
-        preds[one],
-        kind[one],
+        golds[first],
+        preds[first],
+        kind[first],
         list(kinds),
         threshold=threshold,
         unlike=False,
     )
-    best = np.logical_or.reduceat(held[back], starts)
+    best = np.logical_or.reduceat(rungs[back], starts)
     alike = np.where(best[:, 3], np.maximum.reduceat(close[back], starts), 0.0)
     long = np.array([want.kind == DESCRIPTION for want, _ in items], dtype=bool)[pairs.second]
     # Of a description the paper asks for likeness, not for the same words.
     return best[:, 0 if exact else 2] | (best[:, 3] & long), alike
 
 
-def found(want: GoldField, readable: str, *, inside: bool) -> bool:
+def field_found(want: GoldField, readable: str, *, inside: bool) -> bool:
     """Whether every value of a field stands in an output; see `found_in`."""
     if len(want.items) > 1:
         return all(_stands((item.value,), readable, inside=inside) for item in want.items)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from formlab import text
-from formlab.metrics._field_values import Pairs, found, match_values
-from formlab.metrics._forms import TICKED, FieldVerdict, Filled, GoldField, Line, Target
+from formlab.metrics._field_values import Pairs, field_found, match_values
+from formlab.metrics._forms import TICKED, ActionLine, FieldVerdict, Filled, GoldField, TargetValue
 from formlab.metrics._geometry import closest, pair, separation
 
 # Pairs of lines and values judged at once: bounds the memory.
@@ -28,30 +28,30 @@ def match_forms(
 
     Examples
     --------
-    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 0, 0, 50, 10),)),))
-    >>> lines = [Line(20, 5, "Ada"), Line(20, 5, "")]
+    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 0, 0, 50, 10),)),))
+    >>> lines = [ActionLine(20, 5, "Ada"), ActionLine(20, 5, "")]
     >>> [(verdicts, unmatched)] = match_forms([Filled([name], lines, output="Ada")])
     >>> verdicts[0].clicked, verdicts[0].placed, unmatched
     (True, True, [1])
     """
     return [
         judged
-        for part in _chunks(forms)
-        for judged in _judge(part, exact=exact, threshold=threshold)
+        for chunk in _chunks(forms)
+        for judged in _judge(chunk, exact=exact, threshold=threshold)
     ]
 
 
 def _chunks(forms: Sequence[Filled]) -> Iterator[list[Filled]]:
-    part: list[Filled] = []
+    chunk: list[Filled] = []
     size = 0
     for form in forms:
-        part.append(form)
+        chunk.append(form)
         size += len(form.lines) * (len(form.fields) + len(form.elements))
         if size >= _CHUNK:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Judged]:
@@ -74,10 +74,10 @@ def _judge(forms: list[Filled], *, exact: bool, threshold: float) -> Iterator[Ju
     same |= (gaps == 0) & ticked[pairs.second] & bare[pairs.first]
     first = 0
     for number, (form, size) in enumerate(zip(forms, sizes, strict=True)):
-        part = slice(*pairs.offsets[number : number + 2].tolist())
+        window = slice(*pairs.offsets[number : number + 2].tolist())
         shape = (len(form.lines), size)
-        own = _Own(form, gaps[part].reshape(shape), same[part].reshape(shape))
-        chosen = pair(own.gaps == 0, own.same, alike[part].reshape(shape)).tolist()
+        own = _Own(form, gaps[window].reshape(shape), same[window].reshape(shape))
+        chosen = pair(own.gaps == 0, own.same, alike[window].reshape(shape)).tolist()
         last = first + len(form.lines)
         yield own.judged(chosen, owners[first:last], hits[first:last], exact=exact)
         first = last
@@ -88,7 +88,10 @@ def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], 
     elements = [element for form in forms for element in form.elements]
     # Instances of one form share the list of their elements.
     shared = {id(form.elements): form.elements for form in forms}
-    rows = {key: np.array([e[:5] for e in held], dtype=float) for key, held in shared.items()}
+    rows = {
+        key: np.array([e[:5] for e in elements_of_form], dtype=float)
+        for key, elements_of_form in shared.items()
+    }
     boxes = np.concatenate([rows[id(form.elements)].reshape(-1, 5) for form in forms])
     pairs = Pairs([len(form.lines) for form in forms], [len(form.elements) for form in forms])
     near, gaps = closest(points, boxes, pairs.first, pairs.second)
@@ -97,7 +100,9 @@ def _owners(forms: list[Filled], points: np.ndarray) -> tuple[list[str | None], 
     return owners, [owner if hit else None for owner, hit in zip(owners, hits, strict=True)]
 
 
-def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Target]) -> np.ndarray:
+def _gaps(
+    forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[TargetValue]
+) -> np.ndarray:
     """How far the line of each pair is from the nearest place of its value."""
     boxes = np.array([box for item in items for box in item.boxes], dtype=float).reshape(-1, 5)
     owner = np.repeat(np.arange(len(items)), [len(item.boxes) for item in items])
@@ -112,16 +117,19 @@ def _gaps(forms: list[Filled], points: np.ndarray, pairs: Pairs, items: list[Tar
 
 
 def _name(
-    gaps: np.ndarray, pairs: Pairs, lines: list[Line], items: list[tuple[GoldField, Target]]
+    gaps: np.ndarray,
+    pairs: Pairs,
+    lines: list[ActionLine],
+    items: list[tuple[GoldField, TargetValue]],
 ) -> None:
     """A line that names its field instead of a point is in its place there, and nowhere else."""
     named = np.array([line.named for line in lines], dtype=bool)
     if not named.any():
         return
-    said = np.array([line.field for line in lines], dtype=object)
+    stated = np.array([line.field for line in lines], dtype=object)
     own = np.array([want.path for want, _ in items], dtype=object)
-    part = np.flatnonzero(named[pairs.first])
-    gaps[part] = np.where(said[pairs.first[part]] == own[pairs.second[part]], 0.0, np.inf)
+    rows = np.flatnonzero(named[pairs.first])
+    gaps[rows] = np.where(stated[pairs.first[rows]] == own[pairs.second[rows]], 0.0, np.inf)
 
 
 class _Own:
@@ -141,7 +149,7 @@ class _Own:
         placed = {element[5] for element in form.elements}
         start = 0
         for want in form.fields:
-            if want.alone:
+            if want.leave_empty:
                 verdict = _untouched(want, form.lines, hits)
                 touched = any(form.lines[number].clicks for number in verdict.lines)
                 verdict.unwanted = touched if want.path in placed else None
@@ -150,7 +158,7 @@ class _Own:
                 end = start + len(want.items)
                 verdict = self._verdict(want, start, chosen[start:end], owners)
                 start = end
-            verdict.found = verdict.right or found(want, readable, inside=exact)
+            verdict.found = verdict.right or field_found(want, readable, inside=exact)
             verdicts.append(verdict)
         return verdicts, unmatched
 
@@ -176,20 +184,22 @@ class _Own:
             if known and not hit and np.isnan(verdict.distance):
                 verdict.distance, verdict.near = gap, owners[line]
         if verdict.lines:
-            verdict.text = _said(want, [lines[number].value for number in verdict.lines])
+            verdict.text = _entered(want, [lines[number].value for number in verdict.lines])
         verdict.clicked = all(clicks) if known else None
         verdict.right = all(rights)
         verdict.placed = verdict.right and (all(hits) or not known)
         return verdict
 
 
-def _said(want: GoldField, values: list[str]) -> str:
+def _entered(want: GoldField, values: list[str]) -> str:
     if len(want.items) == 1 and want.kind not in TICKED:
         return values[0]
     return ", ".join(value.strip() or want.items[n].value for n, value in enumerate(values))
 
 
-def _untouched(want: GoldField, lines: Sequence[Line], hit: Sequence[str | None]) -> FieldVerdict:
+def _untouched(
+    want: GoldField, lines: Sequence[ActionLine], hit: Sequence[str | None]
+) -> FieldVerdict:
     """Score a field that must stay empty; explicitly leaving it empty is correct."""
     plain = {want.value, *want.accepted}
     # To click a mark without a word sets it.
@@ -200,9 +210,9 @@ def _untouched(want: GoldField, lines: Sequence[Line], hit: Sequence[str | None]
         if hit[number] == want.path and line.value.strip() not in plain
     ]
     done = not touched
-    said = want.value if done else lines[touched[0]].value
-    return FieldVerdict(right=done, placed=done, text=said, lines=touched)
+    entered = want.value if done else lines[touched[0]].value
+    return FieldVerdict(right=done, placed=done, text=entered, lines=touched)
 
 
-def _actions(line: Line) -> int:
+def _actions(line: ActionLine) -> int:
     return line.clicks + bool(line.value.strip())

@@ -14,7 +14,7 @@ TICKED = ("checkbox", "radio", "choice")
 DESCRIPTION = "description"
 
 
-class Line(NamedTuple):
+class ActionLine(NamedTuple):
     """One action of a system: a click at (x, y) in pixels and what is typed there.
 
     `page` counts from 1; NaN where it is not said. `x` and `y` of NaN are no click. `field` is the
@@ -45,12 +45,12 @@ class Filled(NamedTuple):
     """
 
     fields: Sequence[GoldField]
-    lines: Sequence[Line]
+    lines: Sequence[ActionLine]
     elements: Sequence[Sequence[Any]] = ()
     output: str = ""
 
 
-class Target(NamedTuple):
+class TargetValue(NamedTuple):
     """One value to enter and where: rows of page, x0, y0, x1, y1; none if not known."""
 
     value: str
@@ -69,7 +69,7 @@ class GoldField:
     path: str
     kind: str
     value: str
-    items: tuple[Target, ...]
+    items: tuple[TargetValue, ...]
     accepted: tuple[str, ...] = ()
     order: str | None = None
 
@@ -84,7 +84,7 @@ class GoldField:
         return ", ".join(item.value for item in self.items) or self.value
 
     @property
-    def alone(self) -> bool:
+    def leave_empty(self) -> bool:
         """Whether the right thing to do is nothing."""
         return not self.items
 

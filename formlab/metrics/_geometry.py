@@ -6,29 +6,18 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 
-def distances(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """How far each point is from each box, in pixels; 0 inside and on the edge.
+def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """How far points are from boxes, in pixels; 0 inside and on the edge; shapes broadcast.
 
-    Points are rows of page, x and y, boxes of page, x0, y0, x1 and y1. A page of NaN may be any
-    page; for another page, and for an x or y of NaN, which is no point, the distance is infinite.
+    Points are page, x and y along the last axis, boxes page, x0, y0, x1 and y1. A page of NaN may
+    be any page; for another page, and for an x or y of NaN, which is no point, the distance is
+    infinite.
 
     Examples
     --------
     >>> boxes = np.array([[1, 0, 0, 10, 10], [2, 0, 0, 99, 99]])
-    >>> distances(np.array([[1, 13, 14]]), boxes).tolist()
-    [[5.0, inf]]
-    """
-    points = np.asarray(points, dtype=float).reshape(-1, 1, 3)
-    return separation(points, np.asarray(boxes, dtype=float).reshape(1, -1, 5))
-
-
-def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """`distances` of points and boxes that belong together, or broadcast: shapes (…, 3), (…, 5).
-
-    Examples
-    --------
-    >>> separation(np.array([[1, 13, 14]]), np.array([[1, 0, 0, 10, 10]])).tolist()
-    [5.0]
+    >>> separation(np.array([1, 13, 14]), boxes).tolist()
+    [5.0, inf]
     """
     page, x, y = (points[..., column] for column in range(3))
     other, x0, y0, x1, y1 = (boxes[..., column] for column in range(5))
@@ -39,21 +28,23 @@ def separation(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     return np.where(elsewhere | np.isnan(gap), np.inf, gap)
 
 
-def nearest(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """The box that each point hits, the smallest of several; else the nearest; -1 for none.
+def nearest(points: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The box that each of n points hits, the smallest of several; else the nearest; -1 for none.
 
-    Parameters and their shapes are those of `distances`; the result has shape (n,).
+    Points and boxes are rows as in `separation`. Both results, the box and its distance, have the
+    shape (n,).
 
     Examples
     --------
     >>> boxes = np.array([[1, 0, 0, 100, 100], [1, 10, 10, 20, 20]])
-    >>> nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes).tolist()
-    [1, 0, -1]
+    >>> near, gaps = nearest(np.array([[1, 15, 15], [1, 120, 50], [2, 0, 0]]), boxes)
+    >>> near.tolist(), gaps.tolist()
+    ([1, 0, -1], [0.0, 20.0, inf])
     """
     points = np.asarray(points, dtype=float).reshape(-1, 3)
     boxes = np.asarray(boxes, dtype=float).reshape(-1, 5)
     each = np.arange(len(points) * len(boxes))
-    return closest(points, boxes, each // max(len(boxes), 1), each % max(len(boxes), 1))[0]
+    return closest(points, boxes, each // max(len(boxes), 1), each % max(len(boxes), 1))
 
 
 def closest(
@@ -93,6 +84,6 @@ def pair(hits: np.ndarray, same: np.ndarray, similarity: np.ndarray) -> np.ndarr
     chosen = np.full(weights.shape[1], -1)
     if weights.size:
         lines, values = linear_sum_assignment(weights, maximize=True)
-        meant = weights[lines, values] > 0
-        chosen[values[meant]] = lines[meant]
+        matched = weights[lines, values] > 0
+        chosen[values[matched]] = lines[matched]
     return chosen

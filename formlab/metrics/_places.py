@@ -84,33 +84,33 @@ class Places:
     @cached_property
     def index(self) -> dict[str, list[int]]:
         """The tokens that are each word."""
-        found: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self.words):
-            found[word].append(place)
-        return dict(found)
+        tokens_of: dict[str, list[int]] = defaultdict(list)
+        for token, word in enumerate(self.words):
+            tokens_of[word].append(token)
+        return dict(tokens_of)
 
-    def find(self, wanted: list[str]) -> list[int]:
-        """Where the tokens `wanted` stand one after the other."""
-        if not wanted:
+    def find(self, words: list[str]) -> list[int]:
+        """Where the tokens `words` stand one after the other."""
+        if not words:
             return []
         # Start from the rarest of them: "$" alone may be on the page a thousand times.
-        rarest = min(range(len(wanted)), key=lambda at: len(self.index.get(wanted[at], ())))
-        starts = (place - rarest for place in self.index.get(wanted[rarest], ()))
-        size = len(wanted)
-        return [s for s in starts if s >= 0 and self.words[s : s + size] == wanted]
+        rarest = min(range(len(words)), key=lambda at: len(self.index.get(words[at], ())))
+        starts = (token - rarest for token in self.index.get(words[rarest], ()))
+        size = len(words)
+        return [s for s in starts if s >= 0 and self.words[s : s + size] == words]
 
-    def run_together(self, wanted: list[str]) -> list[tuple[int, int]]:
+    def run_together(self, words: list[str]) -> list[tuple[int, int]]:
         """Where the tokens stand when the spaces of the page are lost; digits stay whole."""
-        whole = "".join(wanted)
-        found, at = [], -1
+        whole = "".join(words)
+        spans, at = [], -1
         while (at := self._packed.find(whole, at + 1)) >= 0:
             end = at + len(whole)
             first, last = bisect_right(self._offsets, at) - 1, bisect_left(self._offsets, end)
             cut = self._offsets[first] < at and whole[0].isdigit()
             cut |= end < self._offsets[last] and self._packed[end].isdigit() and whole[-1].isdigit()
-            if not cut and last - first < len(wanted):
-                found.append((first, last))
-        return found
+            if not cut and last - first < len(words):
+                spans.append((first, last))
+        return spans
 
     @cached_property
     def _packed(self) -> str:
@@ -179,7 +179,7 @@ class Places:
 
     def sign(self, first: int, last: int) -> str:
         """How the number in tokens `first` up to `last` is signed: "(", "-" or nothing."""
-        numbers = [place for place in range(first, last) if self.words[place][0].isdigit()]
+        numbers = [token for token in range(first, last) if self.words[token][0].isdigit()]
         if len(numbers) != 1:
             return ""
         before, after = numbers[0] - 1, numbers[0] + 1
@@ -194,7 +194,7 @@ class Places:
 
     def beside(self, row: list[int], at: int) -> tuple[set[str], set[str]]:
         """The words of a row before and after one of its places."""
-        words = [self.words[place] for place in row]
+        words = [self.words[token] for token in row]
         return set(words[:at]), set(words[at + 1 :])
 
     def figure(self, first: int, last: int) -> str | None:
@@ -219,7 +219,7 @@ class Places:
         """The tokens `first` up to `last` as they are written."""
         pieces = []
         for unit in range(self.units[first], self.units[last - 1] + 1):
-            inside = [place for place in range(first, last) if self.units[place] == unit]
+            inside = [token for token in range(first, last) if self.units[token] == unit]
             if inside:
                 end = self.starts[inside[-1]] + len(self.words[inside[-1]])
                 pieces.append(self.blocks[unit].text[self.starts[inside[0]] : end])

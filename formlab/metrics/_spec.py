@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from formlab.errors import DataBroken, UnknownName
-from formlab.tables import LADDER, TASKS
+from formlab.tables import LADDER, LEVELS, TASKS
 
 VIEWS = ("text", *LADDER, "boxes", "trees", "records", "counts")
 
@@ -80,21 +80,21 @@ class Tally:
         return Tally(parts, self.score)
 
 
-def f1_tallies(name: str, right: np.ndarray, given: np.ndarray, wanted: np.ndarray) -> dict:
+def f1_tallies(name: str, right: np.ndarray, predicted: np.ndarray, gold: np.ndarray) -> dict:
     """Tallies of shape (n, 2) of precision, recall and F1 from the counts of n units."""
-    pairs = {"precision": (right, given), "recall": (right, wanted)}
-    pairs["f1"] = (2 * right, given + wanted)
-    return {f"{name}_{part}": np.stack(pair, axis=1) for part, pair in pairs.items()}
+    pairs = {"precision": (right, predicted), "recall": (right, gold)}
+    pairs["f1"] = (2 * right, predicted + gold)
+    return {f"{name}_{metric}": np.stack(pair, axis=1) for metric, pair in pairs.items()}
 
 
 class Need(NamedTuple):
     """What a metric needs of a unit's gold; without it the unit is undefined and in no sum.
 
-    `said` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
+    `rule` stands in the settings, `units` are those it is asked of, and `holds` takes tallies of
     shape (n, k) to n booleans.
     """
 
-    said: str
+    rule: str
     units: tuple[str, ...]
     holds: Callable[[np.ndarray], np.ndarray]
 
@@ -114,8 +114,8 @@ class Metric:
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
     `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
     a scorer makes, of which some have no `tallies` (plug-ins: `formlab.scoring.own_metrics`);
-    `units` are the units it is taken of and `need` is what they must have. It is scored wherever
-    cases are of one of its `tasks`.
+    `units` are the levels it is taken at (`tables.LEVELS`) and `need` is what their units must
+    have. It is scored wherever cases are of one of its `tasks`.
     """
 
     name: str
@@ -138,11 +138,10 @@ class Metric:
         for field in ("tasks", "units"):
             if isinstance(word := getattr(self, field), str):
                 object.__setattr__(self, field, (word,))
-        for task in self.tasks:
-            if task not in TASKS:
-                raise UnknownName.of(f"task of metric {self.name}", task, TASKS)
-        if self.view not in VIEWS:
-            raise UnknownName.of(f"view of metric {self.name}", self.view, VIEWS)
+        declared = (("task", self.tasks, TASKS), ("level", self.units, LEVELS))
+        for noun, names, known in (*declared, ("view", (self.view,), VIEWS)):
+            if unknown := [name for name in names if name not in known]:
+                raise UnknownName.of(f"{noun} of metric {self.name}", unknown[0], known)
         if not self.title:
             object.__setattr__(self, "title", self.name.replace("_", " "))
 

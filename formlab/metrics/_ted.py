@@ -20,10 +20,10 @@ def _view(depth, size, mirrored):  # pragma: no cover
     """
     count = len(depth)
     order = np.empty(count, dtype=np.int32)
-    for place in range(count):
+    for index in range(count):
         # A node follows its subtree, and all that stands before it except its ancestors.
-        post = count - 1 - place if mirrored else place - depth[place] + size[place] - 1
-        order[post] = place
+        post = count - 1 - index if mirrored else index - depth[index] + size[index] - 1
+        order[post] = index
     left = np.empty(count, dtype=np.int32)
     last = np.full(count, -1, dtype=np.int32)
     for post in range(count):

@@ -110,10 +110,10 @@ def _apart(signs: str, after_digit: bool, before_digit: bool) -> str:
     for number, sign in enumerate(signs, start=1):
         if sign in ".,":
             taken = not after_digit and not taken
-            alone = taken or number < len(signs) or not before_digit
+            set_apart = taken or number < len(signs) or not before_digit
         else:
-            taken, alone = False, sign != "-" or after_digit
-        pieces.append(f" {sign} " if alone else sign)
+            taken, set_apart = False, sign != "-" or after_digit
+        pieces.append(f" {sign} " if set_apart else sign)
         after_digit = False
     return "".join(pieces)
 

@@ -15,13 +15,20 @@ import numpy as np
 from formlab.metrics._bleu import FOUR_WORDS, corpus_score, sentence_score, statistics
 from formlab.metrics._field_values import found_in
 from formlab.metrics._filling import match_forms
-from formlab.metrics._forms import DESCRIPTION, FieldVerdict, Filled, GoldField, Line, Target
-from formlab.metrics._geometry import distances, nearest
+from formlab.metrics._forms import (
+    DESCRIPTION,
+    ActionLine,
+    FieldVerdict,
+    Filled,
+    GoldField,
+    TargetValue,
+)
+from formlab.metrics._geometry import nearest
 from formlab.metrics._spec import Metric
 
 __all__ = [
-    "DESCRIPTION", "EPISODE", "METRICS", "FieldVerdict", "Filled", "GoldField", "Line", "Target",
-    "counts", "distances", "episodes", "found_in", "match_forms", "nearest",
+    "DESCRIPTION", "EPISODE", "METRICS", "ActionLine", "FieldVerdict", "Filled", "GoldField",
+    "TargetValue", "counts", "episodes", "found_in", "match_forms", "nearest",
 ]  # fmt: skip
 
 
@@ -30,35 +37,35 @@ def counts(fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict]) -> dic
 
     Examples
     --------
-    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
+    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
     >>> parts = counts([name], [FieldVerdict(right=True, placed=True)])
     >>> parts["value_placed_accuracy"].tolist(), parts["click_accuracy"].tolist()
     ([[1.0, 1.0]], [[0.0, 0.0]])
     """
-    said = [want.kind != DESCRIPTION for want in fields]
+    entered = [want.kind != DESCRIPTION for want in fields]
     misses = [0.0 if np.isnan(v.distance) or np.isinf(v.distance) else 1.0 for v in verdicts]
     pairs = {
         "click_accuracy": [(v.clicked is True, v.clicked is not None) for v in verdicts],
         "unwanted_clicks": [(v.unwanted is True, v.unwanted is not None) for v in verdicts],
-        "value_found_accuracy": _of(said, [v.found for v in verdicts]),
-        "value_placed_accuracy": _of(said, [v.placed for v in verdicts]),
-        "value_submitted_accuracy": _of(said, [v.submitted for v in verdicts]),
+        "value_found_accuracy": _of(entered, [v.found for v in verdicts]),
+        "value_placed_accuracy": _of(entered, [v.placed for v in verdicts]),
+        "value_submitted_accuracy": _of(entered, [v.submitted for v in verdicts]),
         "action_match_rate": [(2 * v.matched, v.expected + v.made) for v in verdicts],
         "click_distance": [
             (v.distance if miss else 0.0, miss) for v, miss in zip(verdicts, misses, strict=True)
         ],
     }
     tallies = {name: np.array(rows, dtype=float).reshape(-1, 2) for name, rows in pairs.items()}
-    long = [place for place, short in enumerate(said) if not short]
-    golds = [fields[place].typed for place in long]
-    some = statistics(golds, [verdicts[place].text or "" for place in long])
+    long = [index for index, short in enumerate(entered) if not short]
+    golds = [fields[index].typed for index in long]
+    some = statistics(golds, [verdicts[index].text or "" for index in long])
     bleu = np.zeros((len(fields), some.shape[1]))
     bleu[long] = some
     return tallies | {"description_bleu": bleu}
 
 
-def _of(counted: Sequence[bool], held: Sequence[bool | None]) -> list[tuple[bool, bool]]:
-    return [(k and h is True, k and h is not None) for k, h in zip(counted, held, strict=True)]
+def _of(counted: Sequence[bool], results: Sequence[bool | None]) -> list[tuple[bool, bool]]:
+    return [(k and h is True, k and h is not None) for k, h in zip(counted, results, strict=True)]
 
 
 def episodes(
@@ -73,9 +80,9 @@ def episodes(
 
     Examples
     --------
-    >>> name = GoldField("/Name", "string", "Ada", (Target("Ada"),))
-    >>> told = [FieldVerdict(found=True, placed=True), FieldVerdict(found=True), FieldVerdict()]
-    >>> whole = episodes([name] * 3, told, [1, 2], counts([name] * 3, told))
+    >>> name = GoldField("/Name", "string", "Ada", (TargetValue("Ada"),))
+    >>> verdicts = [FieldVerdict(found=True, placed=True), FieldVerdict(found=True), FieldVerdict()]
+    >>> whole = episodes([name] * 3, verdicts, [1, 2], counts([name] * 3, verdicts))
     >>> whole["episodic_value"].tolist(), whole["form_completed"].tolist()
     ([[1.0, 1.0], [0.5, 1.0]], [[1.0, 1.0], [0.0, 1.0]])
     """

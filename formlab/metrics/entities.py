@@ -39,8 +39,8 @@ def precision_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     >>> float(precision_of(np.array([0.0, 2, 0]), published=True))
     0.0
     """
-    found, _, pred = np.moveaxis(parts, -1, 0)
-    return _over(found, pred, np.full(pred.shape, 0.0 if published else np.nan))
+    right, _, pred = np.moveaxis(parts, -1, 0)
+    return _over(right, pred, np.full(pred.shape, 0.0 if published else np.nan))
 
 
 def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -53,9 +53,9 @@ def recall_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     >>> float(recall_of(np.array([0.0, 0, 2]), published=True))
     1.0
     """
-    found, gold, pred = np.moveaxis(parts, -1, 0)
+    right, gold, pred = np.moveaxis(parts, -1, 0)
     nothing = (pred > 0).astype(float) if published else np.full(pred.shape, np.nan)
-    return _over(found, gold, nothing)
+    return _over(right, gold, nothing)
 
 
 def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
@@ -66,8 +66,8 @@ def f1_of(parts: np.ndarray, *, published: bool = False) -> np.ndarray:
     >>> f1_of(np.array([[3.0, 6, 4], [0, 0, 0]])).tolist()
     [0.6, nan]
     """
-    found, gold, pred = np.moveaxis(parts, -1, 0)
-    return _over(2 * found, gold + pred, np.full(pred.shape, 0.0 if published else np.nan))
+    right, gold, pred = np.moveaxis(parts, -1, 0)
+    return _over(2 * right, gold + pred, np.full(pred.shape, 0.0 if published else np.nan))
 
 
 def mean_of(score: Score, *, published: bool = False) -> Score:

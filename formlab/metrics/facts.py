@@ -21,11 +21,11 @@ def locate(gold: Places, kind: str, value: str, mark: int) -> GoldFact | None:
     if mark not in gold.marks:
         return None
     first, last = gold.spanned(*gold.marks[mark])
-    wanted = tokens(value)
-    if len(wanted) > last - first:
+    words = tokens(value)
+    if len(words) > last - first:
         # A currency sign that was given a number: the two stand together further on, if anywhere.
-        near = [place for place in gold.find(wanted) if first <= place <= first + 200]
-        first, last = (near[0], near[0] + len(wanted)) if near else (first, last)
+        near = [start for start in gold.find(words) if first <= start <= first + 200]
+        first, last = (near[0], near[0] + len(words)) if near else (first, last)
     return GoldFact(kind, value, first, last) if last > first else None
 
 
@@ -58,8 +58,8 @@ def counts(verdicts: Sequence[FactVerdict]) -> dict[str, np.ndarray]:
     {'fact_accuracy': [0.0, 1.0], 'fact_accuracy_of_found': [0.0, 0.0], \
 'fact_missing_rate': [1.0, 1.0], 'fact_misplaced_rate': [0.0, 1.0]}
     """
-    said = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
-    found, correct, misplaced = said.T
+    flags = np.array([verdict[:3] for verdict in verdicts], dtype=float).reshape(-1, 3)
+    found, correct, misplaced = flags.T
     every = np.ones_like(found)
     parts = ((correct, every), (correct, found), (1 - found, every), (misplaced, every))
     return {name: np.stack(pair, axis=1) for name, pair in zip(METRICS, parts, strict=True)}

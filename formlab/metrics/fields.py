@@ -20,10 +20,10 @@ def field_tallies(golds: Sequence[str], preds: Sequence[str]) -> dict[str, np.nd
     >>> {name: rows.sum(axis=0).tolist() for name, rows in parts.items()}
     {'field_precision': [1.0, 2.0], 'field_recall': [1.0, 2.0], 'field_f1': [2.0, 4.0]}
     """
-    wanted, given = (
+    in_gold, in_pred = (
         np.array([bool(value.strip()) for value in side], dtype=float) for side in (golds, preds)
     )
-    return f1_tallies("field", wanted * given, given, wanted)
+    return f1_tallies("field", in_gold * in_pred, in_pred, in_gold)
 
 
 def _metric(name: str, title: str, unit: str) -> Metric:

@@ -34,11 +34,11 @@ def leaves(value: Any) -> int:
     """
     count, stack = 0, [value]
     while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            stack += one.values()
-        elif isinstance(one, list):
-            stack += one
+        item = stack.pop()
+        if isinstance(item, dict):
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
         else:
             count += 1
     return count
@@ -91,11 +91,11 @@ def _list_changes(gold: list[Any], pred: list[Any], official: bool, depth: int) 
     if not objects or not others or max(len(objects), len(others)) > _MOST_ITEMS:
         return plain + sum(every[0]) + sum(every[1])
     cost = np.array(
-        [[_changes(one, other, official, depth + 1) for other in others] for one in objects]
+        [[_changes(first, second, official, depth + 1) for second in others] for first in objects]
     )
-    alone = np.add.outer(every[0], every[1])
-    rows, columns = linear_sum_assignment(np.minimum(cost, alone) - alone)
-    paired = (np.minimum(cost, alone) - alone)[rows, columns].sum()
+    separate = np.add.outer(every[0], every[1])
+    rows, columns = linear_sum_assignment(np.minimum(cost, separate) - separate)
+    paired = (np.minimum(cost, separate) - separate)[rows, columns].sum()
     return plain + sum(every[0]) + sum(every[1]) + int(paired)
 
 
@@ -142,11 +142,12 @@ def json_tallies(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     >>> json_tallies(['{"total": 9.5}'], ["no JSON"]).tolist()
     [[0.0, 1.0]]
     """
-    pairs = zip(map(_loaded, golds), map(_loaded, preds), strict=True)
+    pairs = zip(map(loaded, golds), map(loaded, preds), strict=True)
     return np.array([accuracy_parts(*pair) for pair in pairs]).reshape(-1, 2)
 
 
-def _loaded(text: str) -> Any:
+def loaded(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -79,9 +79,9 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
         _recount(
             answer, word, Counter(entry.get("type", "") for entry in entries if entry.get(key))
         )
-    for part in ("", *(f"_with_{key}_type" for key, _ in TYPES.values())):
-        total, found = answer[f"total_entities{part}"], answer[f"found_entities{part}"]
-        answer[f"not_found_entities{part}"] = total - found
+    for suffix in ("", *(f"_with_{key}_type" for key, _ in TYPES.values())):
+        total, found = answer[f"total_entities{suffix}"], answer[f"found_entities{suffix}"]
+        answer[f"not_found_entities{suffix}"] = total - found
     return answer
 
 
@@ -118,9 +118,9 @@ def _overrule(entry: Answer, lower: str, packed: str) -> None:
         entry["correct"] = True
 
 
-def _same(one: str, other: str) -> bool:
-    one, other = (_SPACE.sub(" ", text).strip().lower() for text in (one, other))
-    return bool(one) and one == other
+def _same(first: str, second: str) -> bool:
+    first, second = (_SPACE.sub(" ", text).strip().lower() for text in (first, second))
+    return bool(first) and first == second
 
 
 def _recount(answer: Answer, word: str, counts: Counter[str]) -> None:
@@ -145,9 +145,9 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     answers = list(answers)
     parts = {"": ""} | {name: f"_with_{key}_type" for key, name in TYPES.values()}
     rates, missing = {}, {}
-    for name, part in parts.items():
+    for name, suffix in parts.items():
         total, found, correct = (
-            sum(int(answer.get(f"{word}_entities{part}") or 0) for answer in answers)
+            sum(int(answer.get(f"{word}_entities{suffix}") or 0) for answer in answers)
             for word in ("total", "found", "correct")
         )
         rates[name] = round(correct / found * 100, 2) if found else 0.0
@@ -211,13 +211,13 @@ def settled(
     entries: dict[int, Mapping[str, Any]] = {}
     listed = (raw or {}).get("entity_diagnostics")
     for entry in listed if isinstance(listed, list) else []:
-        place = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
-        if place is None:
+        index = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
+        if index is None:
             notes["judge: entries for no fact"] += 1
-        elif place in entries:
+        elif index in entries:
             notes["judge: facts listed twice"] += 1
         else:
-            entries[place] = entry
+            entries[index] = entry
     notes["judge: facts skipped"] += len(facts) - len(entries)
     return [_verdict(entries.get(n), fact, pred, notes) for n, fact in enumerate(facts)]
 
@@ -228,8 +228,8 @@ def _fact_of(
     number = entry.get("number")
     if isinstance(number, int) and not isinstance(number, bool):
         return number - 1 if 0 < number <= len(facts) else None
-    said = (entry.get("type"), entry.get("value"))
-    same = [n for n, fact in enumerate(facts) if (fact["type"], fact["value"]) == said]
+    key = (entry.get("type"), entry.get("value"))
+    same = [n for n, fact in enumerate(facts) if (fact["type"], fact["value"]) == key]
     hint = entry.get("context_hint")
     close = [n for n in same if facts[n].get("hint") == hint] or same
     return next((n for n in close if n not in taken), close[0] if close else None)
@@ -243,8 +243,8 @@ def _verdict(
     there = bool(pred.find(tokens(fact["value"]))) or bool(pred.run_together(tokens(fact["value"])))
     matched = entry.get("matched_text")
     matched = matched if isinstance(matched, str) else ""
-    said = entry.get("correct") is True
-    correct = there and (said or _same(matched, fact["value"]))
-    notes["judge: called correct, not in the prediction"] += said and not there
+    claimed = entry.get("correct") is True
+    correct = there and (claimed or _same(matched, fact["value"]))
+    notes["judge: called correct, not in the prediction"] += claimed and not there
     found = correct or there or entry.get("found_in_prediction") is True
     return FactVerdict(found, correct, False, matched or (fact["value"] if there else ""))

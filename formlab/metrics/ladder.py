@@ -15,7 +15,7 @@ from formlab.metrics._spec import Metric, Tally
 from formlab.tables import LADDER
 
 
-def _held(passed: Sequence[bool | None]) -> np.ndarray:
+def _hits(passed: Sequence[bool | None]) -> np.ndarray:
     """1 of 1 where the rung holds, 0 of 1 where not, 0 of 0 (undefined) for None."""
     known = np.array([rung is not None for rung in passed], dtype=np.float64)
     hits = np.array([bool(rung) for rung in passed], dtype=np.float64)
@@ -37,10 +37,19 @@ class RungMetric(Metric):
 def _accuracy(rung: str) -> RungMetric:
     return RungMetric(
         name=f"{rung}_accuracy", title=f"accuracy, {rung}", unit="right values per value",
-        source="the strictness ladder, formlab.text.ladder", view=rung, tallies=_held,
-        tasks=("text", "visual", "entity", "vqa", "consistency"),
-        units=("field",),
+        source="the strictness ladder, formlab.text.ladder", view=rung, tallies=_hits,
+        tasks=("text", "visual", "entity", "vqa", "consistency"), units=("field",),
+    )  # fmt: skip
+
+
+def _relation_accuracy(task: str, unit: str, title: str) -> RungMetric:
+    """L3 of FORMCRAFT: numbers, amounts and dates may be written otherwise."""
+    return RungMetric(
+        name=f"{task}_accuracy", title=title, unit="right answers per item", view="typed",
+        source="FORMCRAFT, section 4.4 and Table 4b", tallies=_hits, tasks=(task,), units=(unit,),
     )  # fmt: skip
 
 
 exact_accuracy, normalised_accuracy, typed_accuracy, fuzzy_accuracy = map(_accuracy, LADDER)
+vqa_accuracy = _relation_accuracy("vqa", "question", "accuracy of cross-reference answers")
+consistency_accuracy = _relation_accuracy("consistency", "check", "accuracy of consistency checks")

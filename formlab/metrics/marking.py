@@ -16,6 +16,7 @@ import numpy as np
 
 from formlab import text
 from formlab.metrics._spec import Metric, f1_tallies
+from formlab.metrics.jsonacc import loaded
 from formlab.text.normalise import LADDER_STEPS
 
 # The one mark of a field that is a single box.
@@ -27,8 +28,8 @@ _EMPTY = frozenset(
 _TICKED = frozenset({"marked", "ticked", "filled", "crossed"})
 # What is printed beside the boxes of a question; nobody calls a box itself so.
 _WORDS = {"yes": "yes", "y": "yes", "no": "no", "n": "no"}
-_SAID = _WORDS | {"true": "yes", "false": "no"}
-_RINGED = frozenset({*_SAID, "on", "off"})
+_ANSWERS = _WORDS | {"true": "yes", "false": "no"}
+_RINGED = frozenset({*_ANSWERS, "on", "off"})
 # Fields that are a choice between options, so that all they say is an option.
 _CHOSEN = frozenset({"circle", "radio", "choice"})
 # More cells than any form has; a bound on what a hostile value may cost.
@@ -71,7 +72,7 @@ def marks(value: str, *, subtype: str | None = None, kind: str | None = None) ->
     return Counter({_WORDS.get(option, option) for option in options})
 
 
-def given_marks(
+def predicted_marks(
     pred: str, gold: str | None, *, subtype: str | None = None, kind: str | None = None
 ) -> Counter[str]:
     """The marks that a predicted value states, read as its gold is read.
@@ -83,27 +84,27 @@ def given_marks(
 
     Examples
     --------
-    >>> [sorted(given_marks("false", gold)) for gold in ("No", "unchecked")]
+    >>> [sorted(predicted_marks("false", gold)) for gold in ("No", "unchecked")]
     [['no'], []]
-    >>> sorted(given_marks("tea, milk", "Milk; Jam")), sorted(given_marks("tea, milk", "Tea, milk"))
-    (['milk', 'tea'], ['tea, milk'])
+    >>> [sorted(predicted_marks("tea, milk", gold)) for gold in ("Milk; Jam", "Tea, milk")]
+    [['milk', 'tea'], ['tea, milk']]
     """
     if subtype in ("table-grid", "annotation"):
         return marks(pred, subtype=subtype)
-    wanted = marks(gold or "", subtype=subtype, kind=kind)
+    gold_marks = marks(gold or "", subtype=subtype, kind=kind)
     plain, options = _read(pred)
     chosen = bool({subtype, kind} & _CHOSEN)
     state = _state(plain)
-    if plain in wanted:
+    if plain in gold_marks:
         return Counter([plain])
     if plain in _EMPTY:
         return Counter()
-    if state is not None and wanted and wanted.keys() <= {"yes", "no"}:
-        said = _SAID.get(plain) if chosen else "yes" if state else "no"
-        return Counter([said] if said else [plain] if state else [])
+    if state is not None and gold_marks and gold_marks.keys() <= {"yes", "no"}:
+        option = _ANSWERS.get(plain) if chosen else "yes" if state else "no"
+        return Counter([option] if option else [plain] if state else [])
     if state is not None and not (chosen and (plain in _RINGED or plain.isdecimal())):
         return Counter([TICK] if state else [])
-    return Counter(_aligned(options, set(wanted)))
+    return Counter(_aligned(options, set(gold_marks)))
 
 
 def _state(plain: str) -> bool | None:
@@ -117,26 +118,22 @@ def _read(value: str) -> tuple[str, frozenset[str]]:
     return plain, options or frozenset({plain})
 
 
-def _aligned(options: frozenset[str], wanted: set[str]) -> set[str]:
+def _aligned(options: frozenset[str], gold_options: set[str]) -> set[str]:
     """Options split or joined at commas where the gold shows that they are."""
-    found: set[str] = set()
+    aligned: set[str] = set()
     for option in options:
         pieces = text.choices(option) or frozenset()
-        listed = option not in wanted and pieces & wanted
-        found |= pieces if listed else {_WORDS.get(option, option)}
-    for option in wanted - found:
+        listed = option not in gold_options and pieces & gold_options
+        aligned |= pieces if listed else {_WORDS.get(option, option)}
+    for option in gold_options - aligned:
         pieces = text.choices(option) or frozenset()
-        if len(pieces) > 1 and pieces <= found:
-            found = found - pieces | {option}
-    return found
+        if len(pieces) > 1 and pieces <= aligned:
+            aligned = aligned - pieces | {option}
+    return aligned
 
 
 def _cells(value: str) -> Counter[str]:
-    try:
-        table = json.loads(value)
-    except (ValueError, RecursionError):
-        table = None
-    if isinstance(table, list):
+    if isinstance(table := loaded(value), list):
         rows = [row if isinstance(row, list) else [row] for row in table]
         if table and all(isinstance(row, dict) for row in table):
             rows = [list(row.values()) for row in table]
@@ -144,13 +141,13 @@ def _cells(value: str) -> Counter[str]:
         rows = [_CELL.split(line) for line in value.split("\n")]
     # A rule between head and body, as Markdown has it, is no row of cells.
     rows = [row for row in rows if any(str(cell).strip(" -:|") for cell in row)]
-    found = (
+    cells = (
         f"{number}:{plain}"
         for number, row in enumerate(rows)
         for cell in row
         if cell is not None and (plain := text.normalise(str(cell), LADDER_STEPS))
     )
-    return Counter(one for one, _ in zip(found, range(_MOST), strict=False))
+    return Counter(cell for cell, _ in zip(cells, range(_MOST), strict=False))
 
 
 def mark_counts(gold: Counter[str], pred: Counter[str]) -> tuple[int, int, int]:
@@ -183,7 +180,7 @@ def mark_tallies(
     counts = [
         mark_counts(
             marks(gold, subtype=subtype, kind=kind),
-            given_marks(pred, gold, subtype=subtype, kind=kind),
+            predicted_marks(pred, gold, subtype=subtype, kind=kind),
         )
         for gold, pred, subtype, kind in zip(golds, preds, subtypes, kinds, strict=True)
     ]
@@ -202,27 +199,20 @@ def constituents(value: str) -> list[str]:
     >>> constituents('{"ticked": true, "note": "retired"}')
     ['checked', 'retired']
     """
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, list | dict):
-        members = list(found.values()) if isinstance(found, dict) else found
-        raw = [_said(member) for member in members[:_MOST_PARTS]]
+    if isinstance(parsed := loaded(value), list | dict):
+        members = list(parsed.values()) if isinstance(parsed, dict) else parsed
+        raw = [_member_text(member) for member in members[:_MOST_PARTS]]
     else:
         raw = _PART.split(value, _MOST_PARTS)
     parts = []
-    for part in raw:
-        box = _BOX.match(part.strip())
-        if box:
+    for piece in map(str.strip, raw):
+        if box := _BOX.match(piece):
             parts.append("checked" if re.search("[x✓✔•☑☒]", box[1].lower()) else "unchecked")
-            part = part.strip()[box.end() :]
-        if part.strip():
-            parts.append(part.strip())
-    return parts
+        parts.append(piece[box.end() :].strip() if box else piece)
+    return list(filter(None, parts))
 
 
-def _said(member: object) -> str:
+def _member_text(member: object) -> str:
     if isinstance(member, bool):
         return "checked" if member else "unchecked"
     if isinstance(member, str):
@@ -243,22 +233,23 @@ def all_constituents(gold: str, pred: str) -> bool:
     >>> all_constituents("[x] Fee paid; $1,200.00", "[x] Fee paid")
     False
     """
-    wanted, given = constituents(gold), constituents(pred)
-    if len(wanted) != len(given):
+    gold_parts, left = constituents(gold), constituents(pred)
+    if len(gold_parts) != len(left):
         return False
-    left = list(given)
-    for part in wanted:
+    for target in gold_parts:
         # Equal texts first; a typed equal may also be wanted by another part.
-        found = next((one for one in left if _plain(one) == _plain(part)), None)
-        found = found or next((one for one in left if _same_part(part, one)), None)
-        if found is None:
+        match = next((candidate for candidate in left if _plain(candidate) == _plain(target)), None)
+        match = match or next(
+            (candidate for candidate in left if _same_part(target, candidate)), None
+        )
+        if match is None:
             return False
-        left.remove(found)
+        left.remove(match)
     return True
 
 
-def _plain(part: str) -> str:
-    return text.normalise(part, LADDER_STEPS)
+def _plain(value: str) -> str:
+    return text.normalise(value, LADDER_STEPS)
 
 
 def _same_part(gold: str, pred: str) -> bool:

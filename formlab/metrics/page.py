@@ -69,14 +69,14 @@ def word_edits(gold: str, pred: str) -> WordEdits:
 
 
 def _equal(words: Sequence[str], places: Iterable[int]) -> dict[str, list[int]]:
-    found = defaultdict(list)
-    for place in places:
-        found[words[place]].append(place)
-    return found
+    indices = defaultdict(list)
+    for index in places:
+        indices[words[index]].append(index)
+    return indices
 
 
 def _first(places: dict[str, list[int]], common: Counter) -> set[int]:
-    return {place for word, count in common.items() for place in places[word][:count]}
+    return {index for word, count in common.items() for index in places[word][:count]}
 
 
 def _counted(
@@ -92,76 +92,76 @@ def _counted(
         # Of a replaced pair, one word may be there all the same: the edit is the other's.
         states = [state for state in (gold, pred) if state not in (None, "order")]
         if not states:
-            said = "order"
+            error = "order"
         elif "left" not in states or (gold, pred) == ("left", "left"):
-            said = "substituted"
+            error = "substituted"
         else:
-            said = "omitted" if gold == "left" else "inserted"
-        if pred == "left" and said == "inserted":
+            error = "omitted" if gold == "left" else "inserted"
+        if pred == "left" and error == "inserted":
             inserted.append(dest)
-        counts[said] += 1
+        counts[error] += 1
     return WordEdits(counts, len(ours), tuple(inserted))
 
 
-def _state(place: int, moved: set[int], read: set[int]) -> str:
-    return "order" if place in moved else "read" if place in read else "left"
+def _state(index: int, moved: set[int], read: set[int]) -> str:
+    return "order" if index in moved else "read" if index in read else "left"
 
 
 def _read(
     script: list, ours: list[str], theirs: list[str], lost: set[int], gained: set[int]
 ) -> tuple[set[int], set[int]]:
     """The words of each side that are left over and were read otherwise, in place or elsewhere."""
-    found: tuple[set[int], set[int]] = (set(), set())
+    matched: tuple[set[int], set[int]] = (set(), set())
     left = (
         [src for kind, src, _ in script if kind != "insert" and src not in lost],
         [dest for kind, _, dest in script if kind != "delete" and dest not in gained],
     )
     few = max(map(len, left)) <= _MOST
     if few:
-        _match((ours, theirs), left, found, range(2, _JOINED + 1), _SAME_JOINED)
-    free = set(left[0]) - found[0], set(left[1]) - found[1]
+        _match((ours, theirs), left, matched, range(2, _JOINED + 1), _SAME_JOINED)
+    free = set(left[0]) - matched[0], set(left[1]) - matched[1]
     for kind, src, dest in script:
         pair = kind == "replace" and src in free[0] and dest in free[1]
         if pair and Levenshtein.normalized_similarity(ours[src], theirs[dest]) >= _SAME_PLACE:
-            found[0].add(src)
-            found[1].add(dest)
+            matched[0].add(src)
+            matched[1].add(dest)
     if few:
-        _match((ours, theirs), left, found, range(1, _JOINED + 1), _SAME_WORD)
-    return found
+        _match((ours, theirs), left, matched, range(1, _JOINED + 1), _SAME_WORD)
+    return matched
 
 
 def _match(
     words: tuple[list[str], list[str]],
     left: tuple[list[int], list[int]],
-    found: tuple[set[int], set[int]],
+    matched: tuple[set[int], set[int]],
     lengths: range,
     least: float,
 ) -> None:
-    """Add to `found` the words that stand, as so many words, among those left on the other side."""
-    for one, other in ((0, 1), (1, 0)):
-        spans = _spans([at for at in left[other] if at not in found[other]], lengths)
-        texts = dict(enumerate("".join(words[other][i] for i in span) for span in spans))
-        for place in sorted(left[one], key=lambda at: -len(words[one][at])):
-            if place in found[one]:
+    """Add to `matched` the words that stand, as so many words, among those left opposite."""
+    for side, opposite in ((0, 1), (1, 0)):
+        spans = _spans([at for at in left[opposite] if at not in matched[opposite]], lengths)
+        texts = dict(enumerate("".join(words[opposite][i] for i in span) for span in spans))
+        for index in sorted(left[side], key=lambda at: -len(words[side][at])):
+            if index in matched[side]:
                 continue
             best = process.extractOne(
-                words[one][place], texts, scorer=Levenshtein.normalized_similarity,
+                words[side][index], texts, scorer=Levenshtein.normalized_similarity,
                 processor=None, score_cutoff=least,
             )  # fmt: skip
             if best is None:
                 continue
-            found[one].add(place)
-            found[other].update(spans[best[2]])
+            matched[side].add(index)
+            matched[opposite].update(spans[best[2]])
             for number in list(texts):
-                if not found[other].isdisjoint(spans[number]):
+                if not matched[opposite].isdisjoint(spans[number]):
                     del texts[number]
 
 
 def _spans(places: list[int], lengths: range) -> list[tuple[int, ...]]:
     """Runs of adjacent places, of so many."""
-    held = set(places)
+    known = set(places)
     runs = (tuple(range(start, start + length)) for start in places for length in lengths)
-    return [run for run in runs if held.issuperset(run)]
+    return [run for run in runs if known.issuperset(run)]
 
 
 @lru_cache(maxsize=1)

@@ -92,8 +92,8 @@ def _closed(pred: str) -> float:
     stack: list[str] = []
     depth: Counter[str] = Counter()
     wrong = total = 0
-    for end, name, alone in _TAG.findall(pred.lower()):
-        if name in VOID or alone or name in _FACTS:
+    for end, name, self_closing in _TAG.findall(pred.lower()):
+        if name in VOID or self_closing or name in _FACTS:
             continue
         total += 1
         if not end:
@@ -120,12 +120,12 @@ def _order(ours: Sequence[Unit], theirs: Sequence[Unit]) -> float:
 
 
 def _tables(flow: Flow) -> list[Table]:
-    found: dict[int, dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
+    cells: dict[int, dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for unit in flow.units:
         if unit.table >= 0:
-            row = found[unit.table][unit.row]
+            row = cells[unit.table][unit.row]
             row[unit.column] = row.get(unit.column, "") + "".join(tokens(unit.text))
-    return [[list(row.values()) for row in table.values()] for table in found.values()]
+    return [[list(row.values()) for row in table.values()] for table in cells.values()]
 
 
 def _kept_rows(tables: list[Table], others: list[Table]) -> int:
@@ -138,7 +138,9 @@ def _kept_rows(tables: list[Table], others: list[Table]) -> int:
     kept = 0
     for table in tables:
         for row in table:
-            votes = Counter(place for cell in set(row) for place in list(where.get(cell, ()))[:200])
+            votes = Counter(
+                position for cell in set(row) for position in list(where.get(cell, ()))[:200]
+            )
             kept += bool(votes) and votes.most_common(1)[0][1] * 2 >= len(set(row))
     return kept
 
@@ -147,8 +149,8 @@ def _columns(tables: list[Table], others: list[Table]) -> float:
     if not tables:
         return 1.0
     widths = [max(map(len, table)) for table in tables]
-    found = [max(map(len, table)) for table in others] + [0] * len(tables)
-    shares = [min(a, b) / max(a, b) for a, b in zip(widths, found, strict=False)]
+    other_widths = [max(map(len, table)) for table in others] + [0] * len(tables)
+    shares = [min(a, b) / max(a, b) for a, b in zip(widths, other_widths, strict=False)]
     return sum(shares) / len(shares)
 
 

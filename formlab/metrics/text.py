@@ -69,8 +69,8 @@ def _same_words_in_order(ours: Numbers, theirs: Numbers) -> np.ndarray:
 def _spurious(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
     as_many(golds, preds)
     sides = [[bool(value.strip()) for value in side] for side in (golds, preds)]
-    wanted, given = np.array(sides, dtype=bool).reshape(2, -1)
-    return _pairs(given & ~wanted, given)
+    in_gold, in_pred = np.array(sides, dtype=bool).reshape(2, -1)
+    return _pairs(in_pred & ~in_gold, in_pred)
 
 
 # The undefined case is the same for all: nothing on either side. An error rate is also undefined

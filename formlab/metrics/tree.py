@@ -15,19 +15,13 @@ from formlab.trees import Flat, Node, flatten
 Tree = Node | Flat | None
 
 
-def depth_cost(depth: np.ndarray) -> np.ndarray:
-    """FORMCRAFT's cost of an edit at a depth: 1 / (1 + depth), the root being at depth 0."""
-    return 1.0 / (1.0 + depth)
-
-
-def unit_cost(depth: np.ndarray) -> np.ndarray:
-    """Every edit costs 1."""
-    return np.ones_like(depth, dtype=float)
-
-
 # What it costs to delete or insert a node, by its depth, and to rename one, by the mean of the
 # two depths. A cost that is positive and convex keeps `tree_similarity` in its range.
-COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"depth": depth_cost, "unit": unit_cost}
+# `depth` is FORMCRAFT's, the root being at depth 0; by `unit` every edit costs 1.
+COSTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "depth": lambda depth: 1.0 / (1.0 + depth),
+    "unit": lambda depth: np.ones_like(depth, dtype=float),
+}
 
 # Two tables of this many numbers are held: 512 MiB.
 MAX_CELLS = 1 << 25
@@ -83,7 +77,7 @@ def tree_edit_distance(
     >>> tree_edit_distance(gold, pred)
     0.5
     """
-    return Pair(gold, pred, costs, values).distance
+    return TreePair(gold, pred, costs, values).distance
 
 
 def tree_edit_tallies(
@@ -103,7 +97,7 @@ def tree_edit_tallies(
     >>> tree_edit_tallies([gold, gold], [Node("form"), gold]).tolist()
     [[1.0, 0.0, 1.0], [0.0, 2.0, 2.0]]
     """
-    pairs = (Pair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
+    pairs = (TreePair(gold, pred, costs, values) for gold, pred in zip(golds, preds, strict=True))
     rows = [(pair.distance, *pair.similarity().parts) for pair in pairs]
     return np.array(rows, dtype=float).reshape(-1, 3)
 
@@ -132,10 +126,10 @@ def tree_similarity(gold: Tree, pred: Tree, *, costs: str = "depth", values: boo
     >>> tree_similarity(gold, Node("form", children=[Node("Name")])).parts
     (1.0, 1.5)
     """
-    return Pair(gold, pred, costs, values).similarity()
+    return TreePair(gold, pred, costs, values).similarity()
 
 
-class Pair:
+class TreePair:
     """Two trees, what it costs to edit their nodes, and the cheapest edit between them."""
 
     def __init__(self, gold: Tree, pred: Tree, costs: str, values: bool) -> None:
@@ -182,9 +176,9 @@ class Pair:
             *arrays, gold_order, pred_order = self._arrays()
             # Two siblings that changed places are one move rather than two renamings, which cost
             # as much. So little more for a renaming decides between equals and nothing else.
-            found = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
-            kept = found >= 0
-            partners[gold_order[kept]] = pred_order[found[kept]]
+            mapping = _ted.mapping(*arrays, self.swap * (1 + 1e-11))
+            kept = mapping >= 0
+            partners[gold_order[kept]] = pred_order[mapping[kept]]
         return partners
 
     def _arrays(self) -> tuple[Any, ...]:
@@ -218,10 +212,6 @@ def _distances(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
     return np.stack([tallies[:, 0], np.ones(len(tallies))], axis=1)
 
 
-def _similarities(golds: Sequence[Tree], preds: Sequence[Tree]) -> np.ndarray:
-    return tree_edit_tallies(golds, preds)[:, 1:]
-
-
 # Their tallies come from trees, not texts: both have the view of scores counted elsewhere.
 TREE_METRICS = {
     "tree_edit_distance": Metric(
@@ -230,7 +220,8 @@ TREE_METRICS = {
         source="FORMCRAFT, equations (1) and (2); Zhang and Shasha 1989", units=("document",),
     ),
     "tree_similarity": Metric(
-        name="tree_similarity", title="tree similarity", view="counts", tallies=_similarities,
+        name="tree_similarity", title="tree similarity", view="counts",
+        tallies=lambda golds, preds: tree_edit_tallies(golds, preds)[:, 1:],
         unit="depth-weighted nodes left alone per node of both trees",
         source="1 - tree edit distance / weight of both trees", units=("document",),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
-from formlab.metrics.tree import Pair, Tree
+from formlab.metrics.tree import Tree, TreePair
 
 OPS = ("kept", "renamed", "deleted", "inserted", "moved", "reordered")
 
@@ -47,28 +47,28 @@ def edit_script(
     >>> [(edit.op, edit.label, round(edit.cost, 3)) for edit in edit_script(gold, pred)]
     [('kept', 'form', 0.0), ('kept', 'A', 0.0), ('moved', 'Name', 0.667), ('kept', 'B', 0.0)]
     """
-    pair = Pair(gold, pred, costs, values)
+    pair = TreePair(gold, pred, costs, values)
     partners = pair.partners().tolist()
     moves = _moves(pair, partners)
     added = deque(sorted(set(range(len(pair.pred))) - {*partners, *moves.values()}))
     edits = []
-    for place, partner in enumerate(partners):
+    for index, partner in enumerate(partners):
         # Partners keep the order of documents, so what stands before one is inserted before it.
         while partner >= 0 and added and added[0] < partner:
             edits.append(_edit(pair, "inserted", None, added.popleft()))
         if partner >= 0:
-            same = pair.gold_label[place] == pair.pred_label[partner]
-            edits.append(_edit(pair, "kept" if same else "renamed", place, partner))
-        elif place in moves:
-            above, above_partner = pair.gold.parent[place], pair.pred.parent[moves[place]]
+            same = pair.gold_label[index] == pair.pred_label[partner]
+            edits.append(_edit(pair, "kept" if same else "renamed", index, partner))
+        elif index in moves:
+            above, above_partner = pair.gold.parent[index], pair.pred.parent[moves[index]]
             stayed = above >= 0 and above_partner >= 0 and partners[above] == above_partner
-            edits.append(_edit(pair, "reordered" if stayed else "moved", place, moves[place]))
+            edits.append(_edit(pair, "reordered" if stayed else "moved", index, moves[index]))
         else:
-            edits.append(_edit(pair, "deleted", place, None))
-    return edits + [_edit(pair, "inserted", None, place) for place in added]
+            edits.append(_edit(pair, "deleted", index, None))
+    return edits + [_edit(pair, "inserted", None, index) for index in added]
 
 
-def _edit(pair: Pair, op: str, ours: int | None, theirs: int | None) -> Edit:
+def _edit(pair: TreePair, op: str, ours: int | None, theirs: int | None) -> Edit:
     """The edit of a gold and a predicted node, by place; what is renamed costs by both depths."""
     gold = None if ours is None else pair.gold.nodes[ours]
     pred = None if theirs is None else pair.pred.nodes[theirs]
@@ -85,16 +85,16 @@ def _edit(pair: Pair, op: str, ours: int | None, theirs: int | None) -> Edit:
     )  # fmt: skip
 
 
-def _moves(pair: Pair, partners: list[int]) -> dict[int, int]:
+def _moves(pair: TreePair, partners: list[int]) -> dict[int, int]:
     """Deleted nodes with the inserted ones they turn up as, by place."""
     taken = set(partners)
     free: defaultdict[tuple[str, str | None], deque[int]] = defaultdict(deque)
-    for place, node in enumerate(pair.pred.nodes):
-        if place not in taken:
-            free[node.label, node.value].append(place)
+    for index, node in enumerate(pair.pred.nodes):
+        if index not in taken:
+            free[node.label, node.value].append(index)
     moves = {}
-    for place, node in enumerate(pair.gold.nodes):
-        found = free.get((node.label, node.value)) if partners[place] < 0 else None
-        if found:
-            moves[place] = found.popleft()
+    for index, node in enumerate(pair.gold.nodes):
+        candidates = free.get((node.label, node.value)) if partners[index] < 0 else None
+        if candidates:
+            moves[index] = candidates.popleft()
     return moves

@@ -18,10 +18,10 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName  # noqa: E402
 from formlab.reports import build_record, index, plan  # noqa: E402
 from formlab.reports import workers as processes  # noqa: E402
-from formlab.reports.build_record import Result  # noqa: E402
-from formlab.reports.plan import Job, Layout, Request, Settings  # noqa: E402
+from formlab.reports.build_record import ReportResult  # noqa: E402
+from formlab.reports.plan import BuildSettings, Job, Layout, Request  # noqa: E402
 
-__all__ = ["Result", "build", "build_manifest"]
+__all__ = ["ReportResult", "build", "build_manifest"]
 
 
 def build(
@@ -35,7 +35,7 @@ def build(
     layout: Layout = "single",
     figures: bool = True,
     force: bool = False,
-) -> list[Result]:
+) -> list[ReportResult]:
     """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
     A report that stands as it was built, from the same notebook, parameters, data, formlab and
@@ -73,7 +73,7 @@ def build(
 
     Returns
     -------
-    list of Result
+    list of ReportResult
         One for each report, in the order planned.
 
     Raises
@@ -104,11 +104,11 @@ for formlab's own
         Request(path, dict(parameters or {}), folders, choosing=choosing) for path in chosen
     ]
     count = processes.cores() if workers is None else workers
-    settings = Settings(Path(out), layout, count, timeout, figures, force)
+    settings = BuildSettings(Path(out), layout, count, timeout, figures, force)
     return _build(requests, settings)
 
 
-def build_manifest(path: str | Path, **changes: Any) -> list[Result]:
+def build_manifest(path: str | Path, **changes: Any) -> list[ReportResult]:
     """Build the reports that a manifest (``reports.yml``) lists; see `reports.manifest.read`.
 
     Parameters
@@ -126,10 +126,10 @@ def build_manifest(path: str | Path, **changes: Any) -> list[Result]:
     from formlab.reports import manifest
 
     requests, settings = manifest.read(path)
-    return _build(requests, Settings(**{"workers": processes.cores()} | settings | changes))
+    return _build(requests, BuildSettings(**{"workers": processes.cores()} | settings | changes))
 
 
-def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
+def _build(requests: Sequence[Request], settings: BuildSettings) -> list[ReportResult]:
     if settings.layout not in plan.LAYOUTS:
         raise UnknownName.of("layout", settings.layout, plan.LAYOUTS)
     jobs = plan.jobs(requests, settings)
@@ -145,20 +145,20 @@ def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
     # What a build that was killed left half-written.
     for part in [*out.glob("*.part.ipynb"), *out.rglob(".*.part")]:
         part.unlink(missing_ok=True)
-    results: dict[str, Result] = {}
+    results: dict[str, ReportResult] = {}
     # Those that link to other reports see them all.
     for last in (False, True):
         titles = {r.name: r.summary.title for r in build_record.every(out)} if last else {}
-        batch = [
-            dataclasses.replace(job, links={k: v for k, v in titles.items() if k != job.name})
-            for job in jobs
-            if job.last is last
-        ]
-        for job in batch:
-            old = None if settings.force else build_record.unchanged(out, job.name, job.key)
-            if old is not None:
+        changed = []
+        for job in (job for job in jobs if job.last is last):
+            others = {name: title for name, title in titles.items() if name != job.name}
+            linked = dataclasses.replace(job, links=others)
+            old = None if settings.force else build_record.unchanged(out, job.name, linked.key)
+            if old is None:
+                changed.append(linked)
+            else:
                 results[job.name] = build_record.result(old, job.notebook, out)
-        _run([job for job in batch if job.name not in results], results, settings, len(jobs))
+        _run(changed, results, settings, len(jobs))
     if all(result.status == "skipped" for result in results.values()):
         notes = [note for result in results.values() for note in result.notes]
         raise NotAvailable(f"no report was built: {'; '.join(notes)}")
@@ -166,26 +166,28 @@ def _build(requests: Sequence[Request], settings: Settings) -> list[Result]:
     return [results[job.name] for job in jobs]
 
 
-def _run(jobs: list[Job], results: dict[str, Result], settings: Settings, total: int) -> None:
+def _run(
+    jobs: list[Job], results: dict[str, ReportResult], settings: BuildSettings, total: int
+) -> None:
     """Build what has changed, with progress on stderr; adds to `results`."""
     if not jobs:
         return
+
+    def state() -> str:
+        counts = Counter(result.status for result in results.values())
+        listed = ", ".join(f"{number} {status}" for status, number in counts.items())
+        return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_state(results, total), total=total, completed=len(results))
+        task = progress.add_task(state(), total=total, completed=len(results))
         for result in processes.results(jobs, settings.workers):
             results[result.name] = result
             if result.status != "skipped":
                 _write_index(results, settings)
-            progress.update(task, advance=1, description=_state(results, total))
+            progress.update(task, advance=1, description=state())
 
 
-def _state(results: Mapping[str, Result], total: int) -> str:
-    counts = Counter(result.status for result in results.values())
-    listed = ", ".join(f"{number} {status}" for status, number in counts.items())
-    return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
-
-
-def _write_index(results: Mapping[str, Result], settings: Settings) -> None:
+def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:
     same = [name for name, result in results.items() if result.status == "unchanged"]
     index.write(settings.out, layout=settings.layout, unchanged=same)

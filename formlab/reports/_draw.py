@@ -35,11 +35,12 @@ Contents = list[tuple[int, str, str]]
 
 def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The kind and data of each object in a mime bundle that ``report.js`` can draw."""
-    own = [(MIME.format(kind), kind, None) for kind in KINDS]
-    for mime, kind, wrap in [*own, *_FOREIGN]:
-        value = bundle.get(mime)
-        if isinstance(value, dict):
-            return [(kind, value if wrap is None else {wrap: value, "alt": kind})]
+    for kind in KINDS:
+        if isinstance(value := bundle.get(MIME.format(kind)), dict):
+            return [(kind, value)]
+    for mime, kind, name in _FOREIGN:
+        if isinstance(value := bundle.get(mime), dict):
+            return [(kind, {name: value, "alt": kind})]
     return []
 
 
@@ -88,31 +89,21 @@ def _joined(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plotly(payload: dict[str, Any]) -> dict[str, Any]:
-    shown: dict[str, Any] = {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
-    for name in ("figure", "fallback"):
-        if isinstance(payload.get(name), dict):
-            shown[name] = sanitize.figure(payload[name])
-    return shown
-
-
-def _vega(payload: dict[str, Any]) -> dict[str, Any]:
-    spec = payload.get("spec")
-    return {
-        "alt": clean(payload.get("alt", "chart"), limit=2_000),
-        "spec": sanitize.specification(spec) if isinstance(spec, dict) else {},
-    }
-
-
-_INERT = {"plotly": _plotly, "vega": _vega}
-
-
 def inert(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     """The data of an object without anything in it that runs, loads or reaches out."""
-    return _INERT.get(kind, sanitize.data)(payload)
+    if kind not in ("plotly", "vega"):
+        return sanitize.data(payload)
+    cleaners = {"figure": sanitize.figure, "fallback": sanitize.figure}
+    if kind == "vega":
+        cleaners = {"spec": sanitize.specification}
+        payload = {"spec": {}} | payload
+    present = [name for name in cleaners if isinstance(payload.get(name), dict)]
+    values = {name: cleaners[name](payload[name]) for name in present}
+    return values | {"alt": clean(payload.get("alt", "figure"), limit=2_000)}
 
 
 def _static(bundle: Mapping[str, str]) -> Markup:
+    text = sanitize.plain(bundle.get("text/plain", ""))
     if page := bundle.get("text/html"):
         return Markup('<div class="fl-html">{}</div>').format(sanitize.safe_html(page))
     if source := bundle.get("text/markdown"):
@@ -121,9 +112,8 @@ def _static(bundle: Mapping[str, str]) -> Markup:
         image = bundle.get(mime, "").strip()
         if image and _BASE64.match(image):
             return Markup('<img class="fl-image" loading="lazy" alt="{}" src="{}">').format(
-                sanitize.plain(bundle.get("text/plain", "image")), f"data:{mime};base64,{image}"
+                text or "image", f"data:{mime};base64,{image}"
             )
-    text = sanitize.plain(bundle.get("text/plain", ""))
     return Markup('<pre class="fl-plain">{}</pre>').format(text) if text else Markup("")
 
 

@@ -1,4 +1,4 @@
-"""What is known of a report that was built: a small JSON file beside it."""
+"""The record of a report: a small JSON file beside it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Summary:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class ReportResult:
     """How one report went.
 
     `html` and `ipynb` are the files written: a failed report leaves what it finished, with the
@@ -86,16 +86,15 @@ def file(out: Path, name: str) -> Path:
     return out / f"{name}{ENDING}"
 
 
-def write(result: Result, out: Path, *, key: str, beside: list[str]) -> None:
+def write(result: ReportResult, out: Path, *, key: str, beside: list[str]) -> None:
     """Write the record of `result`; it is written last, so a report with a record is whole."""
-    if result.html is None:
-        return
-    record = Record(
-        name=result.name, summary=result.summary, ok=result.ok, error=result.error,
-        seconds=round(result.seconds, 2), built=result.built, key=key,
-        sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
-    )  # fmt: skip
-    files.write_json(file(out, result.name), dataclasses.asdict(record))
+    if result.html is not None:
+        names = ("name", "summary", "ok", "error", "built")
+        record = Record(
+            **{name: getattr(result, name) for name in names}, seconds=round(result.seconds, 2),
+            key=key, sha256=files.sha256(result.html), beside=beside, notes=list(result.notes),
+        )  # fmt: skip
+        files.write_json(file(out, result.name), dataclasses.asdict(record))
 
 
 def read(out: Path, name: str) -> Record | None:
@@ -125,10 +124,10 @@ def unchanged(out: Path, name: str, key: str) -> Record | None:
     return record if whole and all((out / path).is_file() for path in record.beside) else None
 
 
-def result(record: Record, notebook: Path, out: Path) -> Result:
+def result(record: Record, notebook: Path, out: Path) -> ReportResult:
     """The result of a report that was left as it is."""
     html, ipynb = (out / f"{record.name}.{ending}" for ending in ("html", "ipynb"))
-    return Result(
+    return ReportResult(
         record.name, notebook, "unchanged", html, ipynb if ipynb.is_file() else None, None,
         record.seconds, record.summary, record.built, tuple(record.notes),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The table behind a figure, as CSV that a spreadsheet opens and runs nothing of."""
+"""The data of a figure as CSV, with texts escaped that a spreadsheet would take for formulas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,8 @@ def text(rows: Rows) -> str:
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\r\n")
-    writer.writerow([_cell(name) for name in names])
-    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    lines = [names, *([row.get(name) for name in names] for row in rows)]
+    csv.writer(stream, lineterminator="\r\n").writerows(map(_cell, line) for line in lines)
     return stream.getvalue()
 
 
@@ -61,21 +60,18 @@ def rows(kind: str, payload: Mapping[str, Any]) -> Rows:
 def _joined(tables: Mapping[str, Rows]) -> Rows:
     """All rows; a column `part` tells the tables apart where there are several."""
     tables = {name: rows for name, rows in tables.items() if rows}
-    if len(tables) == 1:
-        return next(iter(tables.values()))
-    return [{"part": name} | row for name, rows in tables.items() for row in rows]
+    several = len(tables) > 1
+    return [({"part": n} if several else {}) | row for n, rows in tables.items() for row in rows]
 
 
 def _vega(payload: Mapping[str, Any]) -> Rows:
     spec = payload["spec"]
     tables = [*spec.get("datasets", {}).values(), *_inline(spec)]
     tables = [table for table in tables if isinstance(table, list) and table]
-    return _joined(
-        {
-            str(number): [row if isinstance(row, dict) else {"value": row} for row in table]
-            for number, table in enumerate(tables, start=1)
-        }
-    )
+    return _joined({
+        str(number): [row if isinstance(row, dict) else {"value": row} for row in table]
+        for number, table in enumerate(tables, start=1)
+    })  # fmt: skip
 
 
 def _inline(spec: Any) -> Iterator[Any]:
@@ -116,9 +112,11 @@ def _trace(trace: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         xs = trace.get("x") or range(len(grid[0]))
         ys = trace.get("y") or range(len(grid))
         labels = trace.get("customdata") or trace.get("text")
+        # Of a surface plotly looks custom data up by x and then y, all else by y and then x.
+        turned = trace.get("type") == "surface" and trace.get("customdata")
         for i, (y, line) in enumerate(zip(ys, grid, strict=False)):
             for j, (x, z) in enumerate(zip(xs, line, strict=False)):
-                label = _at(labels, i, j)
+                label = _at(labels, j, i) if turned else _at(labels, i, j)
                 yield {"x": x, "y": y, "z": z} | ({} if label is None else {"more": label})
         return
     names = ("x", "y", "z", "labels", "values", "text")
@@ -135,15 +133,8 @@ def _at(grid: Any, row: int, column: int) -> Any:
 
 
 def _table(payload: Mapping[str, Any]) -> Rows:
-    names = _distinct([column["title"] for column in payload["columns"]])
-    return [dict(zip(names, row, strict=True)) for row in payload["rows"]]
-
-
-def _distinct(titles: Sequence[str]) -> list[str]:
     names: list[str] = []
-    for title in titles:
-        number, name = 2, title
-        while name in names:
-            number, name = number + 1, f"{title} {number}"
-        names.append(name)
-    return names
+    for title in (column["title"] for column in payload["columns"]):
+        numbered = (f"{title} {number}" for number in itertools.count(2))
+        names.append(next(name for name in itertools.chain([title], numbered) if name not in names))
+    return [dict(zip(names, row, strict=True)) for row in payload["rows"]]

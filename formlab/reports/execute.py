@@ -1,4 +1,4 @@
-"""Run one notebook as a report: strict parameters, a kernel of its own, nothing taken on trust."""
+"""Run one notebook as a report, in a kernel of its own, and check that every cell finished."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from formlab.charts._shared import LINKS_VARIABLE
 from formlab.charts.theme import REPORT_VARIABLE
 from formlab.errors import NotAvailable
 from formlab.reports import _draw, build_record, figures, inputs, page_assets, sanitize
-from formlab.reports.build_record import Result, Summary
+from formlab.reports.build_record import ReportResult, Summary
 from formlab.reports.export import FAILED_ANCHOR, Facts, Failure, bundles, export, kinds_of
 from formlab.reports.plan import INDEX, Job, shown
 
 _KERNEL_START = "import sys; sys.modules['rfc3987_syntax'] = None"
 
 
-def run(job: Job) -> Result:
+def run(job: Job) -> ReportResult:
     """Execute a notebook and write its page, its executed copy, its figures and its record.
 
-    A notebook that fails raises nothing: see `Result.ok` and `Result.error`. A report counts as
+    A notebook that fails raises nothing: see `ReportResult.ok` and `error`. A report counts as
     built only if every code cell with source says that it ran without exception and has an
     execution count. What papermill says of the whole is not trusted: after ``kill -9`` of a
-    kernel it reads like success. A notebook whose sample cannot be had on this machine is skipped.
+    kernel it reads like success. A notebook whose sample is not available here is skipped.
     """
     start = time.perf_counter()
     # Before it runs: what changes meanwhile is not what the report was made from.
@@ -47,12 +47,12 @@ def run(job: Job) -> Result:
     seconds = time.perf_counter() - start
     if failure and failure.kind == NotAvailable.__name__ and job.of_sample:
         why = f"{job.name} is left out: {failure.what.partition(': ')[2]}"
-        return Result(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
+        return ReportResult(job.name, job.notebook, "skipped", seconds=seconds, notes=(why,))
     files.write_text(out / f"{job.name}.ipynb", nbformat.writes(executed))
     built = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = _facts(job, seconds=seconds, built=built)
     summary, beside, notes = _page(job, out, executed, facts, failure)
-    result = Result(
+    result = ReportResult(
         job.name, job.notebook, "failed" if failure else "built", out / f"{job.name}.html",
         out / f"{job.name}.ipynb", failure.what if failure else None,
         time.perf_counter() - start, summary, built, tuple(notes),
@@ -81,11 +81,10 @@ def _page(
             index=f"{INDEX}.html", assets=assets, figures=drawn, beside=folder if linked else None,
             parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
         )  # fmt: skip
-        if visit is not None:
-            picture = f"{build_record.THUMBNAILS}{job.name}.webp"
-            notes += figures.thumbnail(html, out / picture, visit)
-            beside += [picture] if (out / picture).is_file() else []
-    return summary, beside, notes
+        picture = f"{build_record.THUMBNAILS}{job.name}.webp"
+        undrawn = figures.thumbnail(html, out / picture, visit) if visit is not None else [""]
+        beside += [] if undrawn else [picture]
+    return summary, beside, [*notes, *filter(None, undrawn)]
 
 
 def _execute(job: Job, part: Path) -> tuple[nbformat.NotebookNode, Exception | None]:
@@ -137,57 +136,51 @@ def _kernel_config(folder: str) -> Config:
 
 @contextlib.contextmanager
 def _environment(job: Job) -> Iterator[None]:
-    """Environment variables for the kernel's process; nothing of them is left afterwards."""
-    before = dict(os.environ)
-    os.environ.update({REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)})
+    """Environment variables for the kernel's process, restored afterwards."""
+    values = {REPORT_VARIABLE: "1", LINKS_VARIABLE: json.dumps(job.links)}
+    before = {name: os.environ[name] for name in values if name in os.environ}
+    os.environ.update(values)
     try:
         yield
     finally:
-        for name in (REPORT_VARIABLE, LINKS_VARIABLE):
+        for name in values:
             os.environ.pop(name, None)
-            if name in before:
-                os.environ[name] = before[name]
+        os.environ.update(before)
 
 
 def _failure(notebook: nbformat.NotebookNode, error: Exception | None) -> Failure | None:
     """What stopped a notebook, or which of its cells did not finish."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "error":
-                what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
-                return Failure(what, _draw.failure(output), FAILED_ANCHOR, kind=output.ename)
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        if output.output_type == "error":
+            what = clean(sanitize.plain(f"{output.ename}: {output.evalue}"), limit=600)
+            return Failure(what, _draw.failure(output), FAILED_ANCHOR, kind=output.ename)
     if error is not None and not isinstance(error, PapermillExecutionError):
         return Failure(clean(sanitize.plain(f"{type(error).__name__}: {error}"), limit=600))
     cells = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-    undone = [
-        cell
+    done = sum(
+        cell.metadata.get("papermill", {}).get("exception") is False
+        and cell.execution_count is not None
         for cell in cells
-        if cell.metadata.get("papermill", {}).get("exception") is not False
-        or cell.execution_count is None
-    ]
-    if undone or error is not None:
-        return Failure(f"{len(undone)} of {len(cells)} code cells did not finish.")
+    )
+    if done < len(cells) or error is not None:
+        return Failure(f"{len(cells) - done} of {len(cells)} code cells did not finish.")
     return None
 
 
 def _facts(job: Job, *, seconds: float, built: str) -> Facts:
     """The block "How this was made"."""
-    changed = {name: repr(value) for name, value in job.parameters.items()}
-    parameters = [
-        (name, changed.get(name, f"{default}  (default)")) for name, default in job.defaults.items()
-    ]
+    texts = {name: f"{default}  (default)" for name, default in job.defaults.items()}
+    texts |= {name: repr(job.parameters[name]) for name in texts if name in job.parameters}
     notebook = [
         ("file", job.notebook.name), ("sha256", files.sha256(job.notebook)),
         ("built", built), ("duration", f"{seconds:.1f} s"),
     ]  # fmt: skip
-    data = [
-        (f"Evaluation {folder.name}", inputs.facts(folder, shown(folder)))
-        for folder in job.evaluations
-    ]
+    data = [(f"Evaluation {f.name}", inputs.facts(f, shown(f))) for f in job.evaluations]
+    sample = [("data/sample", f"sha256 {inputs.sample()}"), *inputs.readings()]
     return [
         ("Command", [("to build it again", job.command)]),
         ("Notebook", notebook),
-        ("Parameters", parameters),
-        *(data or [("Sample", [("data/sample", f"sha256 {inputs.sample()}"), *inputs.readings()])]),
+        ("Parameters", list(texts.items())),
+        *(data or [("Sample", sample)]),
         ("Versions", [*inputs.versions().items(), ("formlab's code", f"sha256 {inputs.code()}")]),
     ]

@@ -93,7 +93,7 @@ def export(
         _draw.prose(cell.source, contents) if cell.cell_type == "markdown" else Markup("")
         for cell in notebook.cells
     ]
-    sources = [("Data", entries) for bundle in outputs if (entries := _entries(bundle))]
+    sources = [b[_SOURCES]["entries"] for b in outputs if isinstance(b.get(_SOURCES), dict)]
     page = {
         "title": summary.title,
         "version": files.version(),
@@ -102,7 +102,10 @@ def export(
         "index": index,
         "error": failure,
         "parts": [_draw.markdown(clean(sentence, limit=600)) for sentence in parts],
-        "made": _readable([*facts, *sources]),
+        "made": [
+            (heading, [(sanitize.plain(key), sanitize.plain(value)) for key, value in entries])
+            for heading, entries in [*facts, *(("Data", entries) for entries in sources if entries)]
+        ],
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
     drawn = [_draw.output(bundle) for bundle in outputs]
@@ -128,11 +131,9 @@ def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     notebook = copy.deepcopy(notebook)
     # The widget state can be megabytes, and no widget lives without a kernel.
     notebook.metadata.pop("widgets", None)
-    cells = [cell for cell in notebook.cells if not _tags(cell) & _BANNERS]
-    first = cells[:1]
-    summaries = [cell for cell in cells[1:] if SUMMARY_TAG in _tags(cell)]
-    others = [cell for cell in cells[1:] if SUMMARY_TAG not in _tags(cell)]
-    notebook.cells = [*first, *summaries, *others]
+    first, *rest = [c for c in notebook.cells if _BANNER not in _tags(c)] or [None]
+    rest.sort(key=lambda cell: SUMMARY_TAG not in _tags(cell))
+    notebook.cells = [first, *rest] if first else []
     for at, cell in enumerate(notebook.cells):
         failed = any(output.output_type == "error" for output in cell.get("outputs", []))
         cell.metadata["formlab"] = {"at": at, "anchor": FAILED_ANCHOR if failed else None}
@@ -144,7 +145,7 @@ def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-_BANNERS = {"papermill-error-cell-tag"}
+_BANNER = "papermill-error-cell-tag"
 
 
 def _tags(cell: nbformat.NotebookNode) -> set[str]:
@@ -162,35 +163,14 @@ def _displays(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> Summary:
-    title = clean(name, limit=200)
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (match := _TITLE.search(cell.source)):
-            title = clean(sanitize.plain(match[1]), limit=200)
-            break
-    for bundle in bundles:
-        for kind, payload in _draw.payloads(bundle):
-            if kind == "cards":
-                return Summary(title, payload.get("finding"), _cards(payload.get("cards")))
+    prose = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    heading = next(filter(None, map(_TITLE.search, prose)), None)
+    title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
+    for kind, payload in (drawn for bundle in bundles for drawn in _draw.payloads(bundle)):
+        if kind == "cards":
+            # Other code may emit cards in other shapes.
+            value = payload.get("cards")
+            cards = sanitize.data(value) if isinstance(value, list) else []
+            texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
+            return Summary(title, payload.get("finding"), texts)
     return Summary(title)
-
-
-def _cards(value: Any) -> list[dict[str, str]]:
-    """The number cards of a payload; other code may emit them in other shapes."""
-    cards = sanitize.data(value) if isinstance(value, list) else []
-    return [
-        {name: str(value) for name, value in card.items()}
-        for card in cards
-        if isinstance(card, dict)
-    ]
-
-
-def _entries(bundle: Any) -> list[tuple[str, str]]:
-    sources = bundle.get(_SOURCES)
-    return [tuple(entry) for entry in sources["entries"]] if isinstance(sources, dict) else []
-
-
-def _readable(facts: Facts) -> Facts:
-    return [
-        (heading, [(sanitize.plain(name), sanitize.plain(value)) for name, value in entries])
-        for heading, entries in facts
-    ]

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from PIL import Image
 
 from formlab import browser, files
-from formlab.charts.theme import CAMERA, FONT, MIME
+from formlab.charts.theme import CAMERA, FONT
 from formlab.errors import FormlabError
 from formlab.reports import _draw, csv_export, page_assets, sanitize
 from formlab.reports.plan import slug
@@ -26,7 +26,6 @@ SCALE = 2
 PLOTLY_SIZE = (760, 520)
 THUMBNAIL = (360, 225)
 _VIEW = (1120, 700)
-_CAPTION = MIME.format("caption")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,18 +81,16 @@ def save(
         if figure is None:
             saved.append(None)
             continue
-        pictures: dict[str, bytes] = {}
+        contents = {"csv": figure.csv.encode("utf-8", "backslashreplace")} if figure.csv else {}
         try:
-            pictures = _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
-        except Exception as error:  # a chart of anyone's code: the report does not fall with it
+            contents |= _vega(figure) if figure.kind == "vega" else plotly.draw(figure)
+        except Exception as error:  # a chart of anyone's code: the report does not fail with it
             why = sanitize.plain((str(error).splitlines() or [type(error).__name__])[0])
             notes.append(f"figure {figure.stem} was not drawn to a file: {why[:300]}")
-        if figure.csv:
-            pictures = {"csv": figure.csv.encode("utf-8", "backslashreplace")} | pictures
-        for ending, content in pictures.items():
+        for ending, content in contents.items():
             with files.atomic(folder / f"{figure.stem}.{ending}") as part:
                 part.write_bytes(content)
-        saved.append(dataclasses.replace(figure, files=tuple(pictures)))
+        saved.append(dataclasses.replace(figure, files=tuple(contents)))
     current = {f"{figure.stem}.{ending}" for figure in saved if figure for ending in figure.files}
     for file in folder.glob("*"):
         if file.name not in current:
@@ -123,14 +120,11 @@ def _unlinked(spec: Any) -> Any:
         # An address that vl-convert may not load ends the whole process.
         raise ValueError("a chart of images is drawn in the page alone")
     dropped = {"encoding": {"href", "url"}, "mark": {"href"}}
-    return {
-        name: {k: v for k, v in _unlinked(value).items() if k not in dropped[name]}
-        if name in dropped and isinstance(value, dict)
-        else value
-        if name in {"datasets", "data"}
-        else _unlinked(value)
-        for name, value in spec.items()
-    }
+    plain = {k: v if k in ("datasets", "data") else _unlinked(v) for k, v in spec.items()}
+    for name in dropped.keys() & plain.keys():
+        if isinstance(plain[name], dict):
+            plain[name] = {k: v for k, v in plain[name].items() if k not in dropped[name]}
+    return plain
 
 
 class _Plotly:
@@ -199,12 +193,12 @@ def thumbnail(html: Path, file: Path, visit: browser.Visit) -> list[str]:
 
 
 @contextlib.contextmanager
-def opened(wanted: bool) -> Iterator[tuple[browser.Visit | None, list[str]]]:
-    """A browser to draw with; None if it is not `wanted`, or with a note why there is none."""
+def opened(needed: bool) -> Iterator[tuple[browser.Visit | None, list[str]]]:
+    """A browser to draw with; None if it is not `needed`, or with a note why there is none."""
     with contextlib.ExitStack() as stack:
         visit, notes = None, []
         try:
-            visit = stack.enter_context(browser.page(size=_VIEW)) if wanted else None
+            visit = stack.enter_context(browser.page(size=_VIEW)) if needed else None
         except FormlabError as error:
             notes = [f"no thumbnail: {error}"]
         yield visit, notes

@@ -20,23 +20,6 @@ FILE = f"{INDEX}.html"
 KEY = f".{INDEX}.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """One report as the page shows it; `picture` is an address, `state` one word."""
-
-    report: Record
-    state: Status
-    picture: str | None
-
-    @property
-    def words(self) -> str:
-        """All that the search looks through."""
-        report, summary = self.report, self.report.summary
-        cards = [text for card in summary.cards for text in card.values()]
-        texts = [summary.title, report.name, self.state, report.error, summary.finding, *cards]
-        return " ".join(text for text in texts if text).lower()
-
-
 def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
     """Write ``index.html`` of all reports in `out`; the last build left those `unchanged`."""
     out = Path(out)
@@ -53,12 +36,10 @@ def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[s
 
 def _stands(out: Path, key: str) -> bool:
     """Whether the page is there as it was written from the same."""
-    if not (out / FILE).is_file() or not (out / KEY).is_file():
-        return False
     try:
         known = files.read_json(out / KEY)
         return known == {"key": key, "sha256": files.sha256(out / FILE)}
-    except FormlabError:
+    except (FormlabError, OSError):
         return False
 
 
@@ -72,21 +53,30 @@ def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]
         """What a reader may see of a text that anybody wrote."""
         return sanitize.plain(value) if type(value) is str else value
 
-    entries = [
-        Entry(report, state, _picture(out, report, layout))
-        for report, state in zip(reports, states, strict=True)
-    ]
     template = resources.files("formlab").joinpath("reports/assets/reports.html.j2")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
     )
     return environment.from_string(template.read_text("utf-8")).render(
-        entries=entries,
+        entries=[
+            {
+                "report": report, "state": state, "words": _words(report, state),
+                "picture": _picture(out, report, layout),
+            }
+            for report, state in zip(reports, states, strict=True)
+        ],
         counts={state: states.count(state) for state in ("built", "unchanged", "failed")},
         assets=page_assets.of(set(), layout=layout, out=out),
         single=layout == "single",
         version=files.version(),
-    )
+    )  # fmt: skip
+
+
+def _words(report: Record, state: Status) -> str:
+    """All that the search looks through."""
+    cards = [text for card in report.summary.cards for text in card.values()]
+    texts = [report.summary.title, report.name, state, report.error, report.summary.finding, *cards]
+    return " ".join(text for text in texts if text).lower()
 
 
 def _picture(out: Path, report: Record, layout: Layout) -> str | None:

@@ -94,7 +94,7 @@ def sample() -> str:
 def readings() -> list[tuple[str, str]]:
     """What read the samples before they were shipped: each system with settings and versions."""
     manifests = sorted((benchmarks.SAMPLES / "runs").glob(f"*/{MANIFEST}"))
-    runs = [files.read_json(manifest) for manifest in manifests]
+    runs = map(files.read_json, manifests)
     systems = {f"read by {run['system']}": _without_paths(run["settings"]) for run in runs}
     return list(systems.items())
 
@@ -102,14 +102,15 @@ def readings() -> list[tuple[str, str]]:
 def part_runs(home: Path, parameters: Mapping[str, Any], defaults: Mapping[str, str]) -> list[str]:
     """What a reader must know of each evaluation named that is not of a whole corpus."""
     sentences = []
-    for name in _names(home, parameters, defaults):
-        for manifest in evaluations_in(home / name) if (home / name).is_dir() else ():
-            content = files.read_json(manifest)
-            notes = content.get("notes") if isinstance(content, dict) else None
-            if isinstance(notes, dict) and set(notes) & set(part.NOTES):
-                rows = content["tables"]["documents"]["rows"]
-                subject = "{system} on {benchmark}:{split}".format_map(content)
-                sentences.append(f"{subject}: {part.told(rows, content['settings'], notes)}.")
+    folders = [home / name for name in _names(home, parameters, defaults)]
+    for manifest in (m for f in folders if f.is_dir() for m in evaluations_in(f)):
+        content = files.read_json(manifest)
+        notes = content.get("notes") if isinstance(content, dict) else None
+        if isinstance(notes, dict) and set(notes) & set(part.NOTES):
+            rows = content["tables"]["documents"]["rows"]
+            subject = "{system} on {benchmark}:{split}".format_map(content)
+            note = part.partial_note(rows, content["settings"], notes)
+            sentences.append(f"{subject}: {note}.")
     return sentences
 
 
@@ -154,14 +155,12 @@ def facts(folder: Path, shown: str) -> list[tuple[str, str]]:
             content = files.read_json(manifest)
         except FormlabError:
             continue
-        sources = content.get("sources") or {}
-        names = ("benchmark", "split", "system", "mode")
-        of_split = {name: str(content.get(name)) for name in names}
-        for name, value in (content.get("settings") or {}).items():
-            if value != {}:
-                of_split[f"setting {name}"] = _without_paths(value)
+        of_split = {n: str(content.get(n)) for n in ("benchmark", "split", "system", "mode")}
+        settings = content.get("settings") or {}
+        of_split |= {f"setting {n}": _without_paths(v) for n, v in settings.items() if v != {}}
         for name, table in (content.get("tables") or {}).items():
             of_split[name] = f"{table['rows']:,} rows, sha256 {table['sha256']}"
+        sources = content.get("sources") or {}
         of_split["source files"] = f"{len(sources):,}, sha256 {digest(sources)}"
         ending = "" if manifest.parent == folder else f" ({manifest.parent.name})"
         entries += [(f"{name}{ending}", value) for name, value in of_split.items()]

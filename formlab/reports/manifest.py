@@ -46,37 +46,29 @@ def read(path: str | Path) -> tuple[list[plan.Request], dict[str, Any]]:
     text = files.read_text(path)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        value = yaml.safe_load(text)
+        manifest = _Manifest.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise DataBroken(
-            f"not YAML: {getattr(error, 'problem', None) or error}",
-            where=f"{path}:{mark.line + 1}" if mark else path,
-        ) from error
-    try:
-        manifest = _Manifest.model_validate({} if value is None else value)
+        where = f"{path}:{mark.line + 1}" if mark else path
+        what = f"not YAML: {getattr(error, 'problem', None) or error}"
+        raise DataBroken(what, where=where) from error
     except ValidationError as error:
         first = error.errors()[0]
+        keys = first["loc"]
+        # People count from 1.
+        names = [str(key + 1 if isinstance(key, int) else key) for key in keys]
+        kind = _Report if keys[:1] == ("reports",) and len(keys) > 2 else _Manifest
         raise DataBroken(
-            _message(first),
-            where=f"{path}:{_line(root, first['loc'])}",
-            remedy=_remedy(first["loc"]),
+            f"{', '.join(names) or 'the file'}: {first['msg']}",
+            where=f"{path}:{_line(root, keys)}",
+            remedy=f"the keys of a {_KINDS[kind]} are {', '.join(kind.model_fields)}",
         ) from error
     settings = manifest.model_dump(include={"layout", "workers", "timeout", "figures"})
     settings = {name: value for name, value in settings.items() if value is not None}
     return _requests(manifest, path, root), settings | {"out": path.parent / manifest.out}
 
 
-def _message(error: Any) -> str:
-    # People count from 1.
-    keys = [str(key + 1 if isinstance(key, int) else key) for key in error["loc"]]
-    return f"{', '.join(keys) or 'the file'}: {error['msg']}"
-
-
-def _remedy(keys: tuple[Any, ...]) -> str:
-    if keys[:1] == ("reports",) and len(keys) > 2:
-        return f"the keys of a report are {', '.join(_Report.model_fields)}"
-    return f"the keys of a manifest are {', '.join(_Manifest.model_fields)}"
+_KINDS = {_Report: "report", _Manifest: "manifest"}
 
 
 def _line(node: yaml.Node | None, keys: Sequence[Any]) -> int:
@@ -101,16 +93,13 @@ def _requests(manifest: _Manifest, path: Path, root: yaml.Node | None) -> list[p
         return [plan.Request(book, {}, shared, choosing=bool(shared)) for book in own]
     requests = []
     for number, report in enumerate(manifest.reports):
-        keys = ("reports", number)
-        choosing = report.evaluations is None
-        folders = shared
-        if report.evaluations is not None:
-            folders = _folders(report.evaluations, path, root, (*keys, "evaluations"))
+        keys, own = ("reports", number), report.evaluations
+        folders = shared if own is None else _folders(own, path, root, (*keys, "evaluations"))
         near = path.parent / report.notebook
         book = near if near.is_file() else plan.find(report.notebook)
-        request = plan.Request(book, report.parameters, folders, report.name, choosing)
+        request = plan.Request(book, report.parameters, folders, report.name, own is None)
         try:
-            plan.jobs([request], plan.Settings(path.parent))
+            plan.jobs([request], plan.BuildSettings(path.parent))
         except FormlabError as error:
             where = f"{path}:{_line(root, (*keys, 'notebook'))}"
             what = f"{error.what}: {error.where}"

@@ -1,13 +1,14 @@
-"""What a notebook file says of itself: its cells, its parameters, what it is made for."""
+"""Read a notebook file: its cells, its parameters, the evaluations that it is made for."""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pydantic
 
 from formlab import files
 from formlab.errors import DataBroken, UnknownName
@@ -16,7 +17,7 @@ from formlab.errors import DataBroken, UnknownName
 _FORMAT = 4
 
 
-@dataclasses.dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Purpose:
     """Which evaluations a notebook is made for, from its metadata under ``formlab``.
 
@@ -44,41 +45,35 @@ def load(notebook: str | Path) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("cells", []), list):
         raise DataBroken("not a notebook", where=notebook)
     if value.get("nbformat") != _FORMAT or "cells" not in value:
-        raise DataBroken(
-            f"not a notebook in format {_FORMAT}", where=notebook, remedy="save it in JupyterLab"
-        )
+        what = f"not a notebook in format {_FORMAT}"
+        raise DataBroken(what, where=notebook, remedy="save it in JupyterLab")
     return value
 
 
-def parameters_of(notebook: Mapping[str, Any]) -> dict[str, str]:
+def parameters_of(notebook: Mapping[str, Any], path: str | Path = "") -> dict[str, str]:
     """Name and default, as source, of each literal in the cell tagged ``parameters``.
 
     Read with `ast`: papermill's own inspection is line by line and misses annotations such as
-    ``str | None`` and values that hold an equals sign.
+    ``str | None`` and values that hold an equals sign. `DataBroken` names `path` and line of a
+    cell that is not Python.
     """
     defaults: dict[str, str] = {}
     for cell in notebook["cells"]:
         tags = cell.get("metadata", {}).get("tags", [])
         if cell.get("cell_type") != "code" or "parameters" not in tags:
             continue
-        source = cell["source"]
-        for node in ast.parse("".join(source) if isinstance(source, list) else source).body:
+        try:
+            statements = ast.parse("".join(cell["source"])).body
+        except SyntaxError as error:
+            what = f"the parameters cell is not Python: {error.msg}"
+            raise DataBroken(what, where=f"{path}:{error.lineno}") from error
+        for node in statements:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
             value = getattr(node, "value", None)
             for target in targets:
                 if isinstance(target, ast.Name) and value is not None:
                     defaults[target.id] = ast.unparse(value)
     return defaults
-
-
-def defaults(path: str | Path, notebook: Mapping[str, Any]) -> dict[str, str]:
-    """`parameters_of`; `DataBroken` names file and line of a cell that is not Python."""
-    try:
-        return parameters_of(notebook)
-    except SyntaxError as error:
-        raise DataBroken(
-            f"the parameters cell is not Python: {error.msg}", where=f"{path}:{error.lineno}"
-        ) from error
 
 
 def check(path: str | Path, parameters: Mapping[str, Any], known: Mapping[str, str]) -> None:
@@ -91,16 +86,12 @@ def check(path: str | Path, parameters: Mapping[str, Any], known: Mapping[str, s
 
 def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     """What the notebook's metadata says it is made for."""
-    metadata = notebook.get("metadata", {}).get("formlab", {})
-    kinds = {"benchmarks": list, "tasks": list, "together": str, "last": bool, "addon": str}
-    if not isinstance(metadata, dict) or not all(
-        name in kinds and isinstance(value, kinds[name]) for name, value in metadata.items()
-    ):
-        raise DataBroken(
-            f"metadata 'formlab' is {metadata!r}", where=path,
-            remedy="benchmarks, tasks: lists; together, addon: texts; last: true or false",
-        )  # fmt: skip
-    return Purpose(**{k: tuple(v) if isinstance(v, list) else v for k, v in metadata.items()})
+    content = notebook.get("metadata", {}).get("formlab", {})
+    try:
+        return pydantic.TypeAdapter(Purpose).validate_python(content)
+    except pydantic.ValidationError as error:
+        remedy = "benchmarks, tasks: lists; together, addon: texts; last: true or false"
+        raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
 
 
 def seen_from(notebook: str | Path, folder: str | Path) -> str:

@@ -1,7 +1,8 @@
-"""The scripts and styles of a page: formlab's own, plotly.js, the Vega bundle; its policy."""
+"""Content security policy, style sheets and scripts of a page: formlab's own and libraries'."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -104,7 +105,7 @@ def vega() -> str:
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "formlab"
     file = folder / f"vega-{metadata.version('vl-convert-python')}.js"
     known = file.with_suffix(".sha256")
-    if file.is_file() and known.is_file():
+    with contextlib.suppress(OSError):
         source = file.read_text("utf-8")
         if _digest(source) == known.read_text("ascii").strip():
             return source
@@ -112,12 +113,10 @@ def vega() -> str:
 
     # In a function of its own: the bundle declares globals of one letter.
     source = f"(()=>{{{vl_convert.javascript_bundle()}\n}})();"
-    try:
+    # A home that cannot be written costs time, not the report.
+    with contextlib.suppress(OSError):
         files.write_text(file, source)
         files.write_text(known, _digest(source))
-    except OSError:
-        # A home that cannot be written costs time, not the report.
-        return source
     return source
 
 

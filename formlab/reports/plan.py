@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import os
 import re
 import shlex
@@ -40,7 +41,7 @@ class Request:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class BuildSettings:
     """How reports are built, the same for all of a build."""
 
     out: Path
@@ -59,7 +60,7 @@ class Job:
     notebook: Path
     parameters: dict[str, Any]
     evaluations: tuple[Path, ...]
-    settings: Settings
+    settings: BuildSettings
     defaults: dict[str, str]
     last: bool
     # Title by name of the other reports, for a notebook that links to them.
@@ -107,18 +108,15 @@ def own_notebooks(*, evaluating: bool = False) -> list[Path]:
 
     `evaluating` leaves out those that take no evaluation.
     """
-    own: dict[str, Path] = {}
-    for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
-        # A notebook that an add-on registers is there with that add-on alone.
-        if not notebook.purpose(path, notebook.load(path)).addon:
-            own[path.stem] = path
+    own = {path.stem: path for path in NOTEBOOKS.glob("[0-9]*.ipynb")}
+    # A notebook that an add-on registers is there with that add-on alone.
+    own = {n: p for n, p in own.items() if not notebook.purpose(p, notebook.load(p)).addon}
     own |= {name: Path(path) for name, path in PLUGINS.items()}
     paths = [own[name] for name in sorted(own)]
-    if not evaluating:
-        return paths
-    return [
-        path for path in paths if set(_TAKES) & set(notebook.parameters_of(notebook.load(path)))
-    ]
+    if evaluating:
+        names = {path: notebook.parameters_of(notebook.load(path), path) for path in paths}
+        return [path for path in paths if set(names[path]) & set(_TAKES)]
+    return paths
 
 
 def find(named: str | Path) -> Path:
@@ -132,26 +130,23 @@ def find(named: str | Path) -> Path:
     return next((book for book in own_notebooks() if book.stem == name), path)
 
 
-def jobs(requests: Sequence[Request], settings: Settings) -> list[Job]:
+def jobs(requests: Sequence[Request], settings: BuildSettings) -> list[Job]:
     """Every report to build, those that link to others at the end."""
     planned: list[Job] = []
-    names: list[str] = []
     for request in requests:
-        book = notebook.load(request.notebook)
-        defaults = notebook.defaults(request.notebook, book)
-        last = notebook.purpose(request.notebook, book).last
+        path = request.notebook
+        book = notebook.load(path)
+        defaults = notebook.parameters_of(book, path)
+        last = notebook.purpose(path, book).last
         variants = list(_variants(request, book, defaults))
-        for variant in variants:
-            parameters = dict(request.parameters) | variant.parameter
-            notebook.check(request.notebook, parameters, defaults)
-            stem = request.name or request.notebook.stem
+        for folders, parameter, ending in variants:
+            parameters = dict(request.parameters) | parameter
+            notebook.check(path, parameters, defaults)
+            stem = request.name or path.stem
             if not request.name or len(variants) > 1:
-                stem += variant.ending
-            names.append(_unused(slug(stem), names))
-            job = Job(
-                names[-1], request.notebook, parameters, variant.folders, settings, defaults, last
-            )
-            planned.append(job)
+                stem += ending
+            name = _unused(slug(stem), [job.name for job in planned])
+            planned.append(Job(name, path, parameters, folders, settings, defaults, last))
     return sorted(planned, key=lambda job: job.last)
 
 
@@ -179,9 +174,9 @@ def _variants(
     """Each report of a request."""
     path, folders = request.notebook, request.evaluations
     purpose = notebook.purpose(path, book)
-    subjects = {folder: _subject(folder) for folder in folders}
+    corpora = {folder: _corpus_of(folder) for folder in folders}
     if request.choosing and folders:
-        folders = tuple(f for f in folders if purpose.fits(subjects[f].benchmark, _tasks(f)))
+        folders = tuple(f for f in folders if purpose.fits(corpora[f].benchmark, _tasks(f)))
         if not folders:
             return
     if not folders or (request.choosing and not set(_TAKES) & set(defaults)):
@@ -193,15 +188,18 @@ def _variants(
     else:
         if not isinstance(ast.literal_eval(defaults["evaluations"]), list):
             raise DataBroken("parameter 'evaluations' is not a list", where=path)
-        groups = [("", list(folders))]
+        groups = {"": list(folders)}
         if purpose.together == "corpus":
-            groups = _by_corpus(folders, subjects)
-        for ending, group in groups:
+            by_corpus: dict[_CorpusName, list[Path]] = {}
+            for folder in folders:
+                by_corpus.setdefault(corpora[folder], []).append(folder)
+            groups = {f"--{c.benchmark}-{c.split}": g for c, g in by_corpus.items() if len(g) > 1}
+        for ending, group in groups.items():
             parameter = {"evaluations": [notebook.seen_from(path, folder) for folder in group]}
             yield _Variant(tuple(group), parameter, ending)
 
 
-class _Subject(NamedTuple):
+class _CorpusName(NamedTuple):
     """What an evaluation is of: where two are equal, systems compare. No split if of several."""
 
     benchmark: str
@@ -210,26 +208,15 @@ class _Subject(NamedTuple):
     root: str
 
 
-def _by_corpus(
-    folders: Sequence[Path], subjects: Mapping[Path, _Subject]
-) -> list[tuple[str, list[Path]]]:
-    """The evaluations of each corpus that has several, by the ending of their report's name."""
-    groups: dict[_Subject, list[Path]] = {}
-    for folder in folders:
-        groups.setdefault(subjects[folder], []).append(folder)
-    return [(f"--{s.benchmark}-{s.split}", group) for s, group in groups.items() if len(group) > 1]
-
-
-def _subject(folder: Path) -> _Subject:
+def _corpus_of(folder: Path) -> _CorpusName:
     manifests = inputs.evaluations_in(folder)
     if not manifests:
         remedy = "the folder that formlab score wrote with --out"
         raise DataMissing("no evaluation here", where=folder, remedy=remedy)
     contents = [Evaluation.manifest_of(manifest.parent) for manifest in manifests]
     splits = {str(content.get("split")) for content in contents}
-    split = splits.pop() if len(splits) == 1 else ""
     benchmark, mode, root = (str(contents[0].get(key)) for key in ("benchmark", "mode", "root"))
-    return _Subject(benchmark, split, mode, root)
+    return _CorpusName(benchmark, splits.pop() if len(splits) == 1 else "", mode, root)
 
 
 def _tasks(folder: Path) -> frozenset[str]:
@@ -237,7 +224,7 @@ def _tasks(folder: Path) -> frozenset[str]:
     for manifest in inputs.evaluations_in(folder):
         try:
             cases = pl.scan_parquet(manifest.with_name("cases.parquet"))
-            tasks.update(cases.select(pl.col("task").unique()).collect()["task"].to_list())
+            tasks.update(cases.select("task").unique().collect()["task"])
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).splitlines()[0]
             raise DataBroken(f"cases cannot be read: {first}", where=manifest.parent) from error
@@ -256,8 +243,7 @@ def slug(name: str) -> str:
 
 
 def _unused(stem: str, names: Sequence[str]) -> str:
-    """`stem`, told apart by a number where another report or the index is called so."""
-    name, number = stem, 2
-    while name in names or name == INDEX:
-        name, number = f"{stem}-{number}", number + 1
-    return name
+    """`stem`, with a number where another report or the index has this name."""
+    numbered = (f"{stem}-{number}" for number in itertools.count(2))
+    candidates = itertools.chain([stem], numbered)
+    return next(name for name in candidates if name not in names and name != INDEX)

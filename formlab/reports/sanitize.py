@@ -1,4 +1,4 @@
-"""Make what notebooks emit inert: HTML, plain text, chart data. All of it may be hostile."""
+"""Sanitise what notebooks emit, all of it possibly hostile: HTML, plain text, chart data."""
 
 from __future__ import annotations
 
@@ -45,13 +45,12 @@ _SCHEMES = {"http", "https", "mailto", "data"}
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    if tag == "img" and name == "src":
-        return value if _RASTER.match(value) else None
-    if name == "href" and value.strip().lower().startswith("data:"):
-        return None
-    if name == "class":
-        return value if _TOKEN.match(value) else None
-    return value
+    refused = (
+        (tag == "img" and name == "src" and not _RASTER.match(value))
+        or (name == "href" and value.strip().lower().startswith("data:"))
+        or (name == "class" and not _TOKEN.match(value))
+    )
+    return None if refused else value
 
 
 def trusted(source: str) -> Markup:
@@ -70,15 +69,10 @@ def safe_html(source: str) -> Markup:
     if len(source) > HTML_LIMIT:
         size = f"{len(source) / 1e6:.1f} MB of HTML are too much for a page and are not shown."
         return trusted("<p>{}</p>").format(size)
-    return trusted(
-        nh3.clean(
-            _CONTROL.sub(_picture, clean(source, limit=None)),
-            tags=_TAGS,
-            attributes=_ATTRIBUTES,
-            attribute_filter=_attribute,
-            url_schemes=_SCHEMES,
-        )
-    )
+    text = _CONTROL.sub(_picture, clean(source, limit=None))
+    return trusted(nh3.clean(
+        text, tags=_TAGS, attributes=_ATTRIBUTES, attribute_filter=_attribute, url_schemes=_SCHEMES
+    ))  # fmt: skip
 
 
 def svg(source: str) -> str:
@@ -93,9 +87,8 @@ def svg(source: str) -> str:
     root = etree.fromstring(source.encode("utf-8", "backslashreplace"), parser)
     for node in list(root.iter()):
         name = etree.QName(node).localname if isinstance(node.tag, str) else ""
-        if name in {"", "script", "foreignObject", "iframe"}:
-            if node.getparent() is not None:
-                node.getparent().remove(node)
+        if name in {"", "script", "foreignObject", "iframe"} and node.getparent() is not None:
+            node.getparent().remove(node)
             continue
         for label, value in node.attrib.items():
             own = etree.QName(label).localname
@@ -122,9 +115,7 @@ def plain(text: object) -> str:
 
 def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
-    if code < 32:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 127 else "\ufffd"
+    return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
 def _sound(text: str) -> str:
@@ -132,10 +123,8 @@ def _sound(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    shown = html.escape(_sound(text), quote=False)
-    return shown.replace("&lt;br&gt;", "<br>").replace(
-        "&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>"
-    )
+    shown = html.escape(_sound(text), quote=False).replace("&lt;br&gt;", "<br>")
+    return shown.replace("&lt;extra&gt;&lt;/extra&gt;", "<extra></extra>")
 
 
 def _one_line(text: str) -> str:
@@ -179,10 +168,9 @@ def figure(value: dict[str, Any]) -> dict[str, Any]:
     value = data(value, text=_literal)
     layout = value.get("layout")
     if isinstance(layout, dict):
-        for name in [
-            key for key in layout if key in {"images", "template"} or key.startswith("map")
-        ]:
-            del layout[name]
+        for name in list(layout):
+            if name in {"images", "template"} or name.startswith("map"):
+                del layout[name]
     return value
 
 

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from formlab.errors import FormlabError
-from formlab.reports.build_record import Result, Summary
+from formlab.reports.build_record import ReportResult, Summary
 from formlab.reports.plan import Job
 
 
@@ -20,7 +20,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def results(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
+def results(jobs: Sequence[Job], workers: int) -> Iterator[ReportResult]:
     """The result of each job, as soon as it is there."""
     if workers <= 1 or len(jobs) <= 1:
         yield from map(build, jobs)
@@ -42,7 +42,7 @@ def results(jobs: Sequence[Job], workers: int) -> Iterator[Result]:
                 yield _failed(job, "the process that built it was killed, or ran out of memory")
 
 
-def build(job: Job) -> Result:
+def build(job: Job) -> ReportResult:
     """The result of one job; what keeps a report from being written at all is in it."""
     # papermill, nbconvert and the charts take seconds to import: only who builds pays for it.
     from formlab.reports.execute import run
@@ -53,8 +53,10 @@ def build(job: Job) -> Result:
         return _failed(job, f"{type(error).__name__}: {error}")
 
 
-def _failed(job: Job, why: str) -> Result:
-    return Result(job.name, job.notebook, "failed", error=why, summary=Summary(job.notebook.stem))
+def _failed(job: Job, why: str) -> ReportResult:
+    return ReportResult(
+        job.name, job.notebook, "failed", error=why, summary=Summary(job.notebook.stem)
+    )
 
 
 def _processes(workers: int) -> ProcessPoolExecutor:

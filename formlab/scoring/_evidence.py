@@ -1,10 +1,11 @@
-"""What a document and its corpus say about the cause of an error, beside the two texts."""
+"""Evidence for the cause of an error from its document and its corpus, beside the two texts."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from typing import Any
 
 from rapidfuzz.distance import Levenshtein
@@ -34,9 +35,8 @@ class Words:
 
     def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
         self._values = values
-        self._counts: tuple[Counter[str], Counter[str], Counter[str]] | None = None
 
-    def speak_against(self, gold: str, pred: str) -> bool:
+    def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
 
         Only words of three or more characters that are not all figures tell; the corpus's own
@@ -48,44 +48,42 @@ class Words:
         changed = [(a, b) for a, b in zip(ours, theirs, strict=True) if letters(a) != letters(b)]
         if not changed or len(changed) * 2 > len(ours) + 1:
             return False
-        found = False
-        for one, other in changed:
-            if len(letters(one)) < _TELLING or letters(one).isdigit():
+        against = False
+        for own, read in changed:
+            if len(letters(own)) < _TELLING or letters(own).isdigit():
                 continue
-            known, heard = self._known(one, ours.count(one), other), self.know(letters(other))
+            known, heard = self._known(own, ours.count(own), read), self.has(letters(read))
             if known and not heard:
                 return False
-            found = found or (heard and not known)
-        return found
+            against = against or (heard and not known)
+        return against
 
-    def know(self, word: str) -> bool:
+    def has(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counted()[2][word] > 0
+        return word.isdigit() or self._counts[2][word] > 0
 
     def _known(self, word: str, here: int, other: str) -> bool:
         """Whether the gold has `word` more often than the `here` times of the field itself.
 
         A slip that one document repeats is none the less a slip beside a common word.
         """
-        counts, written, folded = self._counted()
+        counts, written, folded = self._counts
         repeated = counts[_core(word)] > here and folded[letters(other)] < _COMMON
         return written[_core(word)] > 1 or repeated
 
-    def _counted(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
         """How often words stand there as written, and in how many documents, so and case folded."""
-        if self._counts is None:
-            counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
-            for doc_id, value in self._values:
-                for word in (value or "").split():
-                    counts[_core(word)] += 1
-                    written[_core(word)].add(doc_id)
-                    folded[letters(word)].add(doc_id)
-            written, folded = (
-                Counter({word: len(documents) for word, documents in one.items()})
-                for one in (written, folded)
-            )
-            self._counts = counts, written, folded
-        return self._counts
+        counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
+        for doc_id, value in self._values:
+            for word in (value or "").split():
+                counts[_core(word)] += 1
+                written[_core(word)].add(doc_id)
+                folded[letters(word)].add(doc_id)
+        documents = (
+            Counter({word: len(ids) for word, ids in table.items()}) for table in (written, folded)
+        )
+        return counts, *documents
 
 
 def _core(word: str) -> str:
@@ -103,8 +101,8 @@ def _around(words: list[str], text: str) -> list[str]:
     return words[: ends.index(start)] + words[ends.index(start + len(text)) :]
 
 
-def _likeness(wanted: str, said: str) -> float:
-    return Levenshtein.normalized_similarity(wanted, letters(said)) if letters(said) else 0.0
+def _likeness(gold: str, pred: str) -> float:
+    return Levenshtein.normalized_similarity(gold, letters(pred)) if letters(pred) else 0.0
 
 
 def _size(words: Counter[str]) -> int:
@@ -112,76 +110,72 @@ def _size(words: Counter[str]) -> int:
 
 
 def _spaced(words: Iterable[str]) -> str:
-    """Words with a space on both sides of each, so that a part of a word is none."""
+    """Words with a space on both sides of each, so that only whole words are found."""
     return f" {' '.join(words)} "
 
 
-class Document:
+class DocumentEvidence:
     """The cases of one document."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self.answered = False
         self._left = _BUDGET
-        self._known: tuple[dict[str, list[str]], Counter[str], dict[str, set[str]]] | None = None
-        self._surplus: tuple[dict[str, list[str]], str, str] | None = None
-        self._lost: Counter[str] | None = None
-        self._pages: tuple[str, str] | None = None
 
     def add(self, row: Row) -> None:
         """Take a case in; all of them come before the first question."""
         self.rows.append(row)
-        usable = row["status"] in USABLE if row["has_answer"] is None else row["has_answer"]
-        self.answered = self.answered or usable
+        has_answer = row["status"] in USABLE if row["has_answer"] is None else row["has_answer"]
+        self.answered = self.answered or has_answer
 
     def missed(self, row: Row) -> str:
-        """The cause of a value that is not in its field: is it elsewhere in the output?"""
-        wanted = letters(row["gold"] or "")
-        if any(_likeness(wanted, said or "") >= _ALIKE for said in row["readings"] or ()):
+        """The cause of a value that is not in its field but may be elsewhere in the output."""
+        gold = letters(row["gold"] or "")
+        if any(_likeness(gold, text or "") >= _ALIKE for text in row["readings"] or ()):
             # Another rule reads it here, out of a token that goes to a neighbour.
             return "clipped"
-        if len(wanted) < _TELLING:
+        if len(gold) < _TELLING:
             return "missed"
-        places, spare, given = self._read()
-        if elsewhere := [path for path in places.get(wanted, ()) if path != row["path"]]:
+        places, surplus, answers = self._surplus
+        if elsewhere := [path for path in places.get(gold, ()) if path != row["path"]]:
             return self._misplaced(row, elsewhere)
-        if self._count(wanted, spare):
+        if self._count(gold, surplus):
             # It is stuck to a neighbour's text, which is merged for it.
             return "clipped"
         words = _spaced(tokens(row["gold"]))
-        _, said = self._texts()
-        return "wrong_field" if self._count(words, said) > self._count(words, given) else "missed"
+        _, text = self._pages
+        return "wrong_field" if self._count(words, text) > self._count(words, answers) else "missed"
 
-    def _count(self, wanted: str, where: str) -> int:
+    def _count(self, value: str, text: str) -> int:
         # A value is looked for in all of its document: with very many of both it ends somewhere.
-        self._left -= len(where)
-        return where.count(wanted) if self._left > 0 else 0
+        self._left -= len(text)
+        return text.count(value) if self._left > 0 else 0
 
-    def unasked(self, row: Row, words: Words) -> str:
+    def spurious_cause(self, row: Row, words: Words) -> str:
         """The cause of a value that no gold asks for."""
         if not letters(row["pred"] or ""):
             return "spurious"
         here = row["readings"] is not None or self._inside(row)
         if row["gold"] is not None and row["path"] is not None and here:
             # A scribble is often read as a letter or two, but seldom as a figure.
-            said = Counter(tokens(row["pred"]))
-            figures = {word for word in said if any(map(str.isdigit, word))}
-            telling = figures or any(len(word) > 1 for word in said)
-            own = telling and self._own(row, said, words, figures)
+            answer = Counter(tokens(row["pred"]))
+            figures = {word for word in answer if any(map(str.isdigit, word))}
+            telling = figures or any(len(word) > 1 for word in answer)
+            own = telling and self._own(row, answer, words, figures)
             return "label_error" if own else "spurious"
-        gold, _ = self._texts()
+        gold, _ = self._pages
         known = self._count(_spaced(tokens(row["pred"])), gold)
-        known = known or letters(row["pred"]) in self._golds()[0]
+        known = known or letters(row["pred"]) in self._golds[0]
         return "hallucinated" if gold.strip() and not known else "spurious"
 
-    def weigh(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
-        """The cause, where the two texts alone say `first`."""
+    def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
+        """The cause, where the two texts alone suggest `first`."""
         gold, pred = row["gold"], row["pred"]
         if len(gold) + len(pred) > 2 * LONGEST:
             return "label_error" if supported else first
-        if first != "lookalike" and (found := self._other_field(row, first)):
-            return found
-        if supported or words.speak_against(gold, pred):
+        if first != "lookalike" and (misplaced := self._other_field(row, first)):
+            return misplaced
+        if supported or words.contradict_gold(gold, pred):
             return "label_error"
         if first == "merged" and self._inside(row) and self._only_words(row, words):
             return "label_error"
@@ -189,37 +183,37 @@ class Document:
 
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
-        said = letters(row["pred"])
-        if len(said) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+        pred = letters(row["pred"])
+        if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
             return None
-        places, _, _ = self._golds()
-        elsewhere = [path for path in places.get(said, ()) if path != row["path"]]
-        alike = _likeness(letters(row["gold"]), said)
+        places, _ = self._golds
+        elsewhere = [path for path in places.get(pred, ()) if path != row["path"]]
+        alike = _likeness(letters(row["gold"]), pred)
         return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
         own = _STEP.sub("/*", row["path"])
-        _, _, kinds = self._golds()
+        _, kinds = self._golds
         same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
         return "wrong_row" if same and len(kinds[own]) < 2 else "wrong_field"
 
     def _only_words(self, row: Row, words: Words) -> bool:
         """Whether what is too much are whole words, so that the page shows more than the gold."""
-        said, wanted = tokens(row["pred"]), tokens(row["gold"])
-        if extra := _around(said, "".join(wanted)):
+        answer, gold = tokens(row["pred"]), tokens(row["gold"])
+        if extra := _around(answer, "".join(gold)):
             return self._own(row, Counter(extra), words)
         # A sign alone is no word: what is stuck to it is one token with it.
-        extra = Counter(said) - Counter(wanted)
-        held = wanted and not Counter(wanted) - Counter(said)
-        return bool(held) and self._own(row, extra, words)
+        extra = Counter(answer) - Counter(gold)
+        complete = gold and not Counter(gold) - Counter(answer)
+        return bool(complete) and self._own(row, extra, words)
 
     def _own(
         self, row: Row, extra: Counter[str], words: Words, figures: Collection[str] = ()
     ) -> bool:
         """Whether most of `extra` are words, and neither a neighbour's nor another field's loss."""
-        others = max(_size(extra & self._lacking()), _size(extra & self._beside(row)))
-        known = {word: n for word, n in extra.items() if word in figures or words.know(word)}
+        others = max(_size(extra & self._lost), _size(extra & self._beside(row)))
+        known = {word: n for word, n in extra.items() if word in figures or words.has(word)}
         return _size(Counter(known)) * 2 > _size(extra) >= 2 * others
 
     def _beside(self, row: Row) -> Counter[str]:
@@ -229,7 +223,7 @@ class Document:
         self._left -= len(self.rows)
         if self._left <= 0:
             return Counter(tokens(row["pred"]))
-        found: Counter[str] = Counter()
+        neighbours: Counter[str] = Counter()
         for other in self._fields():
             x0, y0, x1, y1 = (other[side] for side in BOX)
             if None in (x0, y0, x1, y1) or other is row:
@@ -237,19 +231,19 @@ class Document:
             across = x0 <= box[2] + gap and x1 >= box[0] - gap
             if across and y0 <= box[3] + gap and y1 >= box[1] - gap:
                 # A letter alone stands beside most fields by chance.
-                found.update(word for word in tokens(other["gold"] or "") if len(word) > 1)
-        return found
+                neighbours.update(word for word in tokens(other["gold"] or "") if len(word) > 1)
+        return neighbours
 
-    def _lacking(self) -> Counter[str]:
+    @cached_property
+    def _lost(self) -> Counter[str]:
         """The words of fields that were not read there."""
-        if self._lost is None:
-            self._lost = Counter()
-            for row in self._fields():
-                own, said = (tokens(row[side] or "") for side in ("gold", "pred"))
-                # Words that are only split otherwise are not lost.
-                if "".join(own) != "".join(said):
-                    self._lost += Counter(own) - Counter(said)
-        return self._lost
+        lost = Counter()
+        for row in self._fields():
+            gold, pred = (tokens(row[side] or "") for side in ("gold", "pred"))
+            # Words that are only split otherwise are not lost.
+            if "".join(gold) != "".join(pred):
+                lost += Counter(gold) - Counter(pred)
+        return lost
 
     def _inside(self, row: Row) -> bool:
         """Whether what was read stands in the field's own box."""
@@ -260,44 +254,39 @@ class Document:
         low = all(read[n] >= box[n] - slack for n in (0, 1))
         return low and all(read[n] <= box[n] + slack for n in (2, 3))
 
-    def _golds(self) -> tuple[dict[str, list[str]], Counter[str], dict[str, set[str]]]:
-        """The paths that hold a value, all words of the fields, and the kinds of a list's items."""
-        if self._known is None:
-            places, counts, kinds = defaultdict(list), Counter(), defaultdict(set)
-            for row in self._fields():
-                kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
-                if row["gold"]:
-                    places[letters(row["gold"])].append(row["path"])
-                    counts.update(tokens(row["gold"]))
-            self._known = places, counts, kinds
-        return self._known
+    @cached_property
+    def _golds(self) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+        """The paths that have each value, and the kinds of a list's items."""
+        places, kinds = defaultdict(list), defaultdict(set)
+        for row in self._fields():
+            kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
+            if row["gold"]:
+                places[letters(row["gold"])].append(row["path"])
+        return places, kinds
 
-    def _read(self) -> tuple[dict[str, list[str]], str, str]:
+    @cached_property
+    def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
         """What fields have that is not theirs, by value and as one text; and all they have."""
-        if self._surplus is None:
-            places, spare, given = defaultdict(list), [], []
-            for row in self._fields():
-                if not row["pred"] or row["status"] not in USABLE:
-                    continue
-                said, own = letters(row["pred"]), letters(row["gold"] or "")
-                given += tokens(row["pred"])
-                if said != own:
-                    places[said].append(row["path"])
-                    # Its own text is no sign of another field's.
-                    spare.append(said.replace(own, "|", 1) if own else said)
-            self._surplus = places, "|".join(spare), _spaced(given)
-        return self._surplus
+        places, surplus, answers = defaultdict(list), [], []
+        for row in self._fields():
+            if not row["pred"] or row["status"] not in USABLE:
+                continue
+            pred, gold = letters(row["pred"]), letters(row["gold"] or "")
+            answers += tokens(row["pred"])
+            if pred != gold:
+                places[pred].append(row["path"])
+                # Its own text is no sign of another field's.
+                surplus.append(pred.replace(gold, "|", 1) if gold else pred)
+        return places, "|".join(surplus), _spaced(answers)
 
-    def _texts(self) -> tuple[str, str]:
+    @cached_property
+    def _pages(self) -> tuple[str, str]:
         """The words of the page in gold and output; blank where not given."""
-        if self._pages is None:
-            whole = [row for row in self.rows if row["path"] is None]
-            gold, pred = (
-                [word for row in whole for word in tokens(row[side] or "")]
-                for side in ("gold", "pred")
-            )
-            self._pages = _spaced(gold), _spaced(pred)
-        return self._pages
+        whole = [row for row in self.rows if row["path"] is None]
+        gold, pred = (
+            [word for row in whole for word in tokens(row[side] or "")] for side in ("gold", "pred")
+        )
+        return _spaced(gold), _spaced(pred)
 
     def _fields(self) -> Iterable[Row]:
         return (row for row in self.rows if row["path"] is not None)

@@ -1,4 +1,4 @@
-"""Which predicted field is which gold field if one knows all values: the least error there is."""
+"""Pair predicted with gold fields, all values being known: the least error of any pairing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from formlab import text
-from formlab.metrics.marking import all_constituents, given_marks, mark_counts, marks
+from formlab.metrics.marking import all_constituents, mark_counts, marks, predicted_marks
 
 # How values are compared where edits are counted.
 NORM = ("nfc", "space", "lower")
@@ -34,26 +34,26 @@ def best_pairs(gold: pl.DataFrame, pred: pl.DataFrame) -> list[tuple[int, int]]:
     >>> best_pairs(gold, pl.DataFrame({"value": ["1981", "Ada Borg"]}))
     [(0, 1), (1, 0)]
     """
-    given = pred["value"].fill_null("").to_list()[:_MOST]
-    found = []
+    answers = pred["value"].fill_null("").to_list()[:_MOST]
+    pairs = []
     for family in (_WRITTEN, ("marking",), ("cross",)):
-        part = gold.with_row_index("place").filter(pl.col("modality").is_in(family))
-        if not part.height or not given:
+        fields = gold.with_row_index("place").filter(pl.col("modality").is_in(family))
+        if not fields.height or not answers:
             continue
-        gain = _written(part, given) if family is _WRITTEN else _judged(part, given)
+        gain = _written(fields, answers) if family is _WRITTEN else _judged(fields, answers)
         rows, columns = linear_sum_assignment(np.maximum(gain, 0.0), maximize=True)
-        found += [
-            (part["place"][row], column)
+        pairs += [
+            (fields["place"][row], column)
             for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
             if gain[row, column] > 0
         ]
-    return sorted(found)
+    return sorted(pairs)
 
 
-def _written(part: pl.DataFrame, given: list[str]) -> np.ndarray:
+def _written(fields: pl.DataFrame, answers: list[str]) -> np.ndarray:
     """How many edits each pair saves over a field that is not found."""
     golds, preds = (
-        [text.normalise(value or "", NORM) for value in side] for side in (part["value"], given)
+        [text.normalise(value or "", NORM) for value in side] for side in (fields["value"], answers)
     )
     edits = process.cdist(
         golds, preds, scorer=Levenshtein.distance, dtype=np.int64, workers=1
@@ -62,16 +62,16 @@ def _written(part: pl.DataFrame, given: list[str]) -> np.ndarray:
     return np.array([len(value) for value in golds], dtype=float)[:, None] - edits
 
 
-def _judged(part: pl.DataFrame, given: list[str]) -> np.ndarray:
-    gain = np.zeros((part.height, len(given)))
-    rows = part.select("modality", "value", "subtype", "kind").rows()
+def _judged(fields: pl.DataFrame, answers: list[str]) -> np.ndarray:
+    gain = np.zeros((fields.height, len(answers)))
+    rows = fields.select("modality", "value", "subtype", "kind").rows()
     for row, (modality, value, subtype, kind) in enumerate(rows):
         own = marks(value or "", subtype=subtype, kind=kind)
-        for column, said in enumerate(given):
+        for column, answer in enumerate(answers):
             if modality == "cross":
-                gain[row, column] = all_constituents(value or "", said)
+                gain[row, column] = all_constituents(value or "", answer)
                 continue
-            other = given_marks(said, value, subtype=subtype, kind=kind)
+            other = predicted_marks(answer, value, subtype=subtype, kind=kind)
             hits, said_in_all, _ = mark_counts(own, other)
             gain[row, column] = hits - 0.25 * (said_in_all - hits)
     return gain

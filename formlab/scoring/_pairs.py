@@ -1,4 +1,4 @@
-"""The cause of a pair of values that differ, told from the two texts alone."""
+"""The cause of a difference between two values, from the two texts alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formlab import text
 
 # Longer texts are compared by what they contain, not letter by letter.
 LONGEST = 2_000
-# A part of a text is taken for read there from this likeness on, of 100.
+# From this similarity on, of 100, a text counts as part of another.
 _PART = 85
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"[0-9]+")
@@ -50,17 +50,17 @@ def cause_of(gold: str, pred: str, right: bool) -> str:
     Neither text may be blank, and they differ.
     """
     gold, pred = text.normalise(gold, ["nfc"]), text.normalise(pred, ["nfc"])
-    found = _spelling(gold, pred) or _marks(gold, pred)
-    if found:
-        return found
+    name = _spelling(gold, pred) or _marks(gold, pred)
+    if name:
+        return name
     if len(gold) + len(pred) > 2 * LONGEST:
         return "notation" if right else _contained(gold, pred) or "characters"
-    # What a mark adds is told above; here it would only hide what else differs.
+    # Marks were compared above; here they would only hide what else differs.
     gold, pred = _unmarked(gold) or gold, _unmarked(pred) or pred
-    found = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
-    if found:
+    name = _values(gold, pred) or _same_letters(gold, pred) or _other_writing(gold, pred)
+    if name:
         # Where both are right the gold is as well.
-        return "punctuation" if right and found == "label_error" else found
+        return "punctuation" if right and name == "label_error" else name
     return "notation" if right else _misread(gold, pred)
 
 
@@ -82,14 +82,14 @@ def _marks(gold: str, pred: str) -> str | None:
     if not letters(ours) and not letters(theirs):
         ticked = text.checked(gold), text.checked(pred)
         return "notation" if ticked[0] == ticked[1] or None in ticked else "characters"
-    for one, other, plain in ((ours, theirs, pred), (theirs, ours, gold)):
-        if not letters(one):
+    for first, second, plain in ((ours, theirs, pred), (theirs, ours, gold)):
+        if not letters(first):
             return "notation" if plain.strip().casefold() in _MARK_AS else None
-        words = other.split()
+        words = second.split()
         for rest in (words, words[1:], words[:-1]):
             dropped = [word for word in words if word not in rest]
             if all(word.casefold() in _MARK_AS for word in dropped) and (
-                letters(" ".join(rest)) == letters(one)
+                letters(" ".join(rest)) == letters(first)
             ):
                 return "notation"
     return None
@@ -100,11 +100,11 @@ def _unmarked(value: str) -> str:
 
 
 def _values(gold: str, pred: str) -> str | None:
-    """What numbers, amounts and dates that fill the whole text say."""
+    """The cause where both texts are a number, an amount or a date."""
     if not _DIGIT.search(gold) or not _DIGIT.search(pred):
         return None
-    if found := _units(gold, pred):
-        return found
+    if unit := _units(gold, pred):
+        return unit
     ours, theirs = _number(gold), _number(pred)
     if ours is not None and theirs is not None:
         if ours == theirs:
@@ -118,10 +118,10 @@ def _values(gold: str, pred: str) -> str | None:
 
 
 def _number(value: str) -> Decimal | None:
-    found = text.number(value)
-    if found is None and (amount := text.money(value)):
-        found = amount.amount
-    return found
+    number = text.number(value)
+    if number is None and (amount := text.money(value)):
+        number = amount.amount
+    return number
 
 
 def _units(gold: str, pred: str) -> str | None:
@@ -131,12 +131,12 @@ def _units(gold: str, pred: str) -> str | None:
         return None
     if text.number(ours["number"]) != text.number(theirs["number"]):
         return None
-    sides = [(one["before"], one["after"]) for one in (ours, theirs)]
+    sides = [(amount["before"], amount["after"]) for amount in (ours, theirs)]
     changed = {
-        part.strip(" .,:").casefold()
-        for one, other in zip(*sides, strict=True)
-        for part in (one, other)
-        if letters(one) != letters(other) or _symbols(one) != _symbols(other)
+        affix.strip(" .,:").casefold()
+        for first, second in zip(*sides, strict=True)
+        for affix in (first, second)
+        if letters(first) != letters(second) or _symbols(first) != _symbols(second)
     } - {""}
     return "unit" if changed and all(map(_is_unit, changed)) else None
 
@@ -165,7 +165,7 @@ def _dates(gold: str, pred: str) -> str | None:
 
 
 def _same_letters(gold: str, pred: str) -> str | None:
-    """What differs where letters and digits are the same."""
+    """The cause where letters and digits are the same."""
     if letters(gold) != letters(pred) or not letters(gold):
         return None if letters(gold) or letters(pred) or not _plain(gold + pred) else "punctuation"
     ours, theirs = separators(gold), separators(pred)
@@ -198,29 +198,29 @@ def separators(value: str) -> dict[int, str]:
     >>> separators("27/03 a-1"), separators("1 200")
     ({2: '/'}, {})
     """
-    found: dict[int, str] = {}
+    marks: dict[int, str] = {}
     count, last, gap = 0, "", ""
     for char in value:
         if char.isalnum():
             mark = "".join(_PROSE.sub("", gap).split())
             if mark and char.isdigit() and last.isdigit():
-                found[count] = mark
+                marks[count] = mark
             count, last, gap = count + len(letters(char)), char, ""
         else:
             gap += char
-    return found
+    return marks
 
 
 def _grouping(value: str, places: Iterable[int]) -> bool:
     """Whether what stands at `places` groups the thousands of a number."""
     marks, plain = separators(value), letters(value)
     bounds = sorted({*marks, *(m.start() for m in re.finditer(r"(?<=\d)\D", plain)), len(plain)})
-    for place in places:
-        after = next((bound for bound in bounds if bound > place), len(plain))
-        if marks[place] not in (",", "'", ".") or after - place != 3:
+    for position in places:
+        after = next((bound for bound in bounds if bound > position), len(plain))
+        if marks[position] not in (",", "'", ".") or after - position != 3:
             return False
         # A dot with three digits behind it is decimal, unless more follow.
-        if marks[place] == "." and list(marks.values()).count(".") < 2:
+        if marks[position] == "." and list(marks.values()).count(".") < 2:
             return False
     return True
 
@@ -246,13 +246,13 @@ def _misread(gold: str, pred: str) -> str:
         return "digit"
     figures = _DIGIT.search(ours) and _skeleton(ours) == _skeleton(theirs)
     if not (figures and ours not in theirs and theirs not in ours) and (
-        found := _contained(gold, pred)
+        contained := _contained(gold, pred)
     ):
-        return found
+        return contained
     dates = None not in (text.date(gold), text.date(pred))
     if dates or figures:
         return "digit"
-    if all(_alike(one, other) for one, other in _changes(ours, theirs)):
+    if all(_alike(first, second) for first, second in _changes(ours, theirs)):
         return "lookalike"
     return _roughly_contained(ours, theirs) or "characters"
 
@@ -285,10 +285,10 @@ def _contained(gold: str, pred: str) -> str | None:
     words = tokens(gold), tokens(pred)
     plain = letters(gold), letters(pred)
     if sizes[0] > sizes[1]:
-        (whole, part), (long, short), name = words, plain, "clipped"
+        (whole, fragment), (long, short), name = words, plain, "clipped"
     else:
-        (part, whole), (short, long), name = words, plain, "merged"
-    if part and len(part) < len(whole) and _in_order(part, whole):
+        (fragment, whole), (short, long), name = words, plain, "merged"
+    if fragment and len(fragment) < len(whole) and _in_order(fragment, whole):
         return name
     less, more = sorted((gold, pred), key=lambda value: len(squashed(value)))
     if set(_symbols(less)) - set(more):
@@ -304,8 +304,8 @@ def _roughly_contained(gold: str, pred: str) -> str | None:
     name = "clipped" if long is gold else "merged"
     if len(short) <= 2:
         # A sign alone, read into the text beside it.
-        found = len(long) >= len(short) + 3 and _seen_in(short, long) and not letters(gold)
-        return name if found else None
+        added = len(long) >= len(short) + 3 and _seen_in(short, long) and not letters(gold)
+        return name if added else None
     if len(long) - len(short) < max(3, len(long) // 8):
         return None
     window = fuzz.partial_ratio_alignment(short, long, score_cutoff=_PART)
@@ -313,35 +313,35 @@ def _roughly_contained(gold: str, pred: str) -> str | None:
 
 
 def _seen_in(short: str, long: str) -> bool:
-    return all(any(_alike(one, other) for other in long) for one in short)
+    return all(any(_alike(char, candidate) for candidate in long) for char in short)
 
 
-def _in_order(part: list[str], whole: list[str]) -> bool:
+def _in_order(fragment: list[str], whole: list[str]) -> bool:
     left = iter(whole)
-    return all(word in left for word in part)
+    return all(word in left for word in fragment)
 
 
 def _changes(gold: str, pred: str) -> list[tuple[str, str]]:
     """The runs of characters that differ, gold beside prediction."""
-    found: list[tuple[str, str]] = []
+    runs: list[tuple[str, str]] = []
     joined = False
     for tag, a, b, c, d in Levenshtein.opcodes(gold, pred):
         if tag != "equal":
-            before = found.pop() if joined else ("", "")
-            found.append((before[0] + gold[a:b], before[1] + pred[c:d]))
+            before = runs.pop() if joined else ("", "")
+            runs.append((before[0] + gold[a:b], before[1] + pred[c:d]))
         joined = tag != "equal"
-    return found
+    return runs
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(first: str, second: str) -> bool:
     """Whether a run of characters may be read as another; punctuation does not count."""
-    one, other = (_NOT_WORD.sub("", side) or side for side in (one, other))
-    if not letters(one) and not letters(other):
-        return one == other or not (set(one + other) & set("$&|"))
-    if frozenset((one, other)) in _WIDE:
+    first, second = (_NOT_WORD.sub("", side) or side for side in (first, second))
+    if not letters(first) and not letters(second):
+        return first == second or not (set(first + second) & set("$&|"))
+    if frozenset((first, second)) in _WIDE:
         return True
-    return len(one) == len(other) and all(
-        a == b or frozenset((a, b)) in _PAIRS for a, b in zip(one, other, strict=True)
+    return len(first) == len(second) and all(
+        a == b or frozenset((a, b)) in _PAIRS for a, b in zip(first, second, strict=True)
     )
 
 

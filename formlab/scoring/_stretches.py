@@ -1,4 +1,4 @@
-"""Where in a text each of many values stands: one stretch each, no two of them the same.
+"""Locate each of many values in a text: one stretch each, none of them shared.
 
 Values and text are compared without white space, in lower case, dashes and quotes made one.
 """
@@ -26,12 +26,7 @@ LEAST, LEAST_SHORT = 0.6, 0.75
 _FEW = 8
 # Values are looked for in turns: inside of words too?, as if taken stretches were not there?, and
 # the least similarity. Pieces from all over a page resemble a value more easily than one stretch.
-_SWEEPS = (
-    (False, False, 0.85),
-    (True, True, 0.9),
-    (True, False, 0.0),
-    (True, True, LEAST_SHORT),
-)
+_SWEEPS = ((False, False, 0.85), (True, True, 0.9), (True, False, 0.0), (True, True, LEAST_SHORT))
 # The share of a value's characters that words found one by one must make up.
 _PIECES = 0.8
 # Characters of a text, without white space, that are looked at; the rest is counted as cut.
@@ -84,13 +79,13 @@ class Text:
         kept = np.flatnonzero(np.fromiter((not c.isspace() for c in alike), bool, len(alike)))
         self.cut = max(0, len(kept) - MOST)
         self._kept = kept[:MOST]
-        self.squashed = "".join(alike[place] for place in self._kept)
+        self.squashed = "".join(alike[index] for index in self._kept)
         gap = np.diff(self._kept, prepend=-2) > 1
         self.first, self.last = gap, np.roll(gap, -1)
 
-    def at(self, place: int) -> int:
+    def at(self, index: int) -> int:
         """Where a character of `squashed` stands in the text as it was given."""
-        return int(self._places[self._kept[place]])
+        return int(self._places[self._kept[index]])
 
     def shown(self, places: np.ndarray) -> str:
         """The text of some characters of `squashed`: runs of it, joined by one space."""
@@ -113,10 +108,10 @@ class _View:
 
     def __init__(self, page: Text, free: np.ndarray, *, closed: bool) -> None:
         self.index = np.flatnonzero(free) if closed else np.arange(len(free))
-        self.chars = [page.squashed[place] for place in self.index]
+        self.chars = [page.squashed[index] for index in self.index]
         self.free = free[self.index].copy()
-        for place in np.flatnonzero(~self.free):
-            self.chars[place] = _TAKEN
+        for index in np.flatnonzero(~self.free):
+            self.chars[index] = _TAKEN
         self.text = "".join(self.chars)
         taken = np.concatenate([[True], ~self.free, [True]])
         steps = np.concatenate([[2], np.diff(self.index), [2]]) > 1
@@ -133,34 +128,34 @@ class _View:
 
     def exact(self, value: str, *, inside: bool) -> list[tuple[int, int]]:
         """Where `value` stands, between ends of words unless `inside`."""
-        found, at = [], self.text.find(value)
+        spans, at = [], self.text.find(value)
         while at >= 0:
             end = at + len(value)
             strict = len(value) < SHORT
             if inside or (self._edge(at, strict) and self._edge(end, strict)):
-                found.append((at, end))
+                spans.append((at, end))
                 at = self.text.find(value, end)
             else:
                 at = self.text.find(value, at + 1)
-        return found
+        return spans
 
-    def _edge(self, place: int, strict: bool) -> bool:
-        if place in (0, len(self.text)) or self.starts[place] or self.ends[place - 1]:
+    def _edge(self, index: int, strict: bool) -> bool:
+        if index in (0, len(self.text)) or self.starts[index] or self.ends[index - 1]:
             return True
-        pair = self.text[place - 1 : place + 1]
+        pair = self.text[index - 1 : index + 1]
         return not (pair.isalnum() if strict else _one_word(pair))
 
     def like(self, value: str, bar: float) -> tuple[tuple[int, int], float] | None:
         """The stretch of whole words that is most like `value`, and its similarity."""
         # The alignment ignores that lengths differ, so it is asked for somewhat less.
-        found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
-        if found is None or found.dest_end <= found.dest_start:
+        alignment = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=100 * (bar - 0.1))
+        if alignment is None or alignment.dest_end <= alignment.dest_start:
             return None
-        begins = self._round(self.starts, found.dest_start, 0)
-        finishes = self._round(self.ends, found.dest_end - 1, 1)
+        begins = self._round(self.starts, alignment.dest_start, 0)
+        finishes = self._round(self.ends, alignment.dest_end - 1, 1)
         best, score = None, bar
-        for start in {*begins, found.dest_start}:
-            for end in {*finishes, found.dest_end}:
+        for start in {*begins, alignment.dest_start}:
+            for end in {*finishes, alignment.dest_end}:
                 piece = self.text[start:end]
                 if not piece or _TAKEN in piece:
                     continue
@@ -170,15 +165,15 @@ class _View:
         return None if best is None else (best, score)
 
     @staticmethod
-    def _round(edges: np.ndarray, place: int, add: int) -> list[int]:
+    def _round(edges: np.ndarray, index: int, add: int) -> list[int]:
         """The nearest edges of words before and after a place, two each way."""
-        low = max(0, place - 60)
-        near = low + np.flatnonzero(edges[low : place + 60])
-        middle = int(np.searchsorted(near, place))
+        low = max(0, index - 60)
+        near = low + np.flatnonzero(edges[low : index + 60])
+        middle = int(np.searchsorted(near, index))
         return [int(edge) + add for edge in near[max(0, middle - 2) : middle + 2]]
 
 
-def place(
+def find_stretches(
     values: Sequence[str],
     page: Text,
     near: Near,
@@ -200,24 +195,24 @@ def place(
     one; `bar` is the least similarity, where it is higher than `least`.
     """
     free = np.ones(len(page.squashed), dtype=bool)
-    found: dict[int, np.ndarray] = {}
+    cores: dict[int, np.ndarray] = {}
     for inside, closed, sure in _SWEEPS:
         view = _View(page, free, closed=closed)
-        left = [number for number in range(len(values)) if number not in found]
+        left = [number for number in range(len(values)) if number not in cores]
         if not left:
             break
-        held = _sweep({n: values[n] for n in left}, view, bar=max(bar, sure), inside=inside)
-        anchors = {n: int(span[0]) for n, span in found.items()}
-        for number, (start, end) in _shared_out(held, view, near, anchors).items():
-            found[number] = view.index[start:end]
-            free[found[number]] = False
+        assigned = _sweep({n: values[n] for n in left}, view, bar=max(bar, sure), inside=inside)
+        anchors = {n: int(span[0]) for n, span in cores.items()}
+        for number, (start, end) in _shared_out(assigned, view, near, anchors).items():
+            cores[number] = view.index[start:end]
+            free[cores[number]] = False
         if closed:
-            _pieces(words or {}, page, found, free, share=max(sure, _PIECES))
+            _pieces(words or {}, page, cores, free, share=max(sure, _PIECES))
     stretches: list[Stretch | None] = [None] * len(values)
-    for number, core in found.items():
+    for number, core in cores.items():
         asked = max(bar, least(len(values[number])))
-        said = gold[number] if gold else None
-        stretches[number] = _whole(values[number], core, page, free, said, asked)
+        reference = gold[number] if gold else None
+        stretches[number] = _whole(values[number], core, page, free, reference, asked)
     return stretches
 
 
@@ -229,7 +224,7 @@ def _sweep(
     for number, value in values.items():
         groups[value].append(number)
     heap: list[tuple[float, str, list[tuple[int, int]]]] = []
-    held: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    assigned: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def parted(value: str, span: tuple[int, int], similarity: float) -> bool:
         """Whether the stretch would be more like the value without others that stand in it."""
@@ -256,14 +251,14 @@ def _sweep(
             continue
         for span in still:
             view.take(*span)
-        held[value] += still
-        if len(held[value]) < len(groups[value]):
+        assigned[value] += still
+        if len(assigned[value]) < len(groups[value]):
             offer(value)
-    return {tuple(groups[value]): spans for value, spans in held.items()}
+    return {tuple(groups[value]): spans for value, spans in assigned.items()}
 
 
 def _shared_out(
-    held: dict[tuple[int, ...], list[tuple[int, int]]],
+    assigned: dict[tuple[int, ...], list[tuple[int, int]]],
     view: _View,
     near: Near,
     anchors: dict[int, int],
@@ -272,46 +267,46 @@ def _shared_out(
 
     `near` is given the number of the field, a place, and the places of the fields that are known.
     """
-    found = {}
+    chosen = {}
     open_ = []
-    for numbers, spans in held.items():
+    for numbers, spans in assigned.items():
         if len(numbers) == len(spans) == 1:
-            found[numbers[0]] = spans[0]
+            chosen[numbers[0]] = spans[0]
         else:
             open_.append((numbers, spans))
-    known = anchors | {n: int(view.index[span[0]]) for n, span in found.items()}
+    known = anchors | {n: int(view.index[span[0]]) for n, span in chosen.items()}
     for numbers, spans in open_:
         places = [int(view.index[span[0]]) for span in spans]
         cost = np.array([[near(n, at, known) for at in places] for n in numbers])
         for row, column in zip(*linear_sum_assignment(cost), strict=True):
-            found[numbers[row]] = spans[column]
+            chosen[numbers[row]] = spans[column]
             known[numbers[row]] = places[column]
-    return found
+    return chosen
 
 
 def _pieces(
     words: Mapping[int, Sequence[str]],
     page: Text,
-    found: dict[int, np.ndarray],
+    cores: dict[int, np.ndarray],
     free: np.ndarray,
     *,
     share: float,
 ) -> None:
     """Add the values whose words stand free, each as it is and in their order, however apart."""
     for number in sorted(words, key=lambda n: -sum(map(len, words[n]))):
-        wanted = words[number]
-        if number in found or len(wanted) < 2:
+        parts = words[number]
+        if number in cores or len(parts) < 2:
             continue
         starts = np.flatnonzero(page.first & free)
         spans = [(int(a), int(a) + int(np.argmax(page.last[a:])) + 1) for a in starts]
         spans = [(a, b) for a, b in spans if free[a:b].all()]
-        blocks = LCSseq.opcodes(wanted, [page.squashed[a:b] for a, b in spans])
-        held = [
+        blocks = LCSseq.opcodes(parts, [page.squashed[a:b] for a, b in spans])
+        matched = [
             spans[i] for b in blocks if b.tag == "equal" for i in range(b.dest_start, b.dest_end)
         ]
-        if sum(b - a for a, b in held) >= share * sum(map(len, wanted)):
-            found[number] = np.concatenate([np.arange(a, b) for a, b in held])
-            free[found[number]] = False
+        if sum(b - a for a, b in matched) >= share * sum(map(len, parts)):
+            cores[number] = np.concatenate([np.arange(a, b) for a, b in matched])
+            free[cores[number]] = False
 
 
 def _whole(
@@ -339,9 +334,12 @@ def _whole(
     end = last + 1 + int(taken[0]) if taken.size else end
     for low, high in ((start, end), (first, last + 1)):
         places = np.concatenate([np.arange(low, first), core, np.arange(last + 1, high)])
-        said = "".join(page.squashed[place] for place in places)
-        if Levenshtein.normalized_similarity(value, said) >= bar:
-            cut = page.squashed[start:low][-1:] + said[:1], said[-1:] + page.squashed[high:end][:1]
+        shown = "".join(page.squashed[index] for index in places)
+        if Levenshtein.normalized_similarity(value, shown) >= bar:
+            cut = (
+                page.squashed[start:low][-1:] + shown[:1],
+                shown[-1:] + page.squashed[high:end][:1],
+            )
             if not any(_one_word(pair) for pair in cut):
                 return Stretch(places, before, after)
     return None

@@ -9,7 +9,7 @@ import polars as pl
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.scoring.causes import causes
-from formlab.scoring.fields import READER, filled, read_fields
+from formlab.scoring.fields import READER, filled
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE
 
@@ -34,10 +34,16 @@ def cases(
     seen = words_read(gold, predictions.records)
     notes: dict[str, int] = {}
     both = side_by_side(gold, claims, same_paths(gold, claims))
-    # A document-level row without a value says only what became of the document.
-    said = pl.col("path").is_not_null() | pl.col("pred").is_not_null()
-    spurious = both.filter(pl.col("outcome") == "spurious", said)
-    asked = _read_under_boxes(both.filter(pl.col("outcome").is_null()), seen, reader)
+    # A document-level row without a value gives only the status of the document.
+    has_content = pl.col("path").is_not_null() | pl.col("pred").is_not_null()
+    spurious = both.filter(pl.col("outcome") == "spurious", has_content)
+    asked = both.filter(pl.col("outcome").is_null())
+    unnamed = pl.col("path").is_not_null() & pl.col("pred_status").is_null()
+    asked = filled(asked, seen, unnamed, reader=reader)
+    if seen.height:
+        # A page was read, but where the field stands on it the gold does not say.
+        blind = unnamed & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
+        asked = asked.with_columns(pl.when(blind).then(pl.lit("unscored")).alias("outcome"))
     joined = pl.concat([asked, spurious], how="diagonal_relaxed")
     if not seen.height and texts_only(claims):
         joined, notes = in_page_text(joined, gold, claims)
@@ -45,10 +51,11 @@ def cases(
         fields = pl.col("path").is_not_null() & pl.col("gold").is_not_null()
         notes["gold fields not scored: no page has a usable text"] = joined.filter(fields).height
         joined = joined.filter(~fields)
-    joined = _with_status(joined, predictions.records)
-    given = predictions.records.filter(pl.col("status").is_in(USABLE))
+    joined = with_status(joined, predictions.records)
+    joined = _blank_fields_right(joined, predictions.records)
+    answers = predictions.records.filter(pl.col("status").is_in(USABLE))
     whole = claims.filter(pl.col("path").is_null(), pl.col("value").is_not_null())
-    if given.height and not whole["status"].is_in(USABLE).any():
+    if answers.height and not whole["status"].is_in(USABLE).any():
         # Who gives values alone was not asked for pages: that is no page read wrong.
         page = pl.col("path").is_null()
         asked_for = page & pl.col("gold_status").is_in(USABLE)
@@ -151,46 +158,29 @@ def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
 
 
-def _read_under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """Fill in what stands under the boxes of the fields that no prediction names."""
-    if not seen.height:
-        return joined
-    unnamed = pl.col("path").is_not_null() & pl.col("pred_status").is_null()
-    read = read_fields(joined.filter(pl.col("path").is_not_null()), seen, reader=reader)
-    both = filled(joined, read, unnamed)
-    # A page was read, but where the field stands on it the gold does not say.
-    blind = unnamed & pl.any_horizontal(pl.col(side).is_null() for side in BOX)
-    return both.with_columns(pl.when(blind).then(pl.lit("unscored")).alias("outcome"))
+def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The status of each case: its prediction's, else what became of its document."""
+    whole = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
+    whole = whole.select("doc_id", doc_status="status").unique("doc_id", keep="first")
+    joined = joined.join(whole, on="doc_id", how="left", maintain_order="left")
+    status = pl.coalesce("pred_status", "doc_status", pl.lit("missing"))
+    return joined.with_columns(status.alias("status")).drop("doc_status")
 
 
-def _with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
-    """The status of each case: its own, else what became of its document."""
-    whole = records.filter(pl.col("path").is_null()).select("doc_id", doc_status="status")
-    whole = whole.unique("doc_id", keep="first")
-    some = records.select("doc_id").unique().with_columns(pl.lit(True).alias("answered"))
-    joined = joined.join(whole, on="doc_id", how="left").join(some, on="doc_id", how="left")
-    failed = pl.when(~pl.col("doc_status").is_in(USABLE)).then("doc_status")
-    # Of a document that was answered, to name no value for a field left blank is right. Its page
-    # may still be unanswered: fields without a page text.
-    blank = pl.col("gold").str.strip_chars() == ""
-    blank &= pl.col("path").is_not_null() & pl.col("pred_status").is_null()
-    blank &= pl.col("answered").fill_null(False) & pl.col("doc_status").is_in(USABLE).fill_null(
-        True
-    )
-    status = pl.coalesce(
-        "pred_status", failed, pl.when(blank).then(pl.lit("ok")), pl.lit("missing")
-    )
+def _blank_fields_right(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """In an answered document, naming no value for a field left blank is right."""
+    answered = records.filter(pl.col("status") != "missing")["doc_id"].unique()
+    blank = (pl.col("gold").str.strip_chars() == "") & pl.col("path").is_not_null()
+    blank &= (pl.col("status") == "missing") & pl.col("pred_status").is_null()
+    blank &= pl.col("doc_id").is_in(answered.implode())
     return joined.with_columns(
-        pl.when(blank).then(pl.lit("")).otherwise("pred").alias("pred"), status.alias("status")
+        pl.when(blank).then(pl.lit("")).otherwise("pred").alias("pred"),
+        pl.when(blank).then(pl.lit("ok")).otherwise("status").alias("status"),
     )
 
 
 def judged(
-    joined: pl.DataFrame,
-    *,
-    system: str,
-    threshold: float,
-    orders: Mapping[str, str] | None = None,
+    joined: pl.DataFrame, *, system: str, threshold: float, orders: Mapping[str, str] | None = None
 ) -> pl.DataFrame:
     """Fill in the ladder, outcome and cause of rows that have gold, pred and status.
 
@@ -206,8 +196,8 @@ def judged(
     joined = joined.with_columns(*absent, pl.lit(system).alias("system"))
     if "level" not in joined.columns:
         joined = joined.with_columns(_level().alias("level"))
-    usable = pl.col("status").is_in(USABLE)
-    pred = pl.when(usable).then(pl.col("pred")).otherwise(None)
+    is_usable = pl.col("status").is_in(USABLE)
+    pred = pl.when(is_usable).then(pl.col("pred")).otherwise(None)
     joined = joined.with_columns(pred.alias("used"))
     unscored = (pl.col("outcome") == "unscored") | (pl.col("gold_status") == "unscored")
     outcome = pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome")
@@ -252,8 +242,10 @@ def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
     if "readings" not in joined.columns or joined["readings"].null_count() == joined.height:
         return joined
     right = pl.col("outcome") == "match"
-    told = rights(joined.with_columns(right.alias("right")), "normalised", threshold=threshold)
-    odd = pl.when(right).then(~told.list.all()).otherwise(told.list.any())
+    rule_verdicts = rights(
+        joined.with_columns(right.alias("right")), "normalised", threshold=threshold
+    )
+    odd = pl.when(right).then(~rule_verdicts.list.all()).otherwise(rule_verdicts.list.any())
     odd &= pl.col("outcome") != "unscored"
     return joined.with_columns(
         pl.when(odd.fill_null(False)).then(pl.lit("reader")).otherwise("cause").alias("cause")
@@ -261,7 +253,7 @@ def _by_reader(joined: pl.DataFrame, threshold: float) -> pl.DataFrame:
 
 
 def _level() -> pl.Expr:
-    """What a case is, where its task's scorer does not say."""
+    """The level of a case where its task's scorer sets none."""
     stretch = (pl.col("kind") == INSERTED).fill_null(False)
     return (
         pl.when(pl.col("path").is_null()).then(pl.lit("page"))

@@ -1,15 +1,15 @@
 """Why a value differs from the gold: one deterministic cause each, in stages.
 
-The two texts tell most (`cause`). What else a document and its corpus say is used where it is
-there (`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words
-of the corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
+Most causes follow from the two texts (`cause`). Further evidence is used where there is any
+(`causes`): other fields' gold, boxes, the page's text, other systems' answers, and the words of the
+corpus's gold. `docs/causes.md` has the definitions and how far people agree with them.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from formlab.scoring._evidence import Document, Words
+from formlab.scoring._evidence import DocumentEvidence, Words
 from formlab.scoring._pairs import cause_of
 from formlab.tables import BOX, USABLE
 
@@ -126,17 +126,17 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
     wrong = whole.filter(unlike)
     # Documents that are right all through are never asked.
     rows = _rows(whole.join(wrong.select("doc_id").unique(), on="doc_id", maintain_order="left"))
-    documents: dict[str, Document] = {}
+    documents: dict[str, DocumentEvidence] = {}
     for row in rows:
-        documents.setdefault(row["doc_id"], Document()).add(row)
+        documents.setdefault(row["doc_id"], DocumentEvidence()).add(row)
     golds = cases.filter(pl.col("path").is_not_null()).select("doc_id", "gold")
     words, agreed, seen = Words(golds.iter_rows()), _answers(others), {}
-    found: list[str | None] = [None] * cases.height
+    named: list[str | None] = [None] * cases.height
     asked = set(wrong["row"])
     for row in rows:
         if row["row"] in asked:
-            found[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
-    return found
+            named[row["row"]] = _cause(row, documents[row["doc_id"]], words, agreed, seen)
+    return named
 
 
 _COLUMNS = (
@@ -159,7 +159,7 @@ def _answers(others: pl.DataFrame | None) -> frozenset[tuple[str, str, str]]:
 
 
 def _cause(
-    row: dict, document: Document, words: Words, agreed: frozenset, seen: dict
+    row: dict, document: DocumentEvidence, words: Words, agreed: frozenset, seen: dict
 ) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
@@ -180,18 +180,18 @@ def _cause(
     if not pred.strip() or row["status"] not in USABLE:
         return document.missed(row) if document.answered else "missing_document"
     if not gold.strip() or row["outcome"] == "spurious":
-        return document.unasked(row, words)
+        return document.spurious_cause(row, words)
     first = _pair(gold, pred, False, seen)
     if first in _WRITTEN and first not in ("scale", "sign"):
         return first
     supported = (row["doc_id"], row["path"], " ".join(pred.split()).casefold()) in agreed
-    return document.weigh(row, first, words, supported=supported)
+    return document.refined(row, first, words, supported=supported)
 
 
 def _written(gold: str, pred: str, accepted: list[str] | tuple, seen: dict) -> str:
     """How a right value is written otherwise, than the accepted value that is closest."""
-    found = [_pair(one, pred, True, seen) for one in (gold, *accepted) if one.strip()]
-    return next((name for name in found if name != "notation"), "notation")
+    names = [_pair(value, pred, True, seen) for value in (gold, *accepted) if value.strip()]
+    return next((name for name in names if name != "notation"), "notation")
 
 
 def _pair(gold: str, pred: str, right: bool, seen: dict) -> str:

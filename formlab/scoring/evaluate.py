@@ -13,13 +13,13 @@ import polars as pl
 from formlab import benchmarks, own, tables
 from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.metrics import response_validity
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies, was_prompted
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
 from formlab.scoring.own_metrics import own_scores
 from formlab.scoring.tasks import READING, TASKS
-from formlab.scoring.tasks._answers import answer_scores
+from formlab.scoring.tasks._kit import made_by, score_rows
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
 THRESHOLD = 0.8
@@ -109,16 +109,18 @@ def evaluate(
     plain = dataclasses.replace(corpus, records=_plain(corpus.records))
     scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
     options = {"mode": mode, "threshold": threshold}
-    found = [
+    results = [
         score(plain, answers, **options, **({"reader": reader} if score in READING else {}))
         for score in scorers
     ]
-    for scored in found:
+    for scored in results:
         notes.update(scored.notes)
     notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
     left = unscored(_plain(strange), system=predictions.system)
-    cases = pl.concat([*(scored.cases for scored in found), left])
-    scores = pl.concat([*(scored.scores for scored in found), _answers(corpus, predictions, mode)])
+    cases = pl.concat([*(scored.cases for scored in results), left])
+    scores = pl.concat(
+        [*(scored.scores for scored in results), _answers(corpus, predictions, mode)]
+    )
     theirs = own_scores(plain, answers, cases, scores, mode)
     evaluation = Evaluation(
         documents=corpus.documents,
@@ -140,7 +142,7 @@ def evaluate(
         corpus=corpus,
         predictions=predictions,
     )
-    return part.marked(evaluation, chosen.said, chosen.notes).check()
+    return part.with_selection(evaluation, chosen.description, chosen.notes).check()
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
@@ -168,8 +170,8 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     if reader == evaluation.settings.get("reader", READER):
         return evaluation
     if evaluation.cases["readings"].null_count() == evaluation.cases.height:
-        said = evaluation.settings | {"reader": reader, "readings": readings}
-        return dataclasses.replace(evaluation, settings=said)
+        settings = evaluation.settings | {"reader": reader, "readings": readings}
+        return dataclasses.replace(evaluation, settings=settings)
     if evaluation.corpus is None or evaluation.predictions is None:
         return None
     predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
@@ -217,25 +219,38 @@ def _numbered(cases: pl.DataFrame) -> pl.DataFrame:
     return cases
 
 
+def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.DataFrame:
+    """Scores of the answers' statuses, a row per answer and share: over all tasks and by task."""
+    rows = responses.with_columns(path=pl.lit(None, pl.String))
+    scores = [tables.table("scores", [])]
+    for name, metric in VALIDITY_METRICS.items():
+        tallies = answer_tallies(rows["status"].to_list(), name)
+        for by, values in ((None, None), ("task", rows["task"])):
+            scores.append(
+                score_rows(
+                    rows, metric, tallies, made_by(), level="answer", mode=mode,
+                    slice_by=by, slice_value=values,
+                )
+            )  # fmt: skip
+    return pl.concat(scores)
+
+
 def _answers(corpus: Corpus, predictions: Predictions, mode: str) -> pl.DataFrame:
-    """Scores of each answer's status: over all tasks, and by task."""
-    responses = predictions.responses.filter(
-        pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list()),
-        pl.col("split") == corpus.split,
-    )
-    # An engine that reads pages was told nothing, so that it can follow or refuse nothing.
-    asked = response_validity.was_prompted(responses)
+    here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
+    responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
+    # An engine that reads pages got no instruction that it could follow or refuse.
+    if not was_prompted(responses):
+        responses = responses.clear()
     # As everywhere, a run may be called otherwise than its rows say.
-    named = responses.with_columns(system=pl.lit(predictions.system))
-    return answer_scores(named if asked else named.clear(), mode=mode)
+    return answer_scores(responses.with_columns(system=pl.lit(predictions.system)), mode=mode)
 
 
 def _no_match(corpus: Corpus, predictions: Predictions) -> DataBroken:
-    given = predictions.records["doc_id"].unique().sort().head(3).to_list()
-    wanted = corpus.documents["doc_id"].head(3).to_list()
+    predicted = predictions.records["doc_id"].unique().sort().head(3).to_list()
+    expected = corpus.documents["doc_id"].head(3).to_list()
     splits = sorted(predictions.records["split"].unique().to_list())
     return DataBroken(
         f"none of the predictions is for a document of {corpus.benchmark}:{corpus.split}: they "
-        f"are for {given} of {splits}, the corpus has {wanted} and so on",
+        f"are for {predicted} of {splits}, the corpus has {expected} and so on",
         remedy="the --split that was predicted, and doc_id as the benchmark spells it",
     )

@@ -1,4 +1,4 @@
-"""Where on a page the words stand that were read for a fact."""
+"""The boxes of the words that were read for a fact."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SPACE = re.compile(r"\s+")
 _FIGURE = re.compile(r"[\d.,]")
 
 
-class Seen:
+class PageLines:
     """The words of one page by line, as one string a line in which every letter has its box."""
 
     def __init__(self, words: Iterable[tuple[str, str, Box]]) -> None:
@@ -31,21 +31,21 @@ class Seen:
 
         Examples
         --------
-        >>> seen = Seen([("/ocr/lines/0/words/0", "Sales", (0, 0, 5, 1)),
-        ...              ("/ocr/lines/0/words/1", "15", (6, 0, 8, 1))])
-        >>> seen.places("sales 15"), seen.places("5")
+        >>> page = PageLines([("/ocr/lines/0/words/0", "Sales", (0, 0, 5, 1)),
+        ...                   ("/ocr/lines/0/words/1", "15", (6, 0, 8, 1))])
+        >>> page.places("sales 15"), page.places("5")
         ([(0, 0, 8, 1)], [])
         """
-        wanted, found = _packed(text), []
+        target, matches = _packed(text), []
         for line, boxes in zip(self.lines, self.boxes, strict=True):
-            at = line.find(wanted) if wanted else -1
+            at = line.find(target) if target else -1
             while at >= 0:
-                end = at + len(wanted)
+                end = at + len(target)
                 if not (_joined(line, at) or _joined(line, end)):
                     sides = list(zip(*boxes[at:end], strict=True))
-                    found.append((min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])))
-                at = line.find(wanted, at + 1)
-        return found
+                    matches.append((min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])))
+                at = line.find(target, at + 1)
+        return matches
 
 
 def _packed(text: str) -> str:
@@ -69,11 +69,11 @@ def read_boxes(
     `rows` have `pred`, `misplaced` and the gold box; `words` are path, text and box of the words
     that the system read, in reading order.
     """
-    seen = Seen(words)
+    page = PageLines(words)
     names = [f"pred_{side}" for side in BOX]
     boxes = []
     for row in rows:
-        places = seen.places(row["pred"]) if row["pred"] else []
+        places = page.places(row["pred"]) if row["pred"] else []
         known = row.get("x0") is not None and not row["misplaced"]
         if len(places) > 1 and known:
             places = [min(places, key=lambda box, row=row: _distance(box, row))]
@@ -89,11 +89,11 @@ def _distance(box: Box, row: Mapping[str, Any]) -> float:
 def words_of(records: pl.DataFrame) -> dict[str, list[tuple[str, str, Box]]]:
     """Path, text and box of the words on each page, from rows of *records*."""
     words = records.filter(pl.col("task") == "layout", pl.col("kind") == "word")
-    found: dict[str, list[tuple[str, str, Box]]] = defaultdict(list)
+    by_document: dict[str, list[tuple[str, str, Box]]] = defaultdict(list)
     for doc_id, path, text, *box in (
         words.drop_nulls(BOX)
         .select("doc_id", "path", pl.col("value").fill_null(""), *BOX)
         .iter_rows()
     ):
-        found[doc_id].append((path, text, tuple(box)))
-    return dict(found)
+        by_document[doc_id].append((path, text, tuple(box)))
+    return dict(by_document)

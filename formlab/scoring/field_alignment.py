@@ -1,4 +1,4 @@
-"""Which predicted field is which gold field, where a model names its fields itself.
+"""Pair predicted with gold fields, where a model names its fields itself.
 
 FORMCRAFT does not say how it pairs extracted fields, so formlab has several pairings. All but the
 oracle pair each field at most once and only where the similarity, in [0, 1], is at least `LEAST`;
@@ -80,28 +80,15 @@ def _bare(step: str) -> str:
 def match(
     gold: pl.DataFrame, pred: pl.DataFrame, *, by: str = "names", least: float = LEAST
 ) -> pl.DataFrame:
-    """Pairs of gold and predicted fields of the same documents.
+    """Pairs of gold and predicted fields of the same documents, `by` one of `PAIRINGS`.
 
-    Parameters
-    ----------
-    gold, pred
-        Records of fields: doc_id, path, page and the box; for pairings by value also value, and of
-        the gold modality, subtype and kind.
-    by
-        One of `PAIRINGS`.
-    least
-        The least similarity of a pair, in [0, 1].
+    `gold` and `pred` are records of fields: doc_id, path, page and the box; for pairings by value
+    also value, and of the gold modality, subtype and kind. `least` is the least similarity of a
+    pair, in [0, 1].
 
-    Returns
-    -------
-    polars.DataFrame
-        doc_id, path, pred_path and match (the similarity; 1 for equal paths and equal values), each
-        path at most once a document; by the oracle, each predicted path once for each measure.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such pairing.
+    The columns are doc_id, path, pred_path and match (the similarity; 1 for equal paths and equal
+    values), each path at most once a document; by the oracle, each predicted path once for each
+    measure. `UnknownName` if there is no such pairing.
 
     Examples
     --------
@@ -115,14 +102,14 @@ def match(
     """
     if by not in PAIRINGS:
         raise UnknownName.of("pairing", by, PAIRINGS)
-    given = {key[0]: group for key, group in pred.group_by("doc_id", maintain_order=True)}
+    by_document = {key[0]: group for key, group in pred.group_by("doc_id", maintain_order=True)}
     rows: list[tuple[str, str, str, float]] = []
     for (doc_id,), fields in gold.group_by("doc_id", maintain_order=True):
-        if doc_id in given:
-            other = given[doc_id]
-            places = _pairs(fields, other, least, by)
+        if doc_id in by_document:
+            other = by_document[doc_id]
+            pairs = _pairs(fields, other, least, by)
             ours, theirs = fields["path"], other["path"]
-            rows += [(str(doc_id), ours[one], theirs[two], score) for one, two, score in places]
+            rows += [(str(doc_id), ours[i], theirs[j], score) for i, j, score in pairs]
     schema = {"doc_id": pl.String, "path": pl.String, "pred_path": pl.String, "match": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -131,10 +118,10 @@ def _pairs(
     gold: pl.DataFrame, pred: pl.DataFrame, least: float, by: str
 ) -> list[tuple[int, int, float]]:
     if by == "oracle":
-        return [(one, other, 1.0) for one, other in best_pairs(gold, pred)]
+        return [(i, j, 1.0) for i, j in best_pairs(gold, pred)]
     names, others = _Names.of(gold["path"].to_list()), _Names.of(pred["path"].to_list())
-    found = _same_path(names, others) if by in ("names", "default", "label") else []
-    left, rest = _free(found, gold.height, pred.height)
+    pairs = _same_path(names, others) if by in ("names", "default", "label") else []
+    left, rest = _free(pairs, gold.height, pred.height)
     if left and rest:
         # A model in a loop can list a million fields: those after the bound stay spurious.
         rest = rest[: _LARGEST // len(left)]
@@ -148,63 +135,63 @@ def _pairs(
                 alike = _placed(alike, gold[left], pred[rest])
         # Pairs that would not count must not pull a good pair apart.
         rows, columns = linear_sum_assignment(np.where(alike >= least, alike, 0.0), maximize=True)
-        found += [
+        pairs += [
             (left[row], rest[column], float(alike[row, column]))
             for row, column in zip(rows, columns, strict=True)
             if alike[row, column] >= least and alike[row, column] > 0
         ]
     if by == "default":
-        found += _same_value(gold, pred, found)
-    return sorted(found)
+        pairs += _same_value(gold, pred, pairs)
+    return sorted(pairs)
 
 
 def _free(
-    found: list[tuple[int, int, float]], ours: int, theirs: int
+    pairs: list[tuple[int, int, float]], ours: int, theirs: int
 ) -> tuple[list[int], list[int]]:
-    one, other = {pair[0] for pair in found}, {pair[1] for pair in found}
-    return [n for n in range(ours) if n not in one], [n for n in range(theirs) if n not in other]
+    golds, preds = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    return [n for n in range(ours) if n not in golds], [n for n in range(theirs) if n not in preds]
 
 
 def _same_path(names: _Names, others: _Names) -> list[tuple[int, int, float]]:
     free: dict[str, list[int]] = {}
-    for place, path in enumerate(others.paths):
-        free.setdefault(path, []).append(place)
+    for index, path in enumerate(others.paths):
+        free.setdefault(path, []).append(index)
     return [
-        (place, free[path].pop(0), 1.0) for place, path in enumerate(names.paths) if free.get(path)
+        (index, free[path].pop(0), 1.0) for index, path in enumerate(names.paths) if free.get(path)
     ]
 
 
 def _same_value(
-    gold: pl.DataFrame, pred: pl.DataFrame, found: list[tuple[int, int, float]]
+    gold: pl.DataFrame, pred: pl.DataFrame, paired: list[tuple[int, int, float]]
 ) -> list[tuple[int, int, float]]:
     """Of fields not paired yet, those whose value no other of their side has.
 
     A value under a name that tells of another gold field is misplaced, not only named otherwise.
     """
     sides = []
-    for frame, free in zip((gold, pred), _free(found, gold.height, pred.height), strict=True):
+    for frame, free in zip((gold, pred), _free(paired, gold.height, pred.height), strict=True):
         values = [text.normalise(value or "", LADDER_STEPS) for value in frame["value"]]
         own: dict[str, list[int]] = {}
-        for place in free:
-            own.setdefault(values[place], []).append(place)
+        for index in free:
+            own.setdefault(values[index], []).append(index)
         sides.append({value: places[0] for value, places in own.items() if len(places) == 1})
     pairs = [
-        (place, sides[1][value], 1.0)
-        for value, place in sides[0].items()
+        (index, sides[1][value], 1.0)
+        for value, index in sides[0].items()
         if value in sides[1] and len(value) >= _LEAST_VALUE and text.checked(value) is None
     ]
-    left, _ = _free(found, gold.height, pred.height) if pairs else ([], [])
-    labels = {place: _words(gold["path"][place].rpartition("/")[2]) for place in left}
+    left, _ = _free(paired, gold.height, pred.height) if pairs else ([], [])
+    labels = {index: _words(gold["path"][index].rpartition("/")[2]) for index in left}
 
-    def told(place: int, name: set[str]) -> float:
+    def share(index: int, name: set[str]) -> float:
         """The share of a gold label's words that stand in a predicted name."""
-        return len(labels[place] & name) / max(len(labels[place]), 1)
+        return len(labels[index] & name) / max(len(labels[index]), 1)
 
     names = [_words(pred["path"][other]) for _, other, _ in pairs]
     return [
         pair
         for pair, name in zip(pairs, names, strict=True)
-        if told(pair[0], name) >= max(told(place, name) for place in left)
+        if share(pair[0], name) >= max(share(index, name) for index in left)
     ]
 
 
@@ -229,8 +216,8 @@ def _valued(gold: pl.Series, pred: pl.Series) -> np.ndarray:
 def _named(names: _Names, others: _Names, left: list[int], rest: list[int]) -> np.ndarray:
     def alike(ours: list[str], theirs: list[str]) -> np.ndarray:
         return process.cdist(
-            [ours[place] for place in left],
-            [theirs[place] for place in rest],
+            [ours[index] for index in left],
+            [theirs[index] for index in rest],
             scorer=Levenshtein.normalized_similarity,
             dtype=np.float64,
             workers=1,
@@ -244,14 +231,14 @@ def _placed(
     alike: np.ndarray, gold: pl.DataFrame, pred: pl.DataFrame, *, weight: float = 0.5
 ) -> np.ndarray:
     """The similarities, with the boxes' overlap where both sides have one."""
-    one = gold.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[:, None, :]
-    other = pred.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[None, :, :]
-    known = ~(np.isnan(one).any(-1) | np.isnan(other).any(-1))
+    ours = gold.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[:, None, :]
+    theirs = pred.select(pl.col(BOX).cast(pl.Float64)).to_numpy()[None, :, :]
+    known = ~(np.isnan(ours).any(-1) | np.isnan(theirs).any(-1))
     if not known.any():
         return alike
-    sides = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
+    sides = np.minimum(ours[..., 2:], theirs[..., 2:]) - np.maximum(ours[..., :2], theirs[..., :2])
     inside = np.clip(sides, 0, None).prod(-1)
-    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (one, other)]
+    areas = [np.clip(box[..., 2:] - box[..., :2], 0, None).prod(-1) for box in (ours, theirs)]
     union = areas[0] + areas[1] - inside
     overlap = np.divide(inside, union, out=np.zeros_like(inside), where=union > 0)
     pages = [frame["page"].cast(pl.Int64).fill_null(1).to_numpy() for frame in (gold, pred)]

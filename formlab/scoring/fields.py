@@ -53,12 +53,7 @@ Pieces = list[list[tuple[int, int, int]]]
 
 
 def others(reader: str = READER) -> tuple[str, ...]:
-    """The rules beside `reader`, in the order of `cases.readings`.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    """The rules beside `reader`, in the order of `cases.readings`; `UnknownName` if it is none.
 
     Examples
     --------
@@ -82,31 +77,16 @@ def described(reader: str = READER) -> str:
 
 
 def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READER) -> pl.DataFrame:
-    """What stands under the box of each field.
+    """What stands under the box of each field, by the rule `reader`, one of `READERS`.
 
-    Parameters
-    ----------
-    fields
-        All records of the page that have a box, as each word goes to one of them (to one line and
-        to one other where `kind` says which are lines); needs doc_id, path, page (1 where null)
-        and the box.
-    seen
-        A system's records of task `layout`: its words or, of a page where there are none, its
-        lines.
-    reader
-        One of `READERS`.
+    `fields` are all records of the page that have a box, as each word goes to one of them (to one
+    line and to one other where `kind` says which are lines): doc_id, path, page (1 where null) and
+    the box. `seen` are a system's records of task `layout`: its words or, of a page where there are
+    none, its lines.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred (""
-        where nothing is read under the box), pred_page, confidence (mean over characters), the
-        box of what was read, null where nothing was, and readings: what `others` read.
-
-    Raises
-    ------
-    UnknownName
-        If there is no such rule.
+    One row per field with a box, of the pages that occur in `seen`: doc_id, path, pred ("" where
+    nothing is read under the box), pred_page, confidence (mean over characters), the box of what
+    was read, null where nothing was, and readings: what `others` read.
 
     Examples
     --------
@@ -120,7 +100,7 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
     names = (reader, *others(reader))
     number = pl.col("page").cast(pl.Int64).fill_null(1)
     seen = seen.with_columns(number).partition_by("doc_id", "page", as_dict=True)
-    found = []
+    rows = []
     placed = fields.with_columns(number).filter(_FINITE)
     is_line = pl.col("kind").eq_missing("line").alias("line")
     layers = ["doc_id", "page", *([is_line] if "kind" in placed.columns else [])]
@@ -132,21 +112,27 @@ def read_fields(fields: pl.DataFrame, seen: pl.DataFrame, *, reader: str = READE
             by_field = zip(*pieces, strict=True)
             for path, box, own in zip(group["path"].to_list(), boxes, by_field, strict=True):
                 # Rules mostly agree: what the same pieces say is made out once.
-                said = {tuple(some): None for some in own}
-                said = {some: page.joined(some, box[3] - box[1]) for some in said}
-                one, *rest = (said[tuple(some)] for some in own)
-                found.append((at[0], path, at[1], *one, [more[0] for more in rest]))
+                readings = {tuple(some): None for some in own}
+                readings = {some: page.joined(some, box[3] - box[1]) for some in readings}
+                main, *rest = (readings[tuple(some)] for some in own)
+                rows.append((at[0], path, at[1], *main, [more[0] for more in rest]))
     schema = {"doc_id": pl.String, "path": pl.String, "pred_page": pl.Int64, "pred": pl.String}
     schema |= {"confidence": pl.Float64} | {f"pred_{side}": pl.Float64 for side in BOX}
-    return pl.DataFrame(found, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
+    return pl.DataFrame(rows, schema=schema | {"readings": pl.List(pl.String)}, orient="row")
 
 
-def filled(joined: pl.DataFrame, read: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
+def filled(
+    joined: pl.DataFrame, seen: pl.DataFrame, where: pl.Expr, *, reader: str = READER
+) -> pl.DataFrame:
     """Cases to be with what was read under their boxes, `where` no prediction names the field.
 
     In `joined`, gold beside prediction, a field with no prediction has no `pred` and no
-    `pred_status`; `read` is as from `read_fields`.
+    `pred_status`; `seen` and `reader` are those of `read_fields`.
     """
+    if not seen.height:
+        return joined
+    gold = joined.filter(pl.col("gold_status").is_not_null(), pl.col("path").is_not_null())
+    read = read_fields(gold, seen, reader=reader)
     columns = [name for name in read.columns if name not in ("doc_id", "path", "readings")]
     read = read.with_columns(pl.lit("ok").alias("pred_status"))
     both = joined.join(
@@ -181,12 +167,12 @@ class _Words:
         certain = seen["confidence"].cast(pl.Float64).to_numpy()
         metas = seen["meta"].to_list() if "meta" in seen.columns else [None] * seen.height
         texts, places, spans = [], [], []
-        for place, (value, meta) in enumerate(zip(seen["value"].to_list(), metas, strict=True)):
-            parts = [part.span() for part in _WORD.finditer(value or "")]
+        for index, (value, meta) in enumerate(zip(seen["value"].to_list(), metas, strict=True)):
+            parts = [match.span() for match in _WORD.finditer(value or "")]
             texts += [value[first:last] for first, last in parts]
-            places += [place] * len(parts)
-            alone = len(parts) == 1
-            spans += [boxes[place, ::2]] if alone else _spans(value, parts, meta, boxes[place])
+            places += [index] * len(parts)
+            single = len(parts) == 1
+            spans += [boxes[index, ::2]] if single else _spans(value, parts, meta, boxes[index])
         boxes = boxes[places]
         boxes[:, ::2] = np.array(spans, dtype=float).reshape(-1, 2)
         return cls(texts, boxes, certain[places])
@@ -204,7 +190,7 @@ class _Words:
             text = self.texts[number[0]][first[0] : last[0]]
             return (text, float(self.certain[number[0]]), *boxes[0].tolist())
         texts = [self.texts[n][a:z] for n, a, z in pieces]
-        text = " ".join(texts[place] for place in _reading_order(boxes, height))
+        text = " ".join(texts[index] for index in _reading_order(boxes, height))
         confidence = float(np.average(self.certain[number], weights=last - first))
         low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
         return (text, confidence, *low.tolist(), *high.tolist())
@@ -240,7 +226,7 @@ def _shared(boxes: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.clip(sides[0], 0, None), np.clip(sides[1], 0, None)
 
 
-def _held(boxes: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _contains(boxes: np.ndarray, centres: np.ndarray) -> np.ndarray:
     x, y = centres.T
     inside = (x >= boxes[:, None, 0]) & (x <= boxes[:, None, 2])
     return inside & (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
@@ -251,9 +237,7 @@ def _blocks(boxes: np.ndarray, page: _Words) -> list[slice]:
     return [slice(start, start + step) for start in range(0, len(page.texts), step)]
 
 
-def _one_each(
-    choose: Callable[..., np.ndarray],
-) -> Callable[[np.ndarray, _Words], Pieces]:
+def _one_each(choose: Callable[..., np.ndarray]) -> Callable[[np.ndarray, _Words], Pieces]:
     """A rule that gives each word whole to one field: of those chosen, the one with most of it."""
 
     def assign(boxes: np.ndarray, page: _Words) -> Pieces:
@@ -265,9 +249,9 @@ def _one_each(
             width, height = _shared(ranked, page.boxes[block])
             area = np.where(choose(ranked, page, block, width, height), width * height, -1.0)
             best = area.argmax(axis=0)
-            for place in np.flatnonzero(area[best, np.arange(len(best))] >= 0):
-                number = block.start + int(place)
-                pieces[order[best[place]]].append((number, 0, len(page.texts[number])))
+            for index in np.flatnonzero(area[best, np.arange(len(best))] >= 0):
+                number = block.start + int(index)
+                pieces[order[best[index]]].append((number, 0, len(page.texts[number])))
         return pieces
 
     return assign
@@ -276,9 +260,9 @@ def _one_each(
 def _by_centre(
     boxes: np.ndarray, page: _Words, block: slice, width: np.ndarray, height: np.ndarray
 ) -> np.ndarray:
-    held = _held(boxes, page.centres[block])
+    inside = _contains(boxes, page.centres[block])
     near = width * height >= LEAST * page.sizes[block].prod(axis=1)
-    return held | (near & ~held.any(axis=0))
+    return inside | (near & ~inside.any(axis=0))
 
 
 def _by_overlap(
@@ -295,11 +279,11 @@ def _by_character(boxes: np.ndarray, page: _Words) -> Pieces:
         width, _ = _shared(boxes, page.boxes[block])
         y = page.centres[block, 1]
         level = (y >= boxes[:, None, 1]) & (y <= boxes[:, None, 3])
-        for field, place in np.argwhere(level & (width > 0)):
-            number = block.start + int(place)
+        for field, index in np.argwhere(level & (width > 0)):
+            number = block.start + int(index)
             length = len(page.texts[number])
             kept = range(length)
-            if width[field, place] < WHOLE * page.sizes[number, 0]:
+            if width[field, index] < WHOLE * page.sizes[number, 0]:
                 step = page.sizes[number, 0] / length
                 centres = page.boxes[number, 0] + step * (np.arange(length) + 0.5)
                 inside = (centres >= boxes[field, 0]) & (centres <= boxes[field, 2])
@@ -329,8 +313,8 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
     rows: list[list[int]] = []
     # Of each row the centre of its last word.
     across, down = np.empty(len(boxes)), np.empty(len(boxes))
-    for place in np.lexsort(centres.T[::-1]).tolist():
-        (x, y), count = centres[place], len(rows)
+    for index in np.lexsort(centres.T[::-1]).tolist():
+        (x, y), count = centres[index], len(rows)
         off = np.abs(down[:count] - y)
         # A row that broke off long ago is further away than one that did just now.
         far = np.where(off <= gap, off + _AHEAD * (x - across[:count]), np.inf)
@@ -338,12 +322,12 @@ def _reading_order(boxes: np.ndarray, height: float) -> list[int]:
         if not count or far[row] == np.inf:
             row = count
             rows.append([])
-        rows[row].append(place)
+        rows[row].append(index)
         across[row], down[row] = x, y
     steps = np.sum([centres[row[-1]] - centres[row[0]] for row in rows], axis=0)
     level = centres[:, 1] - centres[:, 0] * (steps[1] / steps[0] if steps[0] else 0.0)
     rows.sort(key=lambda row: float(level[row].mean()))
-    return [place for row in rows for place in row]
+    return [index for row in rows for index in row]
 
 
 def _row_gap(boxes: np.ndarray, centres: np.ndarray, height: float) -> float:

@@ -21,7 +21,8 @@ import polars as pl
 from formlab import metrics, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import Metric
-from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used, with_status
+from formlab.scoring.align import with_status
+from formlab.scoring.tasks._kit import NORM, made_by, score_rows, used
 from formlab.scoring.tasks.layout import by_document, structure
 from formlab.tables import BOX, LADDER
 
@@ -41,21 +42,21 @@ def own_scores(
                 yield from _of_documents(metric, task, corpus, predictions, mode)
             continue
         for level in set(metric.units) - set(done):
-            part = cases.filter(pl.col("task") == task, pl.col("level") == level)
-            if part.height:
+            rows = cases.filter(pl.col("task") == task, pl.col("level") == level)
+            if rows.height:
                 how = f"norm={','.join(NORM)}" if metric.view == "text" else None
-                tallies = _of_cases(metric, part)
-                yield score_rows(part, metric, tallies, made_by(how), level=level, mode=mode)
+                tallies = _of_cases(metric, rows)
+                yield score_rows(rows, metric, tallies, made_by(how), level=level, mode=mode)
 
 
-def _of_cases(metric: Metric, part: pl.DataFrame) -> np.ndarray:
+def _of_cases(metric: Metric, rows: pl.DataFrame) -> np.ndarray:
     if metric.view in LADDER:
-        return metric.count(part[metric.view].to_list())
+        return metric.count(rows[metric.view].to_list())
     if metric.view == "boxes":
         sides = (BOX, [f"pred_{name}" for name in BOX])
-        return metric.count(*(part.select(side).to_numpy().astype(float) for side in sides))
-    golds = [text.normalise(value, NORM) for value in part["gold"].fill_null("")]
-    return metric.count(golds, [text.normalise(value, NORM) for value in used(part)])
+        return metric.count(*(rows.select(side).to_numpy().astype(float) for side in sides))
+    golds = [text.normalise(value, NORM) for value in rows["gold"].fill_null("")]
+    return metric.count(golds, [text.normalise(value, NORM) for value in used(rows)])
 
 
 def _of_documents(
@@ -66,19 +67,19 @@ def _of_documents(
         golds, preds = (by_document(structure(side)) for side in sides)
     else:
         golds, preds = (
-            {doc: part.to_dicts() for (doc,), part in side.group_by("doc_id", maintain_order=True)}
+            {doc: rows.to_dicts() for (doc,), rows in side.group_by("doc_id", maintain_order=True)}
             for side in (side.filter(pl.col("task") == task) for side in sides)
         )
-    part = corpus.documents.filter(pl.col("doc_id").is_in(list(golds)))
-    if not part.height:
+    rows = corpus.documents.filter(pl.col("doc_id").is_in(list(golds)))
+    if not rows.height:
         return
     answered = predictions.records.filter(pl.col("path").is_not_null())
     status = answered.select("doc_id", pred_status="status").unique("doc_id", keep="first")
-    part = part.select("benchmark", "split", "doc_id", path=pl.lit(None, pl.String))
-    part = part.with_columns(system=pl.lit(predictions.system))
-    part = with_status(part.join(status, on="doc_id", how="left"), predictions.records)
+    rows = rows.select("benchmark", "split", "doc_id", path=pl.lit(None, pl.String))
+    rows = rows.with_columns(system=pl.lit(predictions.system))
+    rows = with_status(rows.join(status, on="doc_id", how="left"), predictions.records)
     none = None if metric.view == "trees" else []
     tallies = metric.count(
-        [golds[doc] for doc in part["doc_id"]], [preds.get(doc, none) for doc in part["doc_id"]]
+        [golds[doc] for doc in rows["doc_id"]], [preds.get(doc, none) for doc in rows["doc_id"]]
     )
-    yield score_rows(part, metric, tallies, made_by(), level="document", mode=mode, task=task)
+    yield score_rows(rows, metric, tallies, made_by(), level="document", mode=mode, task=task)

@@ -49,8 +49,8 @@ def _precedes(boxes: np.ndarray) -> np.ndarray:
     line = along >= _LINE
     below = (middle[:, None] < middle[None, :]) & (across >= _COLUMN) & apart
     reach = below | (line & (centre[:, None] < centre[None, :]) & (across < _COLUMN))
-    for place in range(len(boxes)):
-        reach |= reach[:, place, None] & reach[None, place, :]
+    for index in range(len(boxes)):
+        reach |= reach[:, index, None] & reach[None, index, :]
     # Boxes that lie over each other can precede each other; they say nothing then.
     return reach & ~reach.T
 

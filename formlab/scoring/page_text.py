@@ -24,7 +24,7 @@ from formlab.scoring._stretches import (
     Near,
     Stretch,
     Text,
-    place,
+    find_stretches,
     squash,
 )
 from formlab.scoring.page_order import out_of_order
@@ -54,8 +54,8 @@ SCHEMA: dict[str, Any] = {
 def texts_only(claims: pl.DataFrame) -> bool:
     """Whether predictions give the text of pages and nothing else, for one page at least."""
     pages = claims.filter(pl.col("path").is_null(), pl.col("status").is_in(USABLE))
-    given = pages["value"].null_count() < pages.height
-    return given and claims["path"].null_count() == claims.height
+    has_text = pages["value"].null_count() < pages.height
+    return has_text and claims["path"].null_count() == claims.height
 
 
 def read_page_text(
@@ -71,19 +71,19 @@ def read_page_text(
     not judged.
     """
     golds = dict(gold_pages.select("doc_id", "value").drop_nulls().iter_rows())
-    given = dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
+    texts = dict(pages.select("doc_id", "value").drop_nulls().iter_rows())
     notes: Counter[str] = Counter()
-    found: list[tuple] = []
+    records: list[tuple] = []
     fields = fields.filter(pl.col("value").str.strip_chars() != "")
     for (doc_id,), group in fields.group_by("doc_id", maintain_order=True):
-        if doc_id in given:
-            page = Text(_nfc(given[doc_id]), keep=own_marks(golds.get(doc_id, "")))
+        if doc_id in texts:
+            page = Text(_nfc(texts[doc_id]), keep=own_marks(golds.get(doc_id, "")))
             notes.update(
                 {f"{TITLES[n]} taken out to find fields": c for n, c in page.marks.items()}
             )
             notes["characters of page texts too long to be searched"] += page.cut
-            found += _fields(str(doc_id), group, golds.get(doc_id), page)
-    table = pl.DataFrame(found, schema=SCHEMA, orient="row")
+            records += _fields(str(doc_id), group, golds.get(doc_id), page)
+    table = pl.DataFrame(records, schema=SCHEMA, orient="row")
     notes["fields not judged: the gold text of their page does not hold them"] = table.filter(
         ~pl.col("judged")
     ).height
@@ -98,26 +98,26 @@ def _fields(doc_id: str, group: pl.DataFrame, gold: str | None, page: Text) -> I
     values = [squash(_nfc(value)) for value in group["value"]]
     boxes = group.select(BOX).cast(pl.Float64).to_numpy()
     near = _Neighbours(boxes)
-    layers, held = _layers(values, gold, near)
+    layers, gold_stretches = _layers(values, gold, near)
     pred: dict[int, Stretch] = {}
     for layer in layers:
-        wanted = [values[number] for number in layer]
-        side = [held[number] for number in layer] if held else None
+        targets = [values[number] for number in layer]
+        side = [gold_stretches[number] for number in layer] if gold_stretches else None
         words = {
             i: [squash(word) for word in _nfc(group["value"][n]).split()]
             for i, n in enumerate(layer)
         }
-        placed = place(wanted, page, near.of(layer), words=words, gold=side)
+        placed = find_stretches(targets, page, near.of(layer), words=words, gold=side)
         pred |= {n: s for n, s in zip(layer, placed, strict=True) if s is not None}
     judged = {number for layer in layers for number in layer}
     # Which of two equal values stands where cannot be known.
     once = {number for number, value in enumerate(values) if values.count(value) == 1}
-    displaced = _displaced(boxes, {n: s for n, s in pred.items() if n in once}, held)
+    displaced = _displaced(boxes, {n: s for n, s in pred.items() if n in once}, gold_stretches)
     for number, path in enumerate(group["path"]):
         stretch = pred.get(number)
-        said = "" if stretch is None else page.shown(stretch.places)
+        reading = "" if stretch is None else page.shown(stretch.places)
         at = None if stretch is None else page.at(int(stretch.places[0]))
-        yield doc_id, path, said, at, number in judged, number in displaced
+        yield doc_id, path, reading, at, number in judged, number in displaced
 
 
 def _layers(
@@ -128,16 +128,20 @@ def _layers(
     if gold is None or not gold.strip():
         return [left], {}
     page = Text(_nfc(gold), keep=TITLES)
-    layers, held = [], {}
+    layers, stretches = [], {}
     for _ in range(_LAYERS):
-        placed = place([values[n] for n in left], page, near.of(left), bar=_GOLD) if left else []
+        placed = (
+            find_stretches([values[n] for n in left], page, near.of(left), bar=_GOLD)
+            if left
+            else []
+        )
         layer = {n: s for n, s in zip(left, placed, strict=True) if s is not None}
         if not layer:
             break
         layers.append(list(layer))
-        held |= layer
+        stretches |= layer
         left = [number for number in left if number not in layer]
-    return layers, held
+    return layers, stretches
 
 
 def _displaced(boxes: np.ndarray, pred: dict[int, Stretch], gold: dict[int, Stretch]) -> set[int]:
@@ -164,7 +168,7 @@ class _Neighbours:
         """The distance of a field of a layer from a place: to the nearest neighbour's place."""
 
         def near(number: int, at: int, known: dict[int, int]) -> float:
-            anchors = {layer[n]: place for n, place in known.items()}
+            anchors = {layer[n]: position for n, position in known.items()}
             best = np.inf
             for order, ranks in zip(self.orders, self.ranks, strict=True):
                 rank = ranks.get(layer[number])
@@ -185,7 +189,7 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
     Records: those of `pages` with the path ``/inserted/<at>``, the value and `at`.
     """
     texts = dict(golds.select("doc_id", "value").drop_nulls().iter_rows())
-    found = []
+    records = []
     for row in pages.iter_rows(named=True):
         gold, raw = texts.get(row["doc_id"]), row["value"]
         if not raw or not gold or not gold.strip():
@@ -193,10 +197,10 @@ def inserted(golds: pl.DataFrame, pages: pl.DataFrame) -> pl.DataFrame:
         spans = [word.span() for word in _WORD.finditer(raw)]
         places = word_edits(text.normalise(gold, _NORM), text.normalise(raw, _NORM)).inserted
         for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
-            words = [raw[slice(*spans[place])] for place in run if place < len(spans)]
+            words = [raw[slice(*spans[index])] for index in run if index < len(spans)]
             if sum(any(map(str.isalnum, word)) for word in words) >= _RUN:
                 at = spans[int(run[0])][0]
-                said = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
-                found.append(row | said | {"kind": INSERTED})
+                stretch = {"path": f"/inserted/{at}", "value": " ".join(words), "at": at}
+                records.append(row | stretch | {"kind": INSERTED})
     schema = dict(pages.schema) | {"at": pl.Int64}
-    return pl.DataFrame(found, schema=schema, orient="row")
+    return pl.DataFrame(records, schema=schema, orient="row")

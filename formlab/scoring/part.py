@@ -21,16 +21,16 @@ NOTES = (UNANSWERED, LEFT_OUT)
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class Selection:
     """The documents of a corpus that are scored, and the predictions for them.
 
-    `said` tells which they are, for the settings; `notes` counts those without an answer and
+    `description` tells which they are, for the settings; `notes` counts those without an answer and
     those that were left out.
     """
 
     corpus: Corpus
     predictions: Predictions
-    said: str
+    description: str
     notes: dict[str, int]
 
 
@@ -42,10 +42,10 @@ def answered(corpus: Corpus, predictions: Predictions) -> set[str]:
     that it is `missing` with no attempt behind it.
     """
     here = pl.col("split") == corpus.split
-    found = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"]
+    predicted = predictions.records.filter(here, pl.col("status") != "missing")["doc_id"]
     tried = (pl.col("status") != "missing") | (pl.col("attempts") > 0).fill_null(False)
     asked = predictions.responses.filter(here, tried)["doc_id"]
-    return (set(found) | set(asked)) & set(corpus.documents["doc_id"])
+    return (set(predicted) | set(asked)) & set(corpus.documents["doc_id"])
 
 
 def choose(
@@ -54,7 +54,7 @@ def choose(
     documents: str | Sequence[str] = ALL,
     *,
     limit: int | None = None,
-) -> Part:
+) -> Selection:
     """Cut corpus and predictions to the chosen documents, in the corpus' order.
 
     They are ``all``, ``answered`` (see `answered`), or the named ones; with `limit` only the first
@@ -64,16 +64,16 @@ def choose(
     if isinstance(documents, str) and documents not in (ALL, ANSWERED):
         raise UnknownName.of("choice of documents", documents, (ALL, ANSWERED))
     names = corpus.documents["doc_id"].to_list()
-    given = answered(corpus, predictions)
-    chosen, word = _chosen(names, given, documents, corpus)
+    with_answer = answered(corpus, predictions)
+    chosen, word = _chosen(names, with_answer, documents, corpus)
     if limit is not None and limit < len(chosen):
         chosen, word = chosen[:limit], f"{word}, the first {limit}"
-    notes = {UNANSWERED: len(set(chosen) - given), LEFT_OUT: len(names) - len(chosen)}
+    notes = {UNANSWERED: len(set(chosen) - with_answer), LEFT_OUT: len(names) - len(chosen)}
     notes = {note: count for note, count in notes.items() if count}
     if len(chosen) == len(names):
-        return Part(corpus, predictions, ALL, notes)
+        return Selection(corpus, predictions, ALL, notes)
     digest = hashlib.sha256("\n".join(chosen).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    said = f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}"
+    description = f"{word}: {len(chosen)} of {len(names)}, sha256 {digest}"
     gone = pl.col("doc_id").is_in(sorted(set(names) - set(chosen)))
     kept = ~(gone & (pl.col("split") == corpus.split))
     cut = dataclasses.replace(
@@ -83,53 +83,50 @@ def choose(
         predictions, records=predictions.records.filter(kept),
         responses=predictions.responses.filter(kept),
     )  # fmt: skip
-    return Part(cut, theirs, said, notes)
+    return Selection(cut, theirs, description, notes)
 
 
 def _chosen(
-    names: list[str], given: set[str], documents: str | Sequence[str], corpus: Corpus
+    names: list[str], with_answer: set[str], documents: str | Sequence[str], corpus: Corpus
 ) -> tuple[list[str], str]:
     where = f"{corpus.benchmark}:{corpus.split}"
     if documents == ALL:
         return names, ALL
     if documents == ANSWERED:
-        chosen = [name for name in names if name in given]
+        chosen = [name for name in names if name in with_answer]
         if not chosen:
             what = f"none of the {len(names)} documents of {where} was answered"
             raise DataBroken(what, remedy="predictions for this split, or --documents all")
         return chosen, ANSWERED
-    wanted = set(documents)
-    if not wanted:
+    requested = set(documents)
+    if not requested:
         raise DataBroken("an empty list of documents", remedy="name one document at least")
-    if strange := sorted(wanted - set(names)):
+    if strange := sorted(requested - set(names)):
         raise _unknown(strange, names, where=where)
-    return [name for name in names if name in wanted], LISTED
+    return [name for name in names if name in requested], LISTED
 
 
 def listed(file: str | Path) -> dict[str, int]:
     """The documents that a file names, one a line, each with its line; blank lines are skipped.
 
-    Raises
-    ------
-    DataMissing, DataBroken
-        If there is no such file, or it names nothing.
+    `DataMissing` if there is no such file, `DataBroken` if it names nothing.
     """
     if not Path(file).is_file():
         remedy = "--documents all, answered, or a file with one doc_id a line"
         raise DataMissing("no such list of documents", where=file, remedy=remedy)
     lines = enumerate(files.read_text(file).splitlines(), start=1)
-    found = {line.strip(): number for number, line in lines if line.strip()}
-    if not found:
+    lines_of = {line.strip(): number for number, line in lines if line.strip()}
+    if not lines_of:
         remedy = "one doc_id a line, as the benchmark spells it"
         raise DataBroken("the list of documents is empty", where=file, remedy=remedy)
-    return found
+    return lines_of
 
 
-def check_listed(wanted: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
+def check_listed(requested: dict[str, int], known: Sequence[str], *, file: str | Path) -> None:
     """`UnknownName` with file and line if a list, as from `listed`, names what is not there."""
-    strange = [name for name in wanted if name not in set(known)]
+    strange = [name for name in requested if name not in set(known)]
     if strange:
-        raise _unknown(strange, known, where=f"{file}:{wanted[strange[0]]}")
+        raise _unknown(strange, known, where=f"{file}:{requested[strange[0]]}")
 
 
 def _unknown(strange: list[str], known: Sequence[str], *, where: str) -> UnknownName:
@@ -153,11 +150,11 @@ def part_run(evaluation: Evaluation) -> str:
     '8 of 50 documents were answered; the rest count as missing (`--documents answered` scores \
 the 8)'
     """
-    return told(evaluation.documents.height, evaluation.settings, evaluation.notes)
+    return partial_note(evaluation.documents.height, evaluation.settings, evaluation.notes)
 
 
-def told(height: int, settings: dict, notes: dict[str, int]) -> str:
-    """`part_run` from what a manifest holds: the number of documents, settings and notes."""
+def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
+    """`part_run` from a manifest: the number of documents, settings and notes."""
     sentences = []
     if left := notes.get(LEFT_OUT):
         which = str(settings.get("documents", "")).partition(":")[0]
@@ -173,12 +170,12 @@ def told(height: int, settings: dict, notes: dict[str, int]) -> str:
     return ". ".join(sentences)
 
 
-def marked(evaluation: Evaluation, said: str, notes: dict[str, int]) -> Evaluation:
+def with_selection(evaluation: Evaluation, description: str, notes: dict[str, int]) -> Evaluation:
     """The evaluation with the choice of documents in its settings, notes and scores."""
     scores = evaluation.scores
-    if said != ALL:
-        scores = tables.with_settings(scores, documents=said)
+    if description != ALL:
+        scores = tables.with_settings(scores, documents=description)
     return dataclasses.replace(
-        evaluation, scores=scores, settings=evaluation.settings | {"documents": said},
+        evaluation, scores=scores, settings=evaluation.settings | {"documents": description},
         notes=evaluation.notes | notes,
     )  # fmt: skip

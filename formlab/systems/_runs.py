@@ -79,7 +79,7 @@ def page_pictures(
     if not places:
         raise DataMissing("this document has no page", where=document["doc_id"])
     for number, (file, place) in enumerate(places, start=1):
-        is_pdf = files.read_bytes_start(file, 5) == b"%PDF-"
+        is_pdf = files.read_bytes(file, 5) == b"%PDF-"
         zoom = scale * (SHARP if is_pdf and not width else 1.0)
         image = files.read_image(file, page=place, width=width, zoom=zoom)
         if zoom != 1 and not is_pdf:

@@ -14,10 +14,10 @@ _DIGIT = re.compile("[0-9]")
 _CODE = re.compile(r"0[0-9]+")
 
 
-def _same_money(one: Money, other: Money) -> bool:
+def _same_money(ours: Money, theirs: Money) -> bool:
     # A form often prints the currency in its label, so a value may leave it out.
-    alike = one.currency == other.currency or None in (one.currency, other.currency)
-    return alike and one.amount == other.amount
+    alike = ours.currency == theirs.currency or None in (ours.currency, theirs.currency)
+    return alike and ours.amount == theirs.amount
 
 
 def _read_date(text: str) -> tuple[object, object] | None:
@@ -45,10 +45,6 @@ def _known(readings: tuple[object, object]) -> tuple[object, object]:
     return (month_first or day_first, day_first or month_first)
 
 
-def _share_a_date(ours: tuple[object, object], theirs: tuple[object, object]) -> bool:
-    return bool((set(ours) & set(theirs)) - {None})
-
-
 def _read_choices(text: str) -> tuple[bool | None, frozenset[str] | None] | None:
     box, options = checked(text), choices(text)
     return None if box is options is None else (box, options)
@@ -71,8 +67,8 @@ class Parser(NamedTuple):
 
     def __call__(self, gold: str, pred: str) -> bool:
         """Whether two texts are the same value."""
-        one, other = self.read(gold), self.read(pred)
-        return one is not None and other is not None and self.same(one, other)
+        ours, theirs = self.read(gold), self.read(pred)
+        return ours is not None and theirs is not None and self.same(ours, theirs)
 
 
 def _guess(date: Parser) -> Parser:
@@ -87,8 +83,8 @@ def _guess(date: Parser) -> Parser:
 
     def same(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
         return any(
-            None not in (one, other) and guess.same(one, other)
-            for guess, one, other in zip(guesses, ours, theirs, strict=True)
+            None not in (mine, yours) and guess.same(mine, yours)
+            for guess, mine, yours in zip(guesses, ours, theirs, strict=True)
         )
 
     return Parser(read, same)
@@ -103,7 +99,7 @@ _DATES = {
     None: Parser(_read_date, _same_date),
     "day": Parser(_read_date_as("day"), _same_date),
     "month": Parser(_read_date_as("month"), _same_date),
-    "either": Parser(_read_date, _share_a_date),
+    "either": Parser(_read_date, lambda ours, theirs: bool((set(ours) & set(theirs)) - {None})),
 }
 _GUESSES = {order: _guess(date) for order, date in _DATES.items()}
 

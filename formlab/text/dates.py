@@ -11,7 +11,7 @@ import polars as pl
 from formlab.text.typed import date_readings
 
 Order = Literal["day", "month"]
-# Said in the settings of what is compared as dates.
+# Named in the settings of scores that compare dates.
 RULE = "dates=document,else corpus"
 # A corpus speaks for a document that shows no order if so many others show one, and such a share
 # of them the same: one date in hundreds may be misprinted.
@@ -55,15 +55,15 @@ def date_orders(docs: pl.Series, values: pl.Series) -> dict[str, Order]:
         "doc", pl.col("value").str.extract_all(_NUMERIC)
     )
     dates = dates.explode("value").drop_nulls().unique(maintain_order=True)
-    found: dict[str, set[Order]] = {}
+    shown_by_doc: dict[str, set[Order]] = {}
     for doc, value in dates.iter_rows():
         if shown := _shown(value.strip("./-")):
-            found.setdefault(doc, set()).add(shown)
-    own = {doc: next(iter(orders)) for doc, orders in found.items() if len(orders) == 1}
+            shown_by_doc.setdefault(doc, set()).add(shown)
+    own = {doc: next(iter(orders)) for doc, orders in shown_by_doc.items() if len(orders) == 1}
     usual = Counter(own.values()).most_common(1)
-    if len(found) < _ENOUGH or not usual or usual[0][1] < _SHARE * len(found):
+    if len(shown_by_doc) < _ENOUGH or not usual or usual[0][1] < _SHARE * len(shown_by_doc):
         return own
-    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in found)
+    silent = (doc for doc in docs.unique(maintain_order=True) if doc not in shown_by_doc)
     return own | dict.fromkeys(silent, usual[0][0])
 
 

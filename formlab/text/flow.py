@@ -83,16 +83,10 @@ class Flow:
     def _text(self, event: Event) -> None:
         if self._silent:
             return
-        if self._lines and not self._stack and "\n" in event.data:
-            self._plain(event.data)
-            return
-        self._add(event.data)
-
-    def _plain(self, data: str) -> None:
-        first, *rest = data.split("\n")
-        self._add(first)
-        for line in rest:
-            self._flush()
+        plain = self._lines and not self._stack
+        for number, line in enumerate(event.data.split("\n") if plain else [event.data]):
+            if number:
+                self._flush()
             self._add(line)
 
     def _add(self, data: str) -> None:
@@ -165,8 +159,8 @@ class Flow:
         elif name in ("td", "th") and self._stack:
             self._stack[-1].inside = False
 
-    def _close(self, place: int) -> None:
-        _, number, unit, start = self._open.pop(place)
+    def _close(self, index: int) -> None:
+        _, number, unit, start = self._open.pop(index)
         if unit < len(self.units):
             # The text was cut inside the tag: what belongs to its first block is marked.
             self.marks[number] = (unit, start, len(self.units[unit].text))
@@ -203,7 +197,7 @@ def read(text: str) -> Flow:
         if _RULE.fullmatch(cells):
             continue
         for column, cell in enumerate(cells.strip("|").split("|")):
-            if said := _SPACE.sub(" ", cell).strip():
-                flow.units.append(Unit(said, table, row, column, 1, line=number))
+            if words := _SPACE.sub(" ", cell).strip():
+                flow.units.append(Unit(words, table, row, column, 1, line=number))
         row += 1
     return flow

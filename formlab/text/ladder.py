@@ -13,7 +13,7 @@ from rapidfuzz.distance import Levenshtein
 from formlab.text._parsers import Parser, parser_for, swapped
 from formlab.text.normalise import LADDER_STEPS, normalise
 
-# Pairs judged at once: bounds what is held beside the caller's own strings.
+# Pairs compared at a time, which bounds the memory used.
 _CHUNK = 16_384
 # A kind of value, and which of day and month comes first in it.
 Kind = tuple[str | None, str | None]
@@ -79,10 +79,10 @@ def ladder(
     for right in (gold, *accepted):
         ours = normalise(right, LADDER_STEPS)
         alike = Levenshtein.normalized_similarity(ours, theirs)
-        held = [right == pred, ours == theirs]
-        held.append(held[1] or same(right, pred))
-        held.append(held[2] or alike >= threshold)
-        rungs = [one or other for one, other in zip(rungs, held, strict=True)]
+        holds = [right == pred, ours == theirs]
+        holds.append(holds[1] or same(right, pred))
+        holds.append(holds[2] or alike >= threshold)
+        rungs = [before or other for before, other in zip(rungs, holds, strict=True)]
         closest = max(closest, alike)
     return Ladder(*rungs, closest)
 
@@ -139,13 +139,13 @@ def ladders(
             f"{len(orders)} orders must be as many"
         )
     _check(threshold)
-    held, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
+    holds, similarity = np.zeros((n, 4), dtype=bool), np.zeros(n)
     read_as = list(zip(kinds, orders, strict=True))
     for rows, *pairs in _candidates(golds, preds, read_as, accepted):
         some, close = _judge(*pairs, threshold)
-        np.logical_or.at(held, rows, some)
+        np.logical_or.at(holds, rows, some)
         np.maximum.at(similarity, rows, close)
-    columns = dict(zip(Ladder._fields, [*held.T, similarity], strict=True))
+    columns = dict(zip(Ladder._fields, [*holds.T, similarity], strict=True))
     return pl.DataFrame(columns)
 
 
@@ -171,11 +171,11 @@ def ambiguous(
     >>> ambiguous(["2020-05-07"] * 2, preds, [None] * 2, [()] * 2, [False] * 2)
     [True, False]
     """
-    found = [False] * len(golds)
+    swaps = [False] * len(golds)
     for rows, *pairs in _candidates(golds, preds, kinds, accepted):
         for row, gold, pred, kind in zip(rows, *pairs, strict=True):
-            found[row] |= not typed[row] and swapped(gold, pred, kind)
-    return found
+            swaps[row] |= not typed[row] and swapped(gold, pred, kind)
+    return swaps
 
 
 def _candidates(
@@ -186,8 +186,8 @@ def _candidates(
 ) -> Iterator[tuple[list[int], list[str], list[str], list[Kind]]]:
     """Row, right value, prediction and kind of each comparison, a chunk at a time."""
     for start in range(0, len(golds), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        sides = zip(golds[part], preds[part], kinds[part], accepted[part], strict=True)
+        window = slice(start, start + _CHUNK)
+        sides = zip(golds[window], preds[window], kinds[window], accepted[window], strict=True)
         chunk = [
             (row, right, pred, kind)
             for row, (gold, pred, kind, more) in enumerate(sides, start)
@@ -201,7 +201,7 @@ def _candidates(
 def _judge(
     golds: list[str], preds: list[str], kinds: list[Kind], threshold: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    texts = {text: place for place, text in enumerate(dict.fromkeys([*golds, *preds]))}
+    texts = {text: index for index, text in enumerate(dict.fromkeys([*golds, *preds]))}
     codes = {kind: code for code, kind in enumerate(dict.fromkeys(kinds))}
     ours, theirs = (np.array([texts[text] for text in side]) for side in (golds, preds))
     return rungs(
@@ -225,8 +225,8 @@ def rungs(
     threshold
         As for `ladder`.
     unlike
-        Whether to tell the similarity of pairs that are not `fuzzy` too; else it is 0, which is
-        faster.
+        Whether to compute the similarity of pairs that are not `fuzzy` too; else it is 0, which
+        is faster.
 
     Returns
     -------
@@ -241,25 +241,25 @@ def rungs(
     ([[False, False, True, True]], [0.333])
     """
     normal = [normalise(text, LADDER_STEPS) for text in texts]
-    places = {text: place for place, text in enumerate(normal)}
+    places = {text: index for index, text in enumerate(normal)}
     spelled = np.array([places[text] for text in normal], dtype=np.int64)
-    held = np.empty((len(golds), 4), dtype=bool)
-    held[:, 0] = golds == preds
-    held[:, 1] = held[:, 2] = spelled[golds] == spelled[preds]
+    holds = np.empty((len(golds), 4), dtype=bool)
+    holds[:, 0] = golds == preds
+    holds[:, 1] = holds[:, 2] = spelled[golds] == spelled[preds]
     groups: dict[Parser, list[int]] = {}
     for code, name in enumerate(names):
         groups.setdefault(parser_for(*name), []).append(code)
-    for one, codes in groups.items():
-        rows = np.flatnonzero(~held[:, 1] & np.isin(kinds, codes))
-        held[rows, 2] = _same(one, texts, golds[rows], preds[rows])
-    # Its own rounding would lose pairs that are just as alike as asked for.
+    for parser, codes in groups.items():
+        rows = np.flatnonzero(~holds[:, 1] & np.isin(kinds, codes))
+        holds[rows, 2] = _same(parser, texts, golds[rows], preds[rows])
+    # Rounding in the library would drop pairs exactly at the threshold.
     similarity = _alike(normal, golds, preds, least=0.0 if unlike else max(0.0, threshold - 1e-6))
-    held[:, 3] = held[:, 2] | (similarity >= threshold)
+    holds[:, 3] = holds[:, 2] | (similarity >= threshold)
     if not unlike:
         similarity[similarity < threshold] = 0.0
-        rows = np.flatnonzero(held[:, 2] & (similarity < threshold))
+        rows = np.flatnonzero(holds[:, 2] & (similarity < threshold))
         similarity[rows] = _alike(normal, golds[rows], preds[rows])
-    return held, similarity
+    return holds, similarity
 
 
 def _alike(
@@ -267,7 +267,7 @@ def _alike(
 ) -> np.ndarray:
     """The similarity of each pair; 0 below `least`."""
     return process.cpdist(
-        [texts[place] for place in golds.tolist()], [texts[place] for place in preds.tolist()],
+        [texts[index] for index in golds.tolist()], [texts[index] for index in preds.tolist()],
         scorer=Levenshtein.normalized_similarity, score_cutoff=least, dtype=np.float64, workers=1,
     )  # fmt: skip
 
@@ -275,11 +275,11 @@ def _alike(
 def _same(parser: Parser, texts: Sequence[str], golds: np.ndarray, preds: np.ndarray) -> np.ndarray:
     """Whether the texts at the places `golds` and `preds` are the same value, pair by pair."""
     read: list[Any] = [None] * len(texts)
-    for place in np.unique(np.concatenate([golds, preds])).tolist():
-        read[place] = parser.read(texts[place])
+    for index in np.unique(np.concatenate([golds, preds])).tolist():
+        read[index] = parser.read(texts[index])
     known = np.array([value is not None for value in read], dtype=bool)
     both = np.flatnonzero(known[golds] & known[preds])
     same = np.zeros(len(golds), dtype=bool)
     pairs = zip(golds[both].tolist(), preds[both].tolist(), strict=True)
-    same[both] = [parser.same(read[one], read[other]) for one, other in pairs]
+    same[both] = [parser.same(read[gold], read[pred]) for gold, pred in pairs]
     return same

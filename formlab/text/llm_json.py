@@ -56,12 +56,12 @@ def parse(text: str) -> Parsed:
     >>> parse("I cannot read this form.").status
     'bad_json'
     """
-    found = _parsed(text.removeprefix("\ufeff"))
-    if isinstance(found, dict):
-        return Parsed(found, "ok")
+    value = _parsed(text.removeprefix("\ufeff"))
+    if isinstance(value, dict):
+        return Parsed(value, "ok")
     for inside in _fenced(text):
-        if isinstance(found := _parsed(inside), dict):
-            return Parsed(found, "repaired", ("code fence left out",))
+        if isinstance(value := _parsed(inside), dict):
+            return Parsed(value, "repaired", ("code fence left out",))
     if (whole := _embedded(text)) is not None:
         return Parsed(whole, "repaired", ("text around the JSON left out",))
     return _repaired(text)
@@ -75,8 +75,8 @@ def _parsed(text: str, *, strict: bool = True) -> Any:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    for place, match in enumerate(_FENCE.finditer(text)):
-        if place == _TRIES:
+    for index, match in enumerate(_FENCE.finditer(text)):
+        if index == _TRIES:
             return
         yield match[1]
 
@@ -108,8 +108,8 @@ def _repaired(text: str) -> Parsed:
     if len(inside) > LONGEST:
         why = f"broken JSON of {len(inside)} characters: too long to repair"
         return Parsed(None, "bad_json", (why,))
-    if isinstance(found := _parsed(inside, strict=False), dict):
-        return Parsed(found, "repaired", ("control characters in strings kept",))
+    if isinstance(value := _parsed(inside, strict=False), dict):
+        return Parsed(value, "repaired", ("control characters in strings kept",))
     listed, lists = _BRACED_LIST.subn(r"\1[", inside)
     listed, colons = _NO_COLON.subn(r'\1"\2": ', listed)
     try:

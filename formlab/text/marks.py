@@ -30,7 +30,7 @@ TITLES = {
     "heading": "marks of headings", "fence": "code fences", "emphasis": "marks of emphasis",
     "image": "image marks", "link": "link targets", "escape": "escapes", "bar": "table bars",
 }  # fmt: skip
-# What a text must not hold for a kind of mark to be no character of it.
+# Where one of these stands in a text, marks of the kind may be its own characters.
 _SIGNS = {
     "rule": ("---",), "heading": ("#",), "fence": ("```", "~~~"), "emphasis": ("**", "__"),
     "escape": ("\\",), "bar": ("|",),
@@ -54,9 +54,9 @@ def own_marks(text: str) -> set[str]:
     >>> sorted(own_marks("Box #1: **"))
     ['emphasis', 'heading']
     """
-    found = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
+    kinds = {mark.lastgroup or "" for mark in _MARKS.finditer(text)}
     signs = {kind for kind, texts in _SIGNS.items() if any(sign in text for sign in texts)}
-    return (found - _SIGNS.keys()) | signs
+    return (kinds - _SIGNS.keys()) | signs
 
 
 def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
@@ -85,10 +85,10 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
             row = bisect_right(starts, mark.start()) - 1
             if row < 0 or mark.start() >= ends[row]:
                 continue
-        said = _said(kind, mark.group())
-        pieces += (text[start : mark.start()], said)
+        shown = _shown(kind, mark.group())
+        pieces += (text[start : mark.start()], shown)
         places += range(start, mark.start())
-        places += [mark.start()] * len(said)
+        places += [mark.start()] * len(shown)
         start = mark.end()
         counts[kind] += 1
     pieces.append(text[start:])
@@ -96,7 +96,7 @@ def unmarked(text: str, *, keep: Collection[str] = ()) -> Unmarked:
     return Unmarked("".join(pieces), np.array(places, dtype=np.int64), counts)
 
 
-def _said(kind: str, mark: str) -> str:
+def _shown(kind: str, mark: str) -> str:
     if kind == "entity":
         return html.unescape(mark)
     return " " if kind in ("tag", "bar", "rule") else ""

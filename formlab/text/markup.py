@@ -104,7 +104,7 @@ def events(markup: str) -> Iterator[Event]:
         if isinstance(node.tag, str):
             yield Event(what, node.tag, _spans(node.attrib) if what == "start" else (1, 1))
         text = node.text if what == "start" else node.tail
-        # iterwalk tells of a comment once, whose text is not shown and whose tail is.
+        # iterwalk yields a comment once; its text is not shown, its tail is.
         if text and (what != "start" or isinstance(node.tag, str)):
             yield Event("text", text)
 

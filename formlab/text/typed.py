@@ -128,7 +128,7 @@ def number(text: str) -> Decimal | None:
         return None
     if sum(match[mark] is not None for mark in ("open", "sign", "trail")) > 1:
         return None
-    body = next((found for one in _BODIES if (found := one.fullmatch(match["body"]))), None)
+    body = next((parts for pattern in _BODIES if (parts := pattern.fullmatch(match["body"]))), None)
     if body is None:
         return None
     negative = match["open"] or match["trail"] or (match["sign"] or "").startswith("-")
@@ -235,13 +235,13 @@ def choices(text: str, *, commas: bool = True) -> frozenset[str] | None:
     commas = commas or text[0] + text[-1] == "[]"
     if text[0] + text[-1] in _BRACKETS:
         text = text[1:-1]
-    found = set()
+    options = set()
     for item in (_ITEM if commas else _LONG_ITEM).findall(normalise(text, ["quotes"])):
         option = _BULLET.sub("", item.strip())
         if len(option) > 1 and option[0] == option[-1] and option[0] in "'\"":
             option = option[1:-1]
-        found.add(normalise(option, LADDER_STEPS))
-    return frozenset(found - {""})
+        options.add(normalise(option, LADDER_STEPS))
+    return frozenset(options - {""})
 
 
 def checked(text: str) -> bool | None:

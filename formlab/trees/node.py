@@ -34,11 +34,11 @@ class Node:
     path: str = ""
 
     def __repr__(self) -> str:
-        held = "" if self.value is None else f", value={self.value!r}"
+        shown = "" if self.value is None else f", value={self.value!r}"
         count = len(self.children)
         if count:
-            held += f", {count} {'child' if count == 1 else 'children'}"
-        return f"Node({self.label!r}{held})"
+            shown += f", {count} {'child' if count == 1 else 'children'}"
+        return f"Node({self.label!r}{shown})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,23 +84,21 @@ def flatten(tree: Node | Flat | None) -> Flat:
         node, parent = waiting.pop()
         depth = depths[parent] + 1 if parent >= 0 else 0
         if id(node) in seen:
-            raise DataBroken(
-                "this is no tree: a node is its own ancestor or has two parents",
-                where=node.path or repr(node.label[:80]),
-                remedy="give every place in the form its own Node",
-            )
+            what = "this is no tree: a node is its own ancestor or has two parents"
+            remedy = "give every place in the form its own Node"
+            raise DataBroken(what, where=node.path or repr(node.label[:80]), remedy=remedy)
         if depth >= MAX_LEVELS:
             check_level(depth, node.path)
         seen.add(id(node))
-        place = len(nodes)
+        index = len(nodes)
         nodes.append(node)
         depths.append(depth)
         parents.append(parent)
         if node.children:
-            waiting.extend(zip(reversed(node.children), repeat(place)))
+            waiting.extend(zip(reversed(node.children), repeat(index)))
     sizes = [1] * len(nodes)
-    for place in range(len(nodes) - 1, 0, -1):
-        sizes[parents[place]] += sizes[place]
+    for index in range(len(nodes) - 1, 0, -1):
+        sizes[parents[index]] += sizes[index]
     arrays = (np.array(column, dtype=np.int32) for column in (depths, parents, sizes))
     return Flat(tuple(nodes), *arrays)
 
@@ -108,20 +106,16 @@ def flatten(tree: Node | Flat | None) -> Flat:
 def check_level(depth: int, path: str) -> None:
     """Raise `DataBroken` if `depth`, from 0 at the root, is beyond `MAX_LEVELS` levels."""
     if depth >= MAX_LEVELS:
-        raise DataBroken(
-            f"nested deeper than {MAX_LEVELS:,} levels, or in a circle",
-            where=path if len(path) <= 80 else f"{path[:80]}…",
-            remedy="flatten the form; no real one is nested so deeply",
-        )
+        what = f"nested deeper than {MAX_LEVELS:,} levels, or in a circle"
+        remedy = "flatten the form; no real one is nested so deeply"
+        raise DataBroken(what, where=path if len(path) <= 80 else f"{path[:80]}…", remedy=remedy)
 
 
 def check_paths(characters: int) -> None:
     """Raise `DataBroken` if the paths of a tree have more than `MAX_CHARACTERS` in all."""
     if characters > MAX_CHARACTERS:
-        raise DataBroken(
-            f"the paths of this form have more than {MAX_CHARACTERS:,} characters",
-            remedy="flatten the form, or shorten its labels",
-        )
+        what = f"the paths of this form have more than {MAX_CHARACTERS:,} characters"
+        raise DataBroken(what, remedy="flatten the form, or shorten its labels")
 
 
 def escape(label: str) -> str:

@@ -67,7 +67,7 @@ def from_records(
     """
     rows = list(_parts(records))
     flaws = Counter() if flaws is None else flaws
-    entities = {int(found[1]): row for row in rows if (found := _ENTITY.fullmatch(row["path"]))}
+    entities = {int(match[1]): row for row in rows if (match := _ENTITY.fullmatch(row["path"]))}
     if entities:
         return _linked(rows, dict(sorted(entities.items())), label, flaws)
     return _nested(rows, label)
@@ -144,8 +144,8 @@ def _linked(
         if is_answer and above == "question" and number not in inner:
             answers.setdefault(parent, []).append(text)
         else:
-            held = ("", text) if is_answer else (text, None)
-            nodes[number] = Node(*held, path=row["path"])
+            content = ("", text) if is_answer else (text, None)
+            nodes[number] = Node(*content, path=row["path"])
     for number, node in nodes.items():
         if number is not None:
             nodes[parents.get(number)].children.append(node)
@@ -158,9 +158,9 @@ def _parents(
     rows: list[Mapping[str, Any]], entities: Mapping[int, Any], flaws: Counter[str]
 ) -> dict[int, int]:
     """For each linked entity the one it stands below: of several, the first by id."""
-    found = (_LINK.fullmatch(row["path"]) for row in rows)
+    links = (_LINK.fullmatch(row["path"]) for row in rows)
     parents: dict[int, int] = {}
-    for start, end in sorted((int(link[1]), int(link[2])) for link in found if link):
+    for start, end in sorted((int(link[1]), int(link[2])) for link in links if link):
         if start not in entities or end not in entities:
             flaws["links to nothing"] += 1
         elif end in parents:
@@ -173,10 +173,10 @@ def _parents(
 
 
 def _leads_to(start: int, end: int, parents: Mapping[int, int]) -> bool:
-    place: int | None = start
+    number: int | None = start
     steps = 0
-    while place is not None and place != end:
-        place = parents.get(place)
+    while number is not None and number != end:
+        number = parents.get(number)
         steps += 1
         check_level(steps, f"/entities/{start}")
-    return place == end
+    return number == end

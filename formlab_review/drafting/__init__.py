@@ -1,7 +1,7 @@
 """FORMCRAFT's pipeline with a model: annotations to forms, forms to questions and checks.
 
 What comes out are drafts: each item is held against the schema and the annotation, and people
-decide on those that nothing speaks against. Nothing that a model gave is thrown away.
+decide on those that pass. Nothing that a model answered is thrown away.
 """
 
 from __future__ import annotations

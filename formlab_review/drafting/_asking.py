@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,43 +29,36 @@ def asked(
     split: str,
     root: Path | None = None,
 ) -> list[tuple[TaskResult, Draft]]:
-    """What became of each question, with the draft that stands for its whole form.
+    """The result of each question, with the draft of its whole form.
 
-    Pages are shown where `root`, the folder of their images, is given.
+    With `root`, the folder of their images, pages are shown.
     """
-    given = SHAPING | RUNNING | dict(settings or {})
-    if given["pages"] == "text":
+    full = SHAPING | RUNNING | dict(settings or {})
+    if full["pages"] == "text":
         raise NotAvailable(
             "drafts are made of annotations, not of what an OCR engine reads",
             remedy="image_limit=0 to show no images",
         )
-    own = Path(given["prompts"]) / f"{task}.md" if given["prompts"] else None
+    own = Path(full["prompts"]) / f"{task}.md" if full["prompts"] else None
     prompt = files.read_text(own if own and own.is_file() else PROMPTS / f"{task}.md").strip()
-    one = Task(task, "layout", _no_question, places="")
-    limit = given["image_limit"] if root else 0
-    questions = [TaskQuestion(one, prompt, document, ask) for document, ask in todo]
-    with AnswerStore(given["store"] or Path(out) / STORE) as store:
-        asker = Asker(client_of(model, given), store, form=given["form"], retry=given["retry"])
-        found = results(
-            questions, asker, root=root, view=PageView(limit, given["max_pages"], "pixels"),
-            workers=given["concurrency"],
-        )  # fmt: skip
-    whole = Draft(split, "", "layout", None, system=f"{PREFIX}{model}")
-    return [(result, _whole(whole, result, store.path.name)) for result in found]
-
-
-def _no_question(document: Row, gold: list[Row]) -> Ask | None:
     # The questions are made beforehand: annotations are no corpus.
-    del document, gold
-    return None
-
-
-def _whole(base: Draft, result: TaskResult, store: str) -> Draft:
-    return dataclasses.replace(
-        base, doc_id=result.question.document["doc_id"], status=result.status,
-        rejected=() if result.status in USABLE else result.changes,
-        origin=f"{store}#{result.answer.key[:16]}" if result.answer else "",
-    )  # fmt: skip
+    kind = Task(task, "layout", lambda *_: None, places="")
+    limit = full["image_limit"] if root else 0
+    questions = [TaskQuestion(kind, prompt, document, ask) for document, ask in todo]
+    with AnswerStore(full["store"] or Path(out) / STORE) as store:
+        asker = Asker(client_of(model, full), store, form=full["form"], retry=full["retry"])
+        answered = results(
+            questions, asker, root=root, view=PageView(limit, full["max_pages"], "pixels"),
+            workers=full["concurrency"],
+        )  # fmt: skip
+    return [
+        (result, Draft(
+            split, result.question.document["doc_id"], "layout", None, result.status,
+            () if result.status in USABLE else result.changes, system=f"{PREFIX}{model}",
+            origin=f"{store.path.name}#{result.answer.key[:16]}" if result.answer else "",
+        ))
+        for result in answered
+    ]  # fmt: skip
 
 
 def keep(made: list[Draft], out: str | Path) -> None:

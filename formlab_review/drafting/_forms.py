@@ -28,7 +28,7 @@ from formlab_review.drafts import Draft
 from formlab_review.faults import field_faults
 
 SPLIT = "test"
-# Short texts stand by chance in any annotation; a longer one that does not is made up or changed.
+# Short texts occur in any annotation by chance; a longer one that does not is made up or changed.
 _SHORTEST = 2
 _MARKS = ("checked", "unchecked", "signed", "true", "false", "yes", "no")
 
@@ -61,7 +61,7 @@ def forms(
     Returns
     -------
     list of Draft
-        A line for each field, with what speaks against it, and one for each form.
+        A line for each field, with the faults found in it, and one for each form.
 
     Raises
     ------
@@ -69,29 +69,29 @@ def forms(
         If there is no annotation, one is no JSON, or no call can succeed.
     """
     folder = files.folder(annotations, remedy="a folder of annotations, one JSON file a form")
-    found = sorted(folder.glob("*.json"))[:limit]
-    if not found:
+    annotated = sorted(folder.glob("*.json"))[:limit]
+    if not annotated:
         raise DataBroken("no annotations", where=folder, remedy="one JSON file a form")
-    root, shown = _images(folder, images)
-    todo, given = [], {}
-    for file in found:
-        given[file.stem] = files.read_json(file)
+    root, names = _images(folder, images)
+    todo, contents = [], {}
+    for file in annotated:
+        contents[file.stem] = files.read_json(file)
         if not (Path(out) / "forms" / file.name).is_file():
-            document = {"doc_id": file.stem, "image": shown.get(file.stem)}
+            document = {"doc_id": file.stem, "image": names.get(file.stem)}
             document |= {"meta": None, "width": None}
-            todo.append((document, Ask({"ANNOTATION": given[file.stem]}, FORM, _form)))
+            todo.append((document, Ask({"ANNOTATION": contents[file.stem]}, FORM, _form)))
     made: list[Draft] = []
     # A form without its image can be converted all the same, from the annotation alone.
-    for place in (root, None):
-        part = [(document, ask) for document, ask in todo if (not document["image"]) == (not place)]
+    for shown in (root, None):
+        some = [(document, ask) for document, ask in todo if (not document["image"]) == (not shown)]
         for result, whole in asked(
-            "draft_form", part, model=model, out=out, settings=settings, split=SPLIT, root=place
+            "draft_form", some, model=model, out=out, settings=settings, split=SPLIT, root=shown
         ):
             form = result.rows[0]["form"] if result.rows else None
-            made += _drafts(whole, form, given[whole.doc_id])
+            made += _drafts(whole, form, contents[whole.doc_id])
             if form is not None:
                 image = result.question.document["image"]
-                _write(form, whole.doc_id, root / image if root and image else None, Path(out))
+                _write(form, whole.doc_id, shown / image if shown and image else None, Path(out))
     keep(made, out)
     return made
 
@@ -100,15 +100,13 @@ def _images(folder: Path, images: str | Path | None) -> tuple[Path | None, dict[
     """The folder of images, and the image of each form by the form's name."""
     if images:
         files.folder(images, remedy="the folder of the forms' images")
-    for place in [Path(images)] if images else [folder.parent / "images", folder]:
-        found = {file.stem: file.name for file in place.glob("*") if file.suffix in IMAGES}
-        if found:
-            return place, found
+    for root in [Path(images)] if images else [folder.parent / "images", folder]:
+        if names := {file.stem: file.name for file in root.glob("*") if file.suffix in IMAGES}:
+            return root, names
     return None, {}
 
 
-def _form(value: Any, place: Place) -> list[Row]:
-    del place
+def _form(value: Any, _: Place) -> list[Row]:
     try:
         form = FormCraft.model_validate(tidied(value)[0])
     except (NotAFormError, ValidationError) as error:
@@ -122,8 +120,8 @@ def _write(form: FormCraft, name: str, image: Path | None, out: Path) -> None:
     whole = form.model_dump(exclude_none=True, exclude_defaults=True)
     if image:
         (out / "images").mkdir(parents=True, exist_ok=True)
-        with files.atomic(out / "images" / f"{name}{image.suffix}") as part:
-            shutil.copyfile(image, part)
+        with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
+            shutil.copyfile(image, copy)
     files.write_json(out / "forms" / f"{name}.json", {"fields": [], "groups": []} | whole)
 
 
@@ -131,31 +129,30 @@ def _drafts(whole: Draft, form: FormCraft | None, annotation: Any) -> Iterator[D
     if form is None:
         yield whole
         return
-    texts = [said for said in map(text.normalise, _texts(annotation)) if said]
-    said = " ".join([*texts, *map(text.normalise, _names(annotation))])
+    texts = [value for value in map(text.normalise, _texts(annotation)) if value]
+    source = " ".join([*texts, *map(text.normalise, _names(annotation))])
     rows = [row for row in field_rows(form, Counter()) if row["kind"] != "group"]
     steps = {step for row in rows for step in row["path"].split("/")}
-    held = text.normalise(" ".join([*map(label_of, steps), *(row["value"] for row in rows)]))
-    lost = [part for part in texts if len(part) > _SHORTEST and part not in held]
+    drafted = text.normalise(" ".join([*map(label_of, steps), *(row["value"] for row in rows)]))
+    lost = [value for value in texts if len(value) > _SHORTEST and value not in drafted]
     count = f"{len(lost)} of {len(texts)} annotated texts are in no field"
     why = (count, f"the first of them: {lost[0]!r}") if lost else ()
     yield dataclasses.replace(whole, rejected=why)
     for row in rows:
         item = {name: row[name] for name in ("value", "modality", "subtype", "page")}
         item |= {"label": label_of(row["path"])}
-        yield dataclasses.replace(
-            whole, path=row["path"], item=item, rejected=tuple(_field_faults(item, said))
-        )
+        why = tuple(_field_faults(item, source))
+        yield dataclasses.replace(whole, path=row["path"], item=item, rejected=why)
 
 
-def _field_faults(item: Row, said: str) -> Iterator[str]:
+def _field_faults(item: Row, source: str) -> Iterator[str]:
     value, label = text.normalise(item["value"]), text.normalise(item["label"])
     yield from field_faults(item["modality"], item["subtype"])
-    if len(label) > _SHORTEST and label not in said:
+    if len(label) > _SHORTEST and label not in source:
         yield "its label is not in the annotation"
-    # What a picture shows, people may have annotated otherwise.
-    told = item["modality"] in ("visual", "cross") or value in _MARKS
-    if len(value) > _SHORTEST and not told and value not in said:
+    # People may describe what a picture shows in other words.
+    is_described = item["modality"] in ("visual", "cross") or value in _MARKS
+    if len(value) > _SHORTEST and not is_described and value not in source:
         yield "its value is not in the annotation"
 
 
@@ -165,12 +162,12 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         described = isinstance(value.get("text"), str)
-        for name, part in value.items():
-            if not described or name == "text" or not isinstance(part, str):
-                yield from _texts(part)
+        for name, member in value.items():
+            if not described or name == "text" or not isinstance(member, str):
+                yield from _texts(member)
     elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
+        for member in value:
+            yield from _texts(member)
 
 
 def _names(value: Any) -> Iterator[str]:
@@ -178,5 +175,5 @@ def _names(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
-    for part in value if isinstance(value, list) else ():
-        yield from _names(part)
+    for member in value if isinstance(value, list) else ():
+        yield from _names(member)

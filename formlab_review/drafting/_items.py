@@ -88,19 +88,19 @@ def items(
     chosen = corpus.documents.head(limit) if limit else corpus.documents
     todo = []
     for document in chosen.iter_rows(named=True):
-        of_form = list(fields.get(document["doc_id"], {}).values())
-        told = {
-            "FIELDS": [{name: row[name] for name in _SHOWN} for row in of_form],
+        rows = fields.get(document["doc_id"], {}).values()
+        question = {
+            "FIELDS": [{name: row[name] for name in _SHOWN} for row in rows],
             "EXAMPLES": shown,
         }
-        lacking = "" if of_form else "this form has no fields"
+        lacking = "" if rows else "this form has no fields"
         schema = closed(items=listed(ITEMS[task]))
-        todo.append((document, Ask(told, schema, _listed, lacking=lacking)))
-    found = asked(
+        todo.append((document, Ask(question, schema, _listed, lacking=lacking)))
+    results = asked(
         f"draft_{task}", todo, model=model, out=out, settings=settings, split=corpus.split
     )
     made: list[Draft] = []
-    for result, whole in found:
+    for result, whole in results:
         base = dataclasses.replace(whole, task=task)
         made += [base, *_items(base, result.rows, fields.get(base.doc_id, {}))]
     keep(made, out)
@@ -110,16 +110,15 @@ def items(
 def examples_of(corpus: Corpus, task: str, *, most: int = _MOST_EXAMPLES) -> list[Row]:
     """The forms of `corpus` that have items of `task`, as examples for others; the first `most`."""
     fields = _fields(corpus)
-    found: list[Row] = []
-    for (doc_id,), rows in corpus.records.filter(pl.col("task") == task).group_by(
-        "doc_id", maintain_order=True
-    ):
-        held = [_as_item(task, row) for row in rows.to_dicts()]
+    examples: list[Row] = []
+    of_task = corpus.records.filter(pl.col("task") == task)
+    for (doc_id,), rows in of_task.group_by("doc_id", maintain_order=True):
         values = {path: row["value"] for path, row in fields.get(str(doc_id), {}).items()}
-        found.append({"fields": values, "items": held})
-    if not found:
+        items = [_as_item(task, row) for row in rows.iter_rows(named=True)]
+        examples.append({"fields": values, "items": items})
+    if not examples:
         raise DataBroken(f"no items of {task} to take as examples", where=corpus.root)
-    return found[:most]
+    return examples[:most]
 
 
 def _as_item(task: str, row: Row) -> Row:
@@ -130,35 +129,35 @@ def _as_item(task: str, row: Row) -> Row:
         return pair | {
             "expected": row["value"], "determined": True, "confidence": row["confidence"],
         } | item  # fmt: skip
-    given = meta.get("derivation") or {}
-    names = given.get("fields") or {}
-    named = [{"name": name, "path": path} for name, path in names.items()]
+    derivation = meta.get("derivation")
+    if derivation:
+        names = derivation.get("fields") or {}
+        named = [{"name": name, "path": path} for name, path in names.items()]
+        derivation = {"formula": derivation["formula"], "fields": named}
     return {
         "question": meta.get("question"), "options": meta.get("options", []),
         "answers": [row["value"], *(row["accepted"] or [])], "fields": meta.get("fields", []),
-        "derivation": {"formula": given["formula"], "fields": named} if given else None,
-        "kind": row["kind"],
+        "derivation": derivation or None, "kind": row["kind"],
     } | item  # fmt: skip
 
 
 def _fields(corpus: Corpus) -> dict[str, dict[str, Row]]:
     """The annotated fields of each form, by path."""
-    found: dict[str, dict[str, Row]] = {}
+    fields: dict[str, dict[str, Row]] = {}
     rows = corpus.records.filter(pl.col("task").is_in([*TASK_OF.values()]))
     for row in rows.iter_rows(named=True):
-        found.setdefault(row["doc_id"], {})[row["path"]] = row
-    return found
+        fields.setdefault(row["doc_id"], {})[row["path"]] = row
+    return fields
 
 
-def _listed(value: Any, place: Place) -> list[Row]:
-    del place
+def _listed(value: Any, _: Place) -> list[Row]:
     return items_of(value, "items")
 
 
-def _items(base: Draft, given: list[Row], fields: Mapping[str, Row]) -> list[Draft]:
+def _items(base: Draft, answer: list[Row], fields: Mapping[str, Row]) -> list[Draft]:
     paths = {_plain(path): path for path in fields}
     made, seen = [], set()
-    for number, raw in enumerate(given, start=1):
+    for number, raw in enumerate(answer, start=1):
         item = _tidied(raw, paths) | {"id": f"d{number}"}
         why = faults(base.task, item, fields)
         about = _plain(str(item.get("question") or (item.get("source"), item.get("dependent"))))
@@ -181,17 +180,16 @@ def _tidied(item: Row, paths: Mapping[str, str]) -> Row:
             item[name] = spelled(item[name])
     if isinstance(item.get("fields"), list):
         item["fields"] = [spelled(path) for path in item["fields"]]
-    given = item.get("derivation")
-    if isinstance(given, dict) and isinstance(given.get("fields"), list):
-        named = [part for part in given["fields"] if isinstance(part, dict)]
-        names = {str(part.get("name")): spelled(part.get("path")) for part in named}
-        item["derivation"] = given | {"fields": names}
-    # Numbers come as they were written.
-    sure = item.get("confidence")
-    if isinstance(sure, str) and (share := text.number(sure)) is not None:
+    derivation = item.get("derivation")
+    if isinstance(derivation, dict) and isinstance(derivation.get("fields"), list):
+        named = [entry for entry in derivation["fields"] if isinstance(entry, dict)]
+        names = {str(entry.get("name")): spelled(entry.get("path")) for entry in named}
+        item["derivation"] = derivation | {"fields": names}
+    # Without a schema a model may write numbers and truth values as texts.
+    confidence = item.get("confidence")
+    if isinstance(confidence, str) and (share := text.number(confidence)) is not None:
         item["confidence"] = float(share)
     if str(item.get("determined")).lower() == "false":
-        # A server that holds a model to no schema may give it as a text.
         item["determined"] = False
     return item
 

@@ -1,25 +1,41 @@
+import contextlib
+import json
+
 import pytest
 
-from formlab import browser
-from formlab.errors import NotAvailable
 from formlab_arena import server
-from formlab_arena.store import Store
+from formlab_arena.run import RunSettings, open_session, serving
+from formlab_arena.store import SubmissionStore
 
 
-@pytest.fixture
-def chromium():
-    pytest.importorskip("playwright")
-    try:
-        return browser.find()
-    except NotAvailable as error:
-        pytest.skip(str(error))
+@pytest.fixture(autouse=True)
+def no_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "submissions.sqlite")
+    return SubmissionStore(tmp_path / "submissions.sqlite")
 
 
 @pytest.fixture
 def client(store):
     return server.create(store).test_client()
+
+
+def events(folder):
+    """The log of an episode."""
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().split("\n") if line]
+
+
+@contextlib.contextmanager
+def opened(code, folder):
+    """A session with a form of the arena, logged in `folder`."""
+    with (
+        serving(folder / "s.sqlite") as running,
+        open_session(
+            f"{running.ensure()}/forms/{code}", folder, "text", RunSettings("tests")
+        ) as session,
+    ):
+        yield session

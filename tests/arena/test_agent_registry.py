@@ -4,25 +4,19 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab_arena import agent_registry, instances, spec
 from formlab_arena.agents import OneByOne, Oracle
 from formlab_arena.chat_agent import ChatAgent
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
 
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.mark.parametrize(
     ("settings", "error", "says"),
     [
-        (Settings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, rules"),
-        (Settings("chat:"), UnknownName, "chat:MODEL"),
-        (Settings("rules", options={"max_calls": 1}), DataBroken, "leave out max_calls"),
-        (Settings("chat:m"), NotAvailable, "OPENAI_API_KEY"),
-        (Settings("chat:m", options=LOCAL | {"max_cost": 1.0}), NotAvailable, "has none"),
+        (RunSettings("oracel"), UnknownName, "'oracle' .known: chat:MODEL, oracle, rules"),
+        (RunSettings("chat:"), UnknownName, "chat:MODEL"),
+        (RunSettings("rules", options={"max_calls": 1}), DataBroken, "leave out max_calls"),
+        (RunSettings("chat:m"), NotAvailable, "OPENAI_API_KEY"),
+        (RunSettings("chat:m", options=LOCAL | {"max_cost": 1.0}), NotAvailable, "has none"),
     ],
 )
 def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
@@ -32,23 +26,23 @@ def test_unknown_system_and_wrong_settings_are_named(settings, error, says):
 
 def test_what_shapes_answers_is_said_and_how_they_are_got_is_not():
     shaping = agent_registry.shaping_settings(
-        Settings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5})
+        RunSettings("chat:m", options=LOCAL | {"max_calls": 3, "temperature": 0.5})
     )
     assert shaping["temperature"] == 0.5
     assert shaping["address"] == LOCAL["base_url"]
     assert len(shaping["prompt"]) == 8
     assert "max_calls" not in shaping
-    assert agent_registry.shaping_settings(Settings("oracle")) == {}
+    assert agent_registry.shaping_settings(RunSettings("oracle")) == {}
 
 
 def test_each_system_makes_its_agent(tmp_path):
-    one = instances.make(spec.form("A11"), 1)
+    instance = instances.make(spec.form("A11"), 1)
     for settings, kind in (
-        (Settings("oracle"), Oracle),
-        (Settings("oracle", policy="step"), OneByOne),
-        (Settings("chat:m", policy="step", options=LOCAL), ChatAgent),
+        (RunSettings("oracle"), Oracle),
+        (RunSettings("oracle", policy="step"), OneByOne),
+        (RunSettings("chat:m", policy="step", options=LOCAL), ChatAgent),
     ):
         with agent_registry.making(settings, tmp_path) as make:
-            agent = make(one)
+            agent = make(instance)
         assert isinstance(agent, kind)
         assert agent.name == settings.system

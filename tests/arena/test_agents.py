@@ -1,10 +1,10 @@
 from formlab_arena.actions import Click, Press, Scroll, Type
 from formlab_arena.agents import Oracle
-from formlab_arena.session import Observation, Target
+from formlab_arena.session import Observation, TargetControl
 
 
 def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
-    return Target(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
+    return TargetControl(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
 
 
 def acts(values, *targets, size=(1280, 800)):

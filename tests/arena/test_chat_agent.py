@@ -13,12 +13,6 @@ from tests.systems.scripted_server import serving
 KEY = "sk-a-secret-of-forty-characters-in-all-0"
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 def seen(folder, *, step=1, size=(400, 200), colour=(250, 250, 250), **more):
     image = folder / f"{step:03d}.png"
     Image.new("RGB", size, colour).save(image)
@@ -37,7 +31,7 @@ def asking(server, folder, *, policy="page", ruler=False, **given):
     return chat_agent.asking("chat:m", folder, given, policy=policy, ruler=ruler)
 
 
-def told(call):
+def question_of(call):
     """What the user message of a call says, and the image in it."""
     text, image = call["body"]["messages"][1]["content"]
     return json.loads(text["text"]), image["image_url"]["url"]
@@ -51,40 +45,33 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         assert agent.note["status"] == "ok"
         second = seen(tmp_path, step=2, refused=("Press(key='Q+'): no such key",))
         assert agent.act(second) == []
-        first, image = told(server.calls[0])
+        first, image = question_of(server.calls[0])
         assert first == {"TEXT": "My name is Ada.", "FILES": ["cv.pdf"], "DONE": [], "REFUSED": []}
         assert image.startswith("data:image/png;base64,")
-        later, _ = told(server.calls[1])
+        later, _ = question_of(server.calls[1])
         assert later["DONE"] == ["look 1: Click(x=100.0, y=50.0)", "look 1: Type(text='Ada')"]
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
 
 
-def test_points_of_a_resized_screenshot_are_mapped_back_and_the_mapping_is_noted(tmp_path):
-    # 400 pixels sent as 100: each pixel of the answer is four of the screenshot.
-    script = [answer(CLICK | {"x": 20, "y": 10}, {"do": "Scroll", "dy": 30})]
-    with serving(*script) as server, asking(server, tmp_path, image_limit=100) as make:
+@pytest.mark.parametrize(
+    ("options", "actions", "factor"),
+    [
+        # 400 pixels sent as 100: each pixel of the answer is four of the screenshot.
+        ({}, [Click(400, 200), Scroll(120)], 4),
+        # A ruler shows the pixels of the screenshot that it was drawn on.
+        ({"ruler": True}, [Click(100, 50), Scroll(30)], 1),
+        # Thousandths are of each side.
+        ({"boxes": "thousandths"}, [Click(40, 10), Scroll(120)], 4),
+    ],
+)
+def test_points_of_a_resized_screenshot_are_mapped_back(tmp_path, options, actions, factor):
+    script = [answer(CLICK, {"do": "Scroll", "dy": 30})]
+    with serving(*script) as server, asking(server, tmp_path, image_limit=100, **options) as make:
         agent = make("a")
-        assert agent.act(seen(tmp_path)) == [Click(80, 40), Scroll(120)]
-        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], 4)
-
-
-def test_points_read_from_a_ruler_are_pixels_of_the_screenshot_it_was_drawn_on(tmp_path):
-    with (
-        serving(answer(CLICK)) as server,
-        asking(server, tmp_path, ruler=True, image_limit=100) as make,
-    ):
-        agent = make("a")
-        assert agent.act(seen(tmp_path)) == [Click(100, 50)]
-        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], 1)
-
-
-def test_points_in_thousandths_are_of_each_side(tmp_path):
-    with (
-        serving(answer(CLICK)) as server,
-        asking(server, tmp_path, boxes="thousandths", image_limit=100) as make,
-    ):
-        assert make("a").act(seen(tmp_path)) == [Click(40, 10)]
-        assert "thousandths" in server.calls[0]["body"]["messages"][0]["content"]
+        assert agent.act(seen(tmp_path)) == actions
+        assert (agent.note["sent"], agent.note["factor"]) == ([100, 50], factor)
+        prompt = server.calls[0]["body"]["messages"][0]["content"]
+        assert ("thousandths" in prompt) == ("boxes" in options)
 
 
 def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_path):
@@ -105,12 +92,8 @@ def test_policy_and_ruler_are_in_the_instructions_and_change_their_version(tmp_p
 
 def test_ruler_shows_pixels_and_suits_no_thousandths():
     with pytest.raises(DataBroken, match="boxes=pixels"):
-        chat_agent.shaping_settings(
-            "chat:m",
-            {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"},
-            policy="page",
-            ruler=True,
-        )
+        options = {"base_url": "http://127.0.0.1:1/v1", "boxes": "thousandths"}
+        chat_agent.shaping_settings("chat:m", options, policy="page", ruler=True)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +114,7 @@ def test_useless_answer_is_named_and_the_next_question_says_so(tmp_path, step, s
             agent.act(seen(tmp_path))
         assert (problem.value.status, agent.note["status"]) == (status, status)
         assert agent.act(seen(tmp_path)) == [Click(100, 50)]
-        assert told(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
+        assert question_of(server.calls[1])[0]["DONE"] == [f"look 1: no usable answer ({status})"]
 
 
 def test_nothing_is_asked_twice(tmp_path):

@@ -21,7 +21,6 @@ def invoked(*asked):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_fill_shows_a_table_of_the_episodes_and_how_many_answers_were_right(tmp_path):
     done = invoked("--forms", "A11", "--instances", "1", "--out", tmp_path)
     assert done.exit_code == 0, done.output
@@ -38,7 +37,6 @@ def test_fill_shows_a_table_of_the_episodes_and_how_many_answers_were_right(tmp_
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
     (tmp_path / "values.json").write_text('{"child": "Ada Berg", "swim": true}')
     with hosting() as server:

@@ -8,7 +8,7 @@ from formlab_arena.agents import OneByOne, Unusable
 from formlab_arena.episode import (
     LIMIT,
     UNUSABLE,
-    Settings,
+    RunSettings,
     check_same_settings,
     open_session,
     prepare,
@@ -17,7 +17,7 @@ from formlab_arena.episode import (
 from formlab_arena.session import Observation
 from tests.arena.foreign import hosting
 
-SETTINGS = Settings("oracle")
+SETTINGS = RunSettings("oracle")
 # A tick in the first box moves the second one down by a hundred pixels.
 MOVES = """<!doctype html><body style="margin:0">
 <input id=a name=a style="position:absolute;left:50px;top:20px">
@@ -62,14 +62,14 @@ def test_all_actions_of_a_look_are_done_or_the_first_one_as_the_policy_says():
     whole, single = Pretended(), Pretended()
     assert run_steps(whole, Scripted(two, two), SETTINGS).looks == 3
     assert whole.done == [(1, two[0]), (1, two[1]), (2, two[0]), (2, two[1])]
-    assert run_steps(single, Scripted(two, two), Settings("x", policy="step")).looks == 3
+    assert run_steps(single, Scripted(two, two), RunSettings("x", policy="step")).looks == 3
     assert single.done == [(1, two[0]), (2, two[0])]
 
 
 def test_agent_that_plans_gives_its_plan_one_action_a_look():
     two = [Click(1, 1), Type("x")]
     session = Pretended()
-    run_steps(session, OneByOne(Scripted(two, [Press("Tab")])), Settings("x", policy="step"))
+    run_steps(session, OneByOne(Scripted(two, [Press("Tab")])), RunSettings("x", policy="step"))
     assert session.done == [(1, two[0]), (2, two[1]), (3, Press("Tab"))]
 
 
@@ -88,7 +88,7 @@ def test_steps_bound_an_episode_and_an_agent_note_is_logged():
     agent = Scripted(*[[Scroll(1)]] * 9)
     agent.note = {"status": "ok"}
     session = Pretended()
-    ended = run_steps(session, agent, Settings("x", steps=4))
+    ended = run_steps(session, agent, RunSettings("x", steps=4))
     assert ended == (4, "not done after 4 looks", LIMIT)
     assert session.noted == [{"answer": {"status": "ok"}}] * 4
 
@@ -97,13 +97,13 @@ def test_folder_of_other_settings_is_refused_and_says_which(tmp_path):
     file = tmp_path / "run.json"
     check_same_settings(file, SETTINGS, {"temperature": 0.0})
     check_same_settings(file, SETTINGS, {"temperature": 0.0})
-    for other, said, name in (
-        (Settings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
-        (Settings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
+    for other, shaping, name in (
+        (RunSettings("oracle", scale=0.5), {"temperature": 0.0}, "scale"),
+        (RunSettings("oracle", policy="step"), {"temperature": 0.0}, "policy"),
         (SETTINGS, {"temperature": 1.0}, "temperature"),
     ):
         with pytest.raises(DataBroken, match=f"another {name}"):
-            check_same_settings(file, other, said)
+            check_same_settings(file, other, shaping)
 
 
 def test_what_an_earlier_try_logged_is_gone(tmp_path):
@@ -146,18 +146,17 @@ class OneField(Typist):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
-    held = []
+    contents = []
     with hosting(MOVES) as server:
         for policy, agent in (("page", Typist()), ("step", OneField())):
             folder = tmp_path / policy
             prepare(folder, "", {})
-            settings = Settings("x", policy=policy, steps=1 if policy == "page" else 20)
+            settings = RunSettings("x", policy=policy, steps=1 if policy == "page" else 20)
             with open_session(server.url, folder, "", settings) as session:
                 run_steps(session, agent, settings)
-                held.append(session.held)
+                contents.append(session.contents)
             last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])
-            assert last["final"] == held[-1]
+            assert last["final"] == contents[-1]
     # The second click fell on nothing, and what was typed after it went nowhere.
-    assert held == [{"a": "A", "b": ""}, {"a": "A", "b": "B"}]
+    assert contents == [{"a": "A", "b": ""}, {"a": "A", "b": "B"}]

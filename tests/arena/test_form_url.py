@@ -3,8 +3,9 @@ import json
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
+from tests.arena.conftest import events
 from tests.arena.foreign import RIGHT, TEXT, hosting
 from tests.systems.scripted_server import serving
 
@@ -20,27 +21,16 @@ PLAN = [
 SEND = [{"do": "Click", "x": 108, "y": 578}]
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-
 def answer(actions):
     return json.dumps({"actions": actions})
 
 
-def events(folder):
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tmp_path):
     script = [answer(PLAN), "<html>I am done</html>", answer(SEND), answer([])]
     with hosting() as host, serving(*script) as model:
         options = {"base_url": model.url, "attempts": 1}
-        settings = Settings("chat:m", options=options)
+        settings = RunSettings("chat:m", options=options)
         result = fill_url(host.url, tmp_path, settings, text=TEXT)
         assert result["filled"] == RIGHT
         assert (result["status"], result["steps"], result["error"]) == ("ended", 4, None)
@@ -51,18 +41,17 @@ def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tm
         # What the page wanted from another server was stopped, and is told.
         assert logged[-1]["blocked"] == ["https://cdn.example.com/look.css"]
         answers = [event["answer"] for event in logged if "answer" in event]
-        assert [one["status"] for one in answers] == ["ok", "bad_json", "ok", "ok"]
-        assert [one["factor"] for one in answers] == [1, 1, 1, 1]
+        assert [note["status"] for note in answers] == ["ok", "bad_json", "ok", "ok"]
+        assert [note["factor"] for note in answers] == [1, 1, 1, 1]
         again = fill_url(host.url, tmp_path, settings, text=TEXT)
         assert again == result | {"left_at": again["left_at"]}
         assert len(model.calls) == 4
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_path):
     with hosting() as host, serving("refused", "<p>Hello</p>", "truncated") as model:
-        settings = Settings("chat:m", options={"base_url": model.url, "attempts": 1})
+        settings = RunSettings("chat:m", options={"base_url": model.url, "attempts": 1})
         result = fill_url(host.url, tmp_path, settings, text=TEXT)
     assert (result["status"], result["steps"]) == ("unfinished", 3)
     assert result["error"].startswith("3 unusable answers in a row: truncated")
@@ -73,19 +62,18 @@ def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_pa
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_address_without_a_server_is_named(tmp_path):
     with hosting() as host:
         address = host.url
     with pytest.raises(NotAvailable, match="no page could be opened"):
-        fill_url(address, tmp_path, Settings("oracle"), text="", values={})
+        fill_url(address, tmp_path, RunSettings("oracle"), text="", values={})
 
 
 def test_wrong_address_and_stray_answers_are_named(tmp_path):
     with pytest.raises(DataBroken, match="not an http address"):
-        fill_url("file:///etc/passwd", tmp_path, Settings("oracle"), text="", values={})
+        fill_url("file:///etc/passwd", tmp_path, RunSettings("oracle"), text="", values={})
     with pytest.raises(DataBroken, match="--values FILE"):
-        fill_url("http://127.0.0.1:9/", tmp_path, Settings("rules"), text="", values={})
+        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("rules"), text="", values={})
     with pytest.raises(DataBroken, match="--values FILE"):
-        fill_url("http://127.0.0.1:9/", tmp_path, Settings("oracle"), text="")
+        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"), text="")
     assert not list(tmp_path.iterdir())

@@ -7,19 +7,19 @@ from formlab_arena.spec import form, forms
 @pytest.mark.parametrize("code", forms())
 def test_text_carries_every_value(code):
     for number in range(1, 6):
-        one = make(form(code), number)
+        instance = make(form(code), number)
         for field in form(code).fields:
-            value = one.values[field.name]
+            value = instance.values[field.name]
             if isinstance(value, bool):
-                assert f"“{field.label}”" in one.text
+                assert f"“{field.label}”" in instance.text
             elif value is not None:
-                assert spoken(field, value) in one.text
+                assert spoken(field, value) in instance.text
 
 
 def test_fifty_instances_of_a_form_differ():
     made = [make(form("E12"), number) for number in range(1, PER_FORM + 1)]
-    assert len({one.text for one in made}) == PER_FORM
-    assert len({one.name for one in made}) == PER_FORM
+    assert len({instance.text for instance in made}) == PER_FORM
+    assert len({instance.name for instance in made}) == PER_FORM
 
 
 def test_seed_decides():
@@ -34,5 +34,5 @@ def test_optional_and_conditional_fields_are_empty_in_some_instances_and_filled_
 
 
 def test_files_of_a_task_are_those_its_values_name():
-    one = make(form("A14"), 7)
-    assert list(one.files) == [one.values["manuscript"]] == ["A14-007-manuscript.pdf"]
+    instance = make(form("A14"), 7)
+    assert list(instance.files) == [instance.values["manuscript"]] == ["A14-007-manuscript.pdf"]

@@ -33,20 +33,20 @@ def test_label_that_the_text_does_not_name_has_no_value(label):
 
 
 def test_long_value_goes_on_up_to_the_next_thing_named():
-    said = InstructionText(TEXT).about("Plans")
-    assert said.whole == "We show two films. The second one is long."
-    assert said.value == "We show two films"
+    mention = InstructionText(TEXT).about("Plans")
+    assert mention.whole == "We show two films. The second one is long."
+    assert mention.value == "We show two films"
 
 
 def test_denial_is_heard_and_agreement_is_none():
-    told = InstructionText(TEXT)
-    assert told.about("Newsletter").denies
-    assert not told.about("Terms").denies
+    instructions = InstructionText(TEXT)
+    assert instructions.about("Newsletter").denies
+    assert not instructions.about("Terms").denies
 
 
 def test_quoted_label_counts_more_than_the_word_in_passing():
-    told = InstructionText("The colour of my car is red. Under “Colour” put blue.")
-    assert told.about("Colour").value == "blue"
+    instructions = InstructionText("The colour of my car is red. Under “Colour” put blue.")
+    assert instructions.about("Colour").value == "blue"
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_typed_values_are_found_without_their_label(label, span):
 
 
 def test_span_of_another_label_is_not_taken_where_the_text_says_something_else():
-    told = InstructionText("Alternative e-mail: none. Write to ada@lund.example.")
-    assert told.span("Alternative e-mail", told.about("Alternative e-mail")) is None
+    instructions = InstructionText("Alternative e-mail: none. Write to ada@lund.example.")
+    assert instructions.span("Alternative e-mail", instructions.about("Alternative e-mail")) is None
 
 
 @pytest.mark.parametrize("text", ["", "\0", "“" * 5000, ("Name: " * 3000), "İstanbul name is x."])
 def test_hostile_text_costs_no_crash(text):
-    told = InstructionText(text)
+    instructions = InstructionText(text)
     for label in ("Name", "E-mail", "Date"):
-        told.about(label)
-        told.span(label, None)
+        instructions.about(label)
+        instructions.span(label, None)

@@ -1,30 +1,20 @@
-import json
-
 import pytest
 
 from formlab import files
 from formlab_arena import action_groups
 from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.run import Settings, open_session, serving
 
-
-def events(session):
-    text = (session.folder / "events.jsonl").read_text()
-    return [json.loads(line) for line in text.split("\n") if line]
+from .conftest import events, opened
 
 
 def at(session, name, kind=None):
-    found = [t for t in session.targets() if t.field == name and kind in (None, t.kind)]
-    return Click(*found[0].middle)
+    matches = [t for t in session.targets() if t.field == name and kind in (None, t.kind)]
+    return Click(*matches[0].middle)
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
-    with (
-        serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/C11", tmp_path, "", Settings("tests")) as session,
-    ):
+    with opened("C11", tmp_path) as session:
         session.look()
         session.do(at(session, "artist"))
         session.do(Type("Ada"))
@@ -38,14 +28,14 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
         session.look()
         session.do(at(session, "sale"))
         session.look()
-    log = events(session)
+    log = events(tmp_path)
     screens = [event for event in log if "screen" in event]
     # The first page, the second, and the second with the price that "for sale" brings.
     assert [event["screen"] for event in screens] == [1, 2, 3]
     for event in screens:
         assert files.image_size(tmp_path / event["image"]) == tuple(event["size"])
-    shown = {one["field"] for one in screens[2]["controls"]}
-    assert shown - {one["field"] for one in screens[1]["controls"]} == {"price"}
+    shown = {control["field"] for control in screens[2]["controls"]}
+    assert shown - {control["field"] for control in screens[1]["controls"]} == {"price"}
     done = [event for event in log if "asked" in event]
     assert [event["changed"] for event in done] == [
         [], [["artist", None, "", "Ada"]], [["artist", None, "Ada", "Ada-Bo"]], [], [],
@@ -64,12 +54,8 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reaches(tmp_path):
-    with (
-        serving(tmp_path / "s.sqlite") as server,
-        open_session(f"{server.ensure()}/forms/E12", tmp_path, "", Settings("tests")) as session,
-    ):
+    with opened("E12", tmp_path) as session:
         session.look()
         session.do(at(session, "holder"))
         session.do(Type("Ada"))
@@ -83,10 +69,10 @@ def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reac
         session.do(Press("Tab"))
         session.do(Type("K1"))
     episode = action_groups.read(tmp_path / "events.jsonl")
-    found = [(line.field, line.value, line.by) for line in episode.lines]
-    assert found[0] == ("holder", "Ada", "mouse")
-    field, value, by = found[1]
+    matches = [(line.field, line.value, line.by) for line in episode.lines]
+    assert matches[0] == ("holder", "Ada", "mouse")
+    field, value, by = matches[1]
     assert (field, value[-3:], by) == ("born", "-01", "mouse")
-    assert found[2:] == [("account", "Savings", "keyboard"), ("number", "K1", "keyboard")]
+    assert matches[2:] == [("account", "Savings", "keyboard"), ("number", "K1", "keyboard")]
     assert episode.content["born"] == value
     assert len(episode.screens) == 1

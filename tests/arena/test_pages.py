@@ -6,7 +6,7 @@ from formlab import browser
 from formlab_arena.run import serving
 from formlab_arena.spec import forms
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium")]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

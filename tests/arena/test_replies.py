@@ -18,9 +18,9 @@ def test_every_action_of_the_schema_is_read():
         {"do": "RightClick", "x": 5, "y": 6}, {"do": "Type", "text": "12"},
         {"do": "Press", "key": "Control+A"}, {"do": "Scroll", "dy": -40},
     ]  # fmt: skip
-    found = reply(json.dumps({"actions": [blank | one for one in asked]}))
-    assert found.status == "ok"
-    assert found.actions == (
+    replied = reply(json.dumps({"actions": [blank | fields for fields in asked]}))
+    assert replied.status == "ok"
+    assert replied.actions == (
         Click(1, 2), DoubleClick(3, 4.5), RightClick(5, 6), Type("12"), Press("Control+A"),
         Scroll(-40),
     )  # fmt: skip
@@ -43,8 +43,8 @@ JSON_CLICK, JSON_TYPE = '{"do": "Click", "x": 5, "y": 7}', '{"do": "Type", "text
     ],
 )
 def test_answers_in_other_forms_are_read_and_marked(text):
-    found = reply(text)
-    assert (found.actions, found.status) == ((Click(5, 7), Type("Ada")), "repaired")
+    replied = reply(text)
+    assert (replied.actions, replied.status) == ((Click(5, 7), Type("Ada")), "repaired")
 
 
 def test_empty_list_means_that_nothing_is_left_to_do():
@@ -70,12 +70,12 @@ def test_empty_list_means_that_nothing_is_left_to_do():
     ],
 )
 def test_what_holds_no_action_has_its_status(text, more, status):
-    found = reply(text, **more)
-    assert (found.actions, found.status) == ((), status)
+    replied = reply(text, **more)
+    assert (replied.actions, replied.status) == ((), status)
 
 
 def test_answer_without_end_is_cut():
-    found = reply(json.dumps({"actions": [{"do": "Press", "key": "Tab"}] * 5000}))
-    assert len(found.actions) == 300
-    assert found.changes == ("actions beyond the first 300 left out",)
+    replied = reply(json.dumps({"actions": [{"do": "Press", "key": "Tab"}] * 5000}))
+    assert len(replied.actions) == 300
+    assert replied.changes == ("actions beyond the first 300 left out",)
     assert reply("x" * 5_000_000).status == "bad_json"

@@ -1,21 +1,21 @@
 import pytest
 
 from formlab_arena.actions import Click, Press, Scroll, Type
-from formlab_arena.episode import Settings
+from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
 from formlab_arena.rules_agent import Rules
-from formlab_arena.screen import Field, Group, Line, Mark, Screen
+from formlab_arena.screen import MarkGroup, Screen, ScreenField, TextLine, TickMark
 from formlab_arena.session import Observation
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 
 def screen(*fields, groups=(), lines=("Camp",)):
-    shown = tuple(Line(text, (0, 20 * n, 50, 20 * n + 15)) for n, text in enumerate(lines))
+    shown = tuple(TextLine(text, (0, 20 * n, 50, 20 * n + 15)) for n, text in enumerate(lines))
     return Screen(shown, fields, groups)
 
 
 def field(label, text="", *, at=0, height=30, width=300):
-    return Field((100, at, 100 + width, at + height), text, (label,) if label else ())
+    return ScreenField((100, at, 100 + width, at + height), text, (label,) if label else ())
 
 
 BUTTON = field("", "Next", at=700, width=80)
@@ -47,17 +47,18 @@ def test_list_is_searched_by_letters_and_file_is_named():
 
 def test_choices_come_from_the_bottom_up_because_they_may_show_more_below():
     marks = tuple(
-        Mark((10, y, 26, y + 16), text, False, True) for y, text in ((100, "Rail"), (130, "Bus"))
+        TickMark((10, y, 26, y + 16), text, False, True)
+        for y, text in ((100, "Rail"), (130, "Bus"))
     )
-    box = (Mark((10, 300, 26, 316), "I agree", False),)
-    groups = (Group(marks, ("Travel",)), Group(box, ()))
+    box = (TickMark((10, 300, 26, 316), "I agree", False),)
+    groups = (MarkGroup(marks, ("Travel",)), MarkGroup(box, ()))
     [done] = acts([screen(groups=groups)], "Travel: Bus. I agree.")
     assert done == [Click(18, 308), Click(18, 138)]
 
 
 def test_ticked_and_denied_boxes_are_left_alone():
     groups = tuple(
-        Group((Mark((10, y, 26, y + 16), text, ticked),), ())
+        MarkGroup((TickMark((10, y, 26, y + 16), text, ticked),), ())
         for y, text, ticked in ((0, "Terms", True), (40, "Newsletter", False))
     )
     [done] = acts([screen(groups=groups)], "Terms: yes. Leave “Newsletter” unticked.")
@@ -90,10 +91,9 @@ def test_hostile_text_and_labels_cost_no_crash():
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
     with hosting() as server:
-        result = fill_url(server.url, tmp_path, Settings("rules"), text=TEXT)
+        result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)
     assert result["filled"] == RIGHT
     assert result["status"] == "ended"
     assert result["left_at"].endswith("/thanks")

@@ -1,27 +1,22 @@
 import contextlib
-import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from formlab.errors import DataBroken, NotAvailable, UnknownName
+from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
 from formlab_arena.agents import Oracle
-from formlab_arena.run import Settings, fill
+from formlab_arena.run import RunSettings, fill
+from tests.arena.conftest import events
 from tests.systems.scripted_server import serving
 
-SETTINGS = Settings("oracle")
-
-
-def events(folder):
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().split("\n") if line]
+SETTINGS = RunSettings("oracle")
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
     results = fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"])
     assert [(r["status"], r["right"], r["fields"]) for r in results] == [
@@ -34,19 +29,18 @@ def test_oracle_fills_in_three_forms_and_a_second_run_repeats_nothing(tmp_path):
         assert all((tmp_path / result["doc_id"] / name).is_file() for name in pictures)
         typed = [e for e in logged if e.get("asked", {}).get("do") == "Type"]
         assert all(event["target"]["value"] for event in typed)
-    told = []
-    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=told.append) == results
-    assert told == []
+    reported = []
+    assert fill(tmp_path, SETTINGS, codes=["A13", "A12", "C11"], tell=reported.append) == results
+    assert reported == []
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_path):
-    [stepwise] = fill(tmp_path / "b", Settings("oracle", policy="step"), codes=["A11"])
+    [stepwise] = fill(tmp_path / "b", RunSettings("oracle", policy="step"), codes=["A11"])
     asked = [event["step"] for event in events(tmp_path / "b" / "A11-001") if "asked" in event]
     # One action a look: four fields with click, select all and text, and the button.
     assert (stepwise["right"], asked) == (4, list(range(1, 14)))
-    settings = Settings("oracle", policy="page", scale=0.5, ruler=True)
+    settings = RunSettings("oracle", policy="page", scale=0.5, ruler=True)
     assert [r["right"] for r in fill(tmp_path / "a", settings, codes=["E12"])] == [5]
     clicks = [e for e in events(tmp_path / "a" / "E12-001") if "factor" in e]
     assert clicks
@@ -56,24 +50,36 @@ def test_small_ruled_screenshots_and_single_steps_lead_to_the_same_answers(tmp_p
             assert event["done"]["x"] == event["asked"]["x"] * 2
 
 
-@pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
-def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch):
-    class Broken(Oracle):
-        def act(self, seen):
-            if seen.step == 1 and "Bank Account" in seen.text:
-                raise RuntimeError("lost the browser")
-            return super().act(seen)
+@pytest.fixture
+def before_bank(monkeypatch):
+    """Make the oracle do something before each of its answers about a bank account."""
 
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Broken(one.values))
+    def use(damage):
+        class Damaging(Oracle):
+            def act(self, seen):
+                if "Bank Account" in seen.text:
+                    damage()
+                return super().act(seen)
+
+        monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Damaging(instance.values))
+
+    return use
+
+
+@pytest.mark.browser
+def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypatch, before_bank):
+    def lose():
+        raise RuntimeError("lost the browser")
+
+    before_bank(lose)
     results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert [r["status"] for r in results] == ["crashed", "submitted"]
     assert results[0]["error"] == "RuntimeError: lost the browser"
     assert results[0]["right"] == 0
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Oracle(one.values))
-    told = []
-    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=told.append)
-    assert [r["doc_id"] for r in told] == ["E12-001"]
+    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Oracle(instance.values))
+    reported = []
+    again = fill(tmp_path, SETTINGS, codes=["E12", "A11"], tell=reported.append)
+    assert [r["doc_id"] for r in reported] == ["E12-001"]
     assert [r["status"] for r in again] == ["submitted", "submitted"]
 
 
@@ -86,7 +92,7 @@ def own_browsers():
             parents[int(folder.name)] = int(
                 (folder / "stat").read_text().rpartition(")")[2].split()[1]
             )
-    found = []
+    browsers = []
     for number in parents:
         above = number
         while above not in (0, os.getpid()):
@@ -94,22 +100,14 @@ def own_browsers():
         with contextlib.suppress(OSError):
             line = Path(f"/proc/{number}/cmdline").read_text()
             if above and "--headless" in line and "--type=" not in line:
-                found.append(number)
-    return found
+                browsers.append(number)
+    return browsers
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds processes in /proc")
-def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
-    class Killer(Oracle):
-        def act(self, seen):
-            if "Bank Account" in seen.text:
-                for number in own_browsers():
-                    os.kill(number, signal.SIGKILL)
-            return super().act(seen)
-
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
+def test_killed_browser_costs_one_episode(tmp_path, before_bank):
+    before_bank(lambda: [os.kill(number, signal.SIGKILL) for number in own_browsers()])
     first, second = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert (first["status"], first["right"]) == ("crashed", 0)
     assert "closed" in first["error"]
@@ -117,31 +115,29 @@ def test_killed_browser_costs_one_episode(tmp_path, monkeypatch):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-of-forty-characters-in-all-0")
     with serving("wrong_key", then='{"actions": []}') as server:
         options = {"base_url": server.url, "attempts": 1}
         with pytest.raises(NotAvailable, match="refuses every call"):
-            fill(tmp_path, Settings("chat:m", options=options), codes=["A11", "E12"])
-        limited = Settings("chat:m", options=options | {"max_calls": 1})
+            fill(tmp_path, RunSettings("chat:m", options=options), codes=["A11", "E12"])
+        limited = RunSettings("chat:m", options=options | {"max_calls": 1})
         first, second = fill(tmp_path, limited, codes=["A11", "E12"])
         assert (first["status"], first["steps"], first["error"]) == ("unfinished", 1, None)
         assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
-        told = []
-        settings = Settings("chat:m", options=options)
-        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=told.append)
-        assert [result["doc_id"] for result in told] == ["E12-001"]
+        reported = []
+        settings = RunSettings("chat:m", options=options)
+        again = fill(tmp_path, settings, codes=["A11", "E12"], tell=reported.append)
+        assert [result["doc_id"] for result in reported] == ["E12-001"]
         assert [result["status"] for result in again] == ["unfinished", "unfinished"]
         assert len(server.calls) == 3
     with pytest.raises(DataBroken, match="another temperature"):
-        hotter = Settings("chat:m", options=options | {"temperature": 1.0})
+        hotter = RunSettings("chat:m", options=options | {"temperature": 1.0})
         fill(tmp_path, hotter, codes=["A11"])
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
-def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
+def test_killed_server_costs_one_episode(tmp_path, monkeypatch, before_bank):
     running = []
     ensure = run.Server.ensure
 
@@ -149,22 +145,14 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch):
         running.append(self)
         return ensure(self)
 
-    class Killer(Oracle):
-        def act(self, seen):
-            if "Bank Account" in seen.text:
-                os.kill(running[-1].pid, signal.SIGKILL)
-            return super().act(seen)
-
     monkeypatch.setattr(run.Server, "ensure", watched)
-    monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda one: Killer(one.values))
-    settings = Settings("oracle", steps=5)
-    first, second = fill(tmp_path, settings, codes=["E12", "A11"])
+    before_bank(lambda: os.kill(running[-1].pid, signal.SIGKILL))
+    first, second = fill(tmp_path, RunSettings("oracle", steps=5), codes=["E12", "A11"])
     assert first["status"] in ("crashed", "unfinished")
     assert (second["status"], second["right"]) == ("submitted", 4)
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("chromium")
 def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
     class Idle:
         name, knows_targets = "idle", False
@@ -174,13 +162,6 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
             return [Scroll(50), Click(-5, 10), Click(5000, 10)]
 
     monkeypatch.setitem(run.AGENTS.loaded, "idle", lambda _: Idle())
-    [result] = fill(tmp_path, Settings("idle", steps=2), codes=["E12"])
+    [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
-
-
-def test_unknown_system_or_form_is_named(tmp_path):
-    with pytest.raises(UnknownName, match="oracle"):
-        fill(tmp_path, Settings("oracel"))
-    with pytest.raises(UnknownName, match="unknown form 'Q1'"):
-        fill(tmp_path, SETTINGS, codes=["Q1"])

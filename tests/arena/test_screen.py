@@ -2,7 +2,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from formlab_arena import screen
-from formlab_arena.screen import Line, Screen, arrange
+from formlab_arena.screen import Screen, TextLine, arrange
 
 
 def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
@@ -20,34 +20,34 @@ def page(*, ink=(90, 90, 90), paper=(255, 255, 255)):
 
 
 LINES = [
-    Line("First name", (20, 24, 110, 46)),
-    Line("Last name", (340, 24, 430, 46)),
-    Line("Ada", (30, 58, 60, 78)),
-    Line("Remarks", (110, 116, 190, 138)),
-    Line("Travel", (22, 214, 80, 234)),
-    Line("By rail", (50, 238, 110, 258)),
-    Line("By bus", (20, 268, 110, 288)),  # OCR took the ring into the line.
-    Line("I agree", (50, 308, 110, 328)),
-    Line("Send", (55, 370, 105, 390)),
+    TextLine("First name", (20, 24, 110, 46)),
+    TextLine("Last name", (340, 24, 430, 46)),
+    TextLine("Ada", (30, 58, 60, 78)),
+    TextLine("Remarks", (110, 116, 190, 138)),
+    TextLine("Travel", (22, 214, 80, 234)),
+    TextLine("By rail", (50, 238, 110, 258)),
+    TextLine("By bus", (20, 268, 110, 288)),  # OCR took the ring into the line.
+    TextLine("I agree", (50, 308, 110, 328)),
+    TextLine("Send", (55, 370, 105, 390)),
 ]
 
 
 def test_fields_have_the_nearest_label_and_what_is_in_them():
-    found = arrange(page(), LINES)
-    assert [(f.labels[:1], f.text) for f in found.fields] == [
+    result = arrange(page(), LINES)
+    assert [(f.labels[:1], f.text) for f in result.fields] == [
         (("First name",), "Ada"), (("Last name",), ""), (("Remarks",), ""), ((), "Send"),
     ]  # fmt: skip
-    x0, y0, x1, y1 = found.fields[0].box
+    x0, y0, x1, y1 = result.fields[0].box
     assert max(abs(x0 - 20), abs(y0 - 50), abs(x1 - 301), abs(y1 - 87)) <= 2
 
 
 def test_rings_and_boxes_are_apart_and_ticks_are_seen():
-    found = arrange(page(), LINES)
-    assert [[(m.text, m.ticked, m.is_ring) for m in group.marks] for group in found.groups] == [
+    result = arrange(page(), LINES)
+    assert [[(m.text, m.ticked, m.is_ring) for m in group.marks] for group in result.groups] == [
         [("By rail", False, True), ("By bus", True, True)],
         [("I agree", False, False)],
     ]
-    assert found.groups[0].labels == ("Travel",)
+    assert result.groups[0].labels == ("Travel",)
 
 
 def test_pale_borders_and_dark_pages_are_read_too():
@@ -56,9 +56,9 @@ def test_pale_borders_and_dark_pages_are_read_too():
 
 
 def test_line_that_runs_into_a_box_is_parted_at_its_side():
-    words = (Line("Town", (120, 56, 160, 76)), Line("Oslo", (350, 56, 390, 76)))
-    found = arrange(page(), [Line("Town Oslo", (120, 56, 390, 76), words)])
-    assert found.fields[1].text == "Oslo"
+    words = (TextLine("Town", (120, 56, 160, 76)), TextLine("Oslo", (350, 56, 390, 76)))
+    result = arrange(page(), [TextLine("Town Oslo", (120, 56, 390, 76), words)])
+    assert result.fields[1].text == "Oslo"
 
 
 def test_empty_page_has_nothing():
@@ -69,11 +69,11 @@ def test_same_picture_is_read_only_once(tmp_path, monkeypatch):
     read = []
 
     def start(settings, threads):
-        def one(document, root):
+        def read_page(document, root):
             read.append(document["image"])
             return [{"kind": "page", "path": None, "value": ""}]
 
-        return one
+        return read_page
 
     monkeypatch.setattr("formlab.systems.ocr.start", start)
     reader = screen.reader()

@@ -14,7 +14,7 @@ from formlab.errors import NotAvailable
 from formlab_arena import server
 from formlab_arena.run import serving
 from formlab_arena.spec import FOLDER, forms
-from formlab_arena.store import Store
+from formlab_arena.store import SubmissionStore
 
 GOOD = {
     "holder": "Ada Berg", "born": "1970-01-31", "account": "Joint", "proof": "Passport",
@@ -136,12 +136,12 @@ def test_fifty_at_once_are_all_stored_and_none_acknowledged_is_lost_to_a_kill(tm
         assert None not in first
         with ThreadPoolExecutor(50) as pool:
             waiting = [pool.submit(send, address, n) for n in range(50, 300)]
-            while sum(one.done() for one in waiting) < 20:
+            while sum(future.done() for future in waiting) < 20:
                 pass
             os.kill(running.pid, signal.SIGKILL)
-            later = [one.result() for one in waiting]
+            later = [future.result() for future in waiting]
         acknowledged = {*first, *later} - {None}
         assert None in later
-        assert acknowledged <= set(Store(database).ids())
+        assert acknowledged <= set(SubmissionStore(database).ids())
         assert running.ensure() != address
-        assert send(running.address, 1) in Store(database).ids()
+        assert send(running.address, 1) in SubmissionStore(database).ids()

@@ -1,10 +1,9 @@
-import json
-
 import pytest
 
 from formlab_arena.actions import Click, Press, Type
-from formlab_arena.run import Settings, open_session, serving
 from formlab_arena.session import inside
+
+from .conftest import events, opened
 
 
 @pytest.fixture
@@ -30,15 +29,8 @@ def test_file_of_the_run_can_be_uploaded(upload):
 
 
 @pytest.fixture
-def session(tmp_path, upload, chromium):
-    assert upload.is_dir()
-    assert chromium
-    with (
-        serving(tmp_path / "s.sqlite") as server,
-        open_session(
-            f"{server.ensure()}/forms/A12", tmp_path, "text", Settings("oracle")
-        ) as session,
-    ):
+def session(tmp_path, upload):
+    with opened("A12", tmp_path) as session:
         yield session
 
 
@@ -53,8 +45,7 @@ def test_upload_takes_the_named_file_and_refuses_any_other(session):
     assert field(session, "proposal").value == ""
     session.do(Type("plan.pdf"))
     assert field(session, "proposal").value == "plan.pdf"
-    lines = (session.folder / "events.jsonl").read_text().splitlines()
-    refused = [event for event in map(json.loads, lines) if "refused" in event]
+    refused = [event for event in events(session.folder) if "refused" in event]
     assert [event["asked"]["text"] for event in refused] == ["../secret.pdf"]
 
 

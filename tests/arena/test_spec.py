@@ -1,15 +1,20 @@
 import re
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from formlab.errors import DataBroken, UnknownName
 from formlab_arena import spec
 from formlab_arena.spec import form, forms
 
-# The columns of the paper's Table 1 behind "Field Types", in its order.
-COLUMNS = (
-    "date", "radio", "dropdown", "description", "file", "multiple", "checkbox", "number", "pages",
-)  # fmt: skip
+PUBLISHED = Path(__file__).parents[2] / "data" / "published" / "formfactory_table1.csv"
+# The column of the paper's Table 1 for each type; plain text has none.
+COLUMNS = {
+    "date": "date", "radio": "binary_choice", "dropdown": "dropdown",
+    "description": "description", "file": "file_upload", "multiple": "multiple_choice",
+    "checkbox": "checkbox", "number": "number",
+}  # fmt: skip
 BARE = """\
 code: Z1
 name: Tiny
@@ -26,36 +31,22 @@ def write(tmp_path, *fields, head=BARE):
     return path
 
 
-@pytest.fixture(scope="module")
-def table(shared):
-    """Rows of Table 1 by form name: the count of fields, and the set of ticked columns."""
-    paper = (shared / "papers" / "003_ed9ddc1dd5bfe1d2.txt").read_text()
-    rows = {}
-    for line in paper.splitlines():
-        cells = line.split("\t")
-        if len(cells) > 6 and "50" in cells:
-            at = cells.index("50")
-            ticks = cells[at + 3 :]
-            ticked = {c for c, t in zip(COLUMNS, ticks, strict=False) if t.strip() == "✓"}
-            rows[cells[at - 2].strip()] = (int(cells[at - 1]), ticked)
-    return rows
-
-
-def test_forms_have_the_names_counts_and_types_of_the_paper(table):
-    assert len(table) == len(forms()) == 25
-    for one in forms().values():
-        count, ticked = table[one.name]
-        assert len(one.fields) == count, one.name
-        types = {field.type for field in one.fields} - {"string"}
-        assert types | ({"pages"} if len(one.pages) > 1 else set()) == ticked, one.name
-        assert any(field.type == "string" for field in one.fields)
+def test_forms_have_the_names_counts_and_types_of_the_paper():
+    published = pl.read_csv(PUBLISHED, infer_schema=False).head(25).rows_by_key("form", named=True)
+    assert len(forms()) == len(published) == 25
+    for web_form in forms().values():
+        (row,) = published[web_form.name]
+        assert len(web_form.fields) == int(row["fields"]), web_form.name
+        ticked = {kind for kind, column in COLUMNS.items() if row[column] == "yes"}
+        assert {field.type for field in web_form.fields} == ticked | {"string"}, web_form.name
+        assert (len(web_form.pages) > 1) == (row["multiple_pages"] == "yes"), web_form.name
 
 
 def test_forms_have_279_fields_in_eight_domains():
-    assert sum(len(one.fields) for one in forms().values()) == 279
-    assert len({one.domain for one in forms().values()}) == 8
-    assert len({one.style["layout"] for one in forms().values()}) == 4
-    assert len({one.style["colour"] for one in forms().values()}) == 25
+    assert sum(len(web_form.fields) for web_form in forms().values()) == 279
+    assert len({web_form.domain for web_form in forms().values()}) == 8
+    assert len({web_form.style["layout"] for web_form in forms().values()}) == 4
+    assert len({web_form.style["colour"] for web_form in forms().values()}) == 25
 
 
 def test_codes_are_those_of_the_file_names():

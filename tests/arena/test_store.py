@@ -1,7 +1,7 @@
 import pytest
 
 from formlab.errors import DataBroken
-from formlab_arena.store import Store
+from formlab_arena.store import SubmissionStore
 
 
 def test_latest_submission_of_an_episode_counts(store):
@@ -23,10 +23,10 @@ def test_hostile_values_come_back_as_they_were(store):
 
 def test_submissions_outlive_the_store(store):
     received = store.add("E12", "one", {}, {})
-    assert Store(store.path).ids() == [received]
+    assert SubmissionStore(store.path).ids() == [received]
 
 
 def test_file_that_is_no_store_is_named(tmp_path):
     (tmp_path / "x").write_bytes(b"not a database" * 100)
     with pytest.raises(DataBroken, match="not a store of submissions"):
-        Store(tmp_path / "x")
+        SubmissionStore(tmp_path / "x")

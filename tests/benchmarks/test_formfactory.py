@@ -109,8 +109,8 @@ def test_other_numbering_style_within_a_text_is_no_border():
 
 def test_option_is_matched_through_slips_but_never_through_another_number():
     options = {"Fall 2024", "Spring 2025", "Part-time"}
-    assert _boxes._meant(options, "Part time") == "Part-time"
-    assert _boxes._meant(options, "Fall 2025") is None
+    assert _boxes._closest_option(options, "Part time") == "Part-time"
+    assert _boxes._closest_option(options, "Fall 2025") is None
 
 
 def test_released_files_hold_what_the_release_says(released):

@@ -35,20 +35,13 @@ def compares(text):
 
 
 def values(draw, count, scale=1.0):
-    """Values in one of several moods: random, tied, all the same, undefined."""
+    """Values in one of several moods: undefined, all the same, tied, random."""
     mood = draw.integers(0, 6)
-    if mood == 0:
-        return [float("nan")] * count
-    if mood == 1:
-        return [float(draw.integers(0, 2)) * scale] * count
+    if mood < 2:
+        return [float("nan") if mood == 0 else float(draw.integers(0, 2)) * scale] * count
     if mood == 2:
         return [float(x) * scale for x in draw.integers(0, 3, count) / 2]
-    found = draw.random(count) * scale
-    return [float("nan") if draw.random() < 0.15 else float(x) for x in found]
-
-
-def said_numbers(text):
-    return {found.strip() for found in NUMBER.findall(text)}
+    return [float("nan") if draw.random() < 0.15 else float(x) * scale for x in draw.random(count)]
 
 
 def counts(draw):
@@ -75,14 +68,17 @@ def shown(value):
     return forms
 
 
+def numbers(text):
+    return {number.strip() for number in NUMBER.findall(text)}
+
+
 def check(text, *frames, more=()):
     """Each number of the sentence is one of its tables, and nothing in it compares."""
-    known = set(FIXED) | {str(x) for x in more}
-    for frame in frames:
-        for column in frame.columns:
-            if frame[column].dtype.is_numeric():
-                known |= {form for value in frame[column].to_list() for form in shown(value)}
-    assert said_numbers(text) <= known, (text, said_numbers(text) - known)
+    known = FIXED | set(map(str, more))
+    for values in (frame[name] for frame in frames for name in frame.columns):
+        if values.dtype.is_numeric():
+            known |= {form for value in values for form in shown(value)}
+    assert numbers(text) <= known, (text, numbers(text) - known)
     assert not compares(text), text
     assert "nan" not in text.split()
 
@@ -106,36 +102,33 @@ def random_evaluation(draw, name="fox"):
     return made(name, rows)
 
 
-def supported(one: Finding):
-    assert one.holds
-    assert one.p_adjusted <= 0.05
-    assert one.p_adjusted >= one.p
-    assert one.n_tested > 0
-    assert one.ci_low > 0 or one.ci_high < 0
+def supported(finding: Finding):
+    assert finding.holds
+    assert finding.p_adjusted <= 0.05
+    assert finding.p_adjusted >= finding.p
+    assert finding.n_tested > 0
+    assert finding.ci_low > 0 or finding.ci_high < 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sentence_about_kinds_is_what_the_table_shows(seed):
-    draw = np.random.default_rng(seed)
-    evaluation = random_evaluation(draw)
-    found = analysis.kinds(evaluation, metric="outcome")
-    rates = {
-        name: float(ratio(parts.sum(axis=0)))
-        for name, parts in kind_tallies(evaluation, "outcome", "kind").items()
-    }
-    said = re.search(r"better on (\w+) than on (\w+): share right ([\d.]+) against ([\d.]+)",
-                     found.claim)  # fmt: skip
-    assert (said is not None) == found.holds
-    if said is None:
-        assert not compares(found.claim), found.claim
-        for value, name in re.findall(r"([\d.]+) for (\w+)\b", found.claim):
+    evaluation = random_evaluation(np.random.default_rng(seed))
+    finding = analysis.kinds(evaluation, metric="outcome")
+    tallies = kind_tallies(evaluation, "outcome", "kind")
+    rates = {name: float(ratio(parts.sum(axis=0))) for name, parts in tallies.items()}
+    claim = re.search(r"better on (\w+) than on (\w+): share right ([\d.]+) against ([\d.]+)",
+                      finding.claim)  # fmt: skip
+    assert (claim is not None) == finding.holds
+    if claim is None:
+        assert not compares(finding.claim), finding.claim
+        for value, name in re.findall(r"([\d.]+) for (\w+)\b", finding.claim):
             assert f"{rates.get(name, float(value)):.3f}" == value
         return
-    supported(found)
-    good, bad, high, low = said.groups()
+    supported(finding)
+    good, bad, high, low = claim.groups()
     assert rates[good] > rates[bad]
     assert (f"{rates[good]:.3f}", f"{rates[bad]:.3f}") == (high, low)
-    assert f"{found.n_docs:,} documents" in found.claim
+    assert f"{finding.n_docs:,} documents" in finding.claim
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -149,21 +142,23 @@ def test_sentence_about_systems_is_what_the_fields_show(seed):
     second = dataclasses.replace(first, system="owl", cases=cases.with_columns(outcome))
     ground = analysis.common([first, second]).evaluations
     matrix = analysis.flip_matrices(ground, resamples=200, permutations=499)
-    found = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
+    findings = analysis.tell_apart(ground, matrix, resamples=200, permutations=499)
     counted = matrix.filter(pl.col("slice_by").is_null()).row(0, named=True)
-    for one in found:
-        if one.metric != "outcome":
+    for finding in findings:
+        if finding.metric != "outcome":
             continue
         alone = {"fox": counted["only_a"], "owl": counted["only_b"]}
-        if one.holds:
-            supported(one)
-            better, worse = re.match(r"(\w+) gets more fields right than (\w+)", one.claim).groups()
+        if finding.holds:
+            supported(finding)
+            better, worse = re.match(
+                r"(\w+) gets more fields right than (\w+)", finding.claim
+            ).groups()
             assert alone[better] > alone[worse]
-            assert f"{alone[better]:,} of {counted['n_cases']:,} fields" in one.claim
+            assert f"{alone[better]:,} of {counted['n_cases']:,} fields" in finding.claim
         else:
-            assert not compares(one.claim), one.claim
-            assert ("same fields right" in one.claim) == (sum(alone.values()) == 0)
-        for count, name in re.findall(r"([\d,]+) of .*? with (\w+) alone", one.claim):
+            assert not compares(finding.claim), finding.claim
+            assert ("same fields right" in finding.claim) == (sum(alone.values()) == 0)
+        for count, name in re.findall(r"([\d,]+) of .*? with (\w+) alone", finding.claim):
             assert f"{alone[name]:,}" == count
 
 
@@ -172,25 +167,25 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
     draw = np.random.default_rng(seed)
     several = [random_evaluation(draw), random_evaluation(draw, "owl")]
     several.append(pages_alone("parser", values(draw, 7, 1.5)))
-    for one in analysis.findings(several, most=None, resamples=100, seed=seed):
-        if compares(one.claim) or one.about in ("slice", "kinds", "systems"):
-            supported(one)
-        (evaluation,) = [e for e in several if e.system == one.system] or [None]
-        if one.about in ("status", "cause", "documents"):
-            assert {f"{one.n_cases:,}", f"{one.n_docs:,}"} & said_numbers(one.claim)
+    for finding in analysis.findings(several, most=None, resamples=100, seed=seed):
+        if compares(finding.claim) or finding.about in ("slice", "kinds", "systems"):
+            supported(finding)
+        (evaluation,) = [e for e in several if e.system == finding.system] or [None]
+        if finding.about in ("status", "cause", "documents"):
+            assert {f"{finding.n_cases:,}", f"{finding.n_docs:,}"} & numbers(finding.claim)
             keys = ["doc_id", "path"]
-            behind = evaluation.cases.join(one.cases, on=keys, how="semi")
-            assert behind.height == one.n_cases == one.cases.height
+            behind = evaluation.cases.join(finding.cases, on=keys, how="semi")
+            assert behind.height == finding.n_cases == finding.cases.height
             assert (behind["outcome"] != "match").all()
             assert not behind["cause"].is_in(["reader", "label_error"]).any()
-        if one.about == "slice":
-            name = one.claim.split(":")[0].removeprefix("kind ")
+        if finding.about == "slice":
+            name = finding.claim.split(":")[0].removeprefix("kind ")
             mine = evaluation.cases.filter(
                 pl.col("kind") == name, pl.col("cause").ne_missing("reader")
             )
             share = (mine["outcome"] == "match").mean()
-            assert f"{share:.0%} of {mine.height:,}".replace("%", " %") in one.claim
-        if one.about == "pages":
+            assert f"{share:.0%} of {mine.height:,}".replace("%", " %") in finding.claim
+        if finding.about == "pages":
             cer = several[2].scores["value"].drop_nans()
-            assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in one.claim
-            assert f"the mean is {cer.mean():.3f}" in one.claim
+            assert f"{(cer >= 0.5).sum()} of {cer.len()} pages" in finding.claim
+            assert f"the mean is {cer.mean():.3f}" in finding.claim

@@ -30,26 +30,24 @@ def test_cards_of_a_summary(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_captions_of_few_shot_scores(seed):
     draw = np.random.default_rng(seed)
-    rows = [
-        dict.fromkeys(FEW_SHOT)
-        | {
-            "corpus": "Ads", "task": "mixed", "train_size": int(draw.integers(1, 99)),
-            "system": "fox", "part": WHOLE, "metric": "micro_f1", "value": value,
-            "interval": "documents", "n_splits": int(draw.integers(1, 4)),
-            "n_docs": counts(draw)["n_docs"],
-        }
-        | ends(draw, value)
-        for value in values(draw, int(draw.integers(0, 7)))
-    ]  # fmt: skip
+    base = dict.fromkeys(FEW_SHOT) | {
+        "corpus": "Ads", "task": "mixed", "system": "fox", "part": WHOLE, "metric": "micro_f1",
+        "interval": "documents",
+    }  # fmt: skip
+    rows = []
+    for value in values(draw, int(draw.integers(0, 7))):
+        sizes = {"train_size": int(draw.integers(1, 99)), "n_splits": int(draw.integers(1, 4))}
+        sizes["n_docs"] = counts(draw)["n_docs"]
+        rows.append(base | {"value": value} | sizes | ends(draw, value))
     scores = pl.DataFrame(rows, schema=FEW_SHOT)
     # The name of the metric holds a number of its own.
-    said = charts.few_shot_caption("So.", scores).text.replace("F1", "F")
-    said = said.replace("the lowest and the highest are", "")
-    check(said, scores, more=[f"{scores[name].sum():,}" for name in ("n_docs", "n_splits")])
+    text = charts.few_shot_caption("So.", scores).text.replace("F1", "F")
+    text = text.replace("the lowest and the highest are", "")
+    check(text, scores, more=[f"{scores[name].sum():,}" for name in ("n_docs", "n_splits")])
     known = scores.filter(pl.col("value").is_finite())["value"]
     if len(rows) > 4 and known.len():
-        assert f"{known.min():.3f}" in said
-        assert f"{known.max():.3f}" in said
+        assert f"{known.min():.3f}" in text
+        assert f"{known.max():.3f}" in text
 
 
 def matrix_of(draw):
@@ -93,9 +91,9 @@ def test_cards_and_captions_of_two_systems(seed):
     matrix, table = matrix_of(draw), comparison_of(draw)
     check(charts.compare_cards(matrix).finding, matrix)
     for rows in (matrix, table):
-        said = charts.difference_caption("So.", rows).text
-        check(said, rows.head(1))
-        assert ("Nothing was scored" in said) == (not rows.height)
+        text = charts.difference_caption("So.", rows).text
+        check(text, rows.head(1))
+        assert ("Nothing was scored" in text) == (not rows.height)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

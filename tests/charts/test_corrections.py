@@ -11,32 +11,27 @@ WRONG = KEY | {"path": "/entities/1", "label": "Ada Berg", "reviewer": "ada"}
 
 
 @pytest.fixture
-def one(read_as):
+def result(read_as):
     return read_as("x", a1="Ada Borg", b0="")
 
 
-def test_without_verdicts_there_is_only_a_note(one, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for nothing in ("", tmp_path / "gone", tmp_path / "empty"):
-        (note,) = charts.label_corrections(one, nothing)
+def test_without_verdicts_there_is_only_a_note(result, tmp_path):
+    for nothing in ("", tmp_path / "gone"):
+        (note,) = charts.label_corrections(result, nothing)
         assert note.label == "Note"
 
 
-def test_caption_counts_what_verdicts_did_and_names_their_version(one, tmp_path):
+def test_caption_counts_what_verdicts_did_and_names_their_version(result, tmp_path):
     file = tmp_path / "verdicts" / "ada.jsonl"
     decisions.record(file, WRONG | {"decision": "label_error", "value": "Ada Borg"})
-    caption, table = charts.label_corrections([one], file.parent, resamples=0)
+    caption, table = charts.label_corrections([result], file.parent, resamples=0)
     assert "labels corrected: 1; found label error: 1" in caption.text
     assert f"verdicts={decisions.version(decisions.read(file))}" in caption.settings
     assert "of" not in table.frame.columns
-
-
-def test_verdicts_on_another_benchmark_or_an_evaluation_alone_give_a_note(one, tmp_path):
-    file = tmp_path / "ada.jsonl"
-    decisions.record(file, WRONG | {"benchmark": "sroie", "decision": "wrong"})
-    (note,) = charts.label_corrections(one, file)
-    assert "no verdicts" in note.text
-    decisions.record(file, WRONG | {"decision": "wrong"})
-    bare = Evaluation(one.documents, one.cases, one.scores, "funsd", "test", "x")
+    bare = Evaluation(result.documents, result.cases, result.scores, "funsd", "test", "x")
     (note,) = charts.label_corrections(bare, file)
     assert "does not hold what it scored" in note.text
+    other = tmp_path / "other.jsonl"
+    decisions.record(other, WRONG | {"benchmark": "sroie", "decision": "wrong"})
+    (note,) = charts.label_corrections(result, other)
+    assert "no verdicts" in note.text

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.analysis.few_shot import FEW_SHOT, NESTED, SIMPLE, WHOLE
+from formlab.analysis.few_shot import FEW_SHOT, WHOLE
 from formlab.charts import Caption, few_shot_caption, few_shot_chart
 
 
@@ -44,18 +44,12 @@ def test_undefined_scores_are_left_out():
     assert isinstance(few_shot_chart(table()), Caption)
 
 
-def test_parts_have_bars_of_their_own():
-    rows = [{"part": part, "metric": "f1"} for part in (SIMPLE, NESTED)]
-    chart = few_shot_chart(table(*rows), metric="f1", parts=(SIMPLE, NESTED))
-    assert [row["part"] for row in data(chart)] == [SIMPLE, NESTED]
-
-
 @pytest.mark.parametrize("count", [1, 5])
 def test_caption_names_few_scores_and_the_ends_of_many(count):
     rows = [{"train_size": n, "value": n / 10} for n in range(1, count + 1)]
-    said = few_shot_caption("Shown.", table(*rows))
-    assert "Made, mixed templates, 1 training documents 0.100 (0.400 to 0.600)" in said.text
-    assert f"n = {7 * count} documents in {count} split" in said.text
-    assert ("0.300" in said.text, "0.500" in said.text) == (False, count == 5)
-    assert said.settings.split(" and ")[0] == tables.settings_text(table({}).row(0, named=True))
+    caption = few_shot_caption("Shown.", table(*rows))
+    assert "Made, mixed templates, 1 training documents 0.100 (0.400 to 0.600)" in caption.text
+    assert f"n = {7 * count} documents in {count} split" in caption.text
+    assert ("0.300" in caption.text, "0.500" in caption.text) == (False, count == 5)
+    assert caption.settings.split(" and ")[0] == tables.settings_text(table({}).row(0, named=True))
     assert "No micro F1" in few_shot_caption("Shown.", table()).text

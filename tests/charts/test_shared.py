@@ -12,7 +12,7 @@ from formlab.analysis.pages import PAGES
 from formlab.analysis.slices import SLICES
 from formlab.charts import theme
 from formlab.charts._shared import LINKS_VARIABLE
-from formlab.scoring.causes import STAGE_OF, WHAT_TO_TRY
+from formlab.scoring.causes import WHAT_TO_TRY
 from tests.made_pages import page_texts, planted
 from tests.made_slices import of
 
@@ -46,6 +46,10 @@ def test_causes_come_stage_by_stage_with_share_and_what_to_try():
     # 5 of 13 differ in case only.
     assert table["share"][-1] == 5 / 13
     assert table["try"][0] == WHAT_TO_TRY["missed"]
+    # A cause from elsewhere has no stage.
+    table = charts.cause_table(wrong({"coffee_stain": 2})).frame
+    assert table.select("stage", "cause", "cases").rows() == [(None, "coffee stain", 2)]
+    assert [charts.cause_table(wrong({})).label, charts.cause_bars(wrong({})).label] == ["Note"] * 2
 
 
 def test_bars_of_one_stage_share_its_colour_and_are_split_by_kind():
@@ -59,35 +63,17 @@ def test_bars_of_one_stage_share_its_colour_and_are_split_by_kind():
     assert "try" in {tip["field"] for tip in bar["encoding"]["tooltip"]}
 
 
-def test_every_cause_has_the_colour_of_its_stage_and_stages_differ():
-    assert {cause: theme.STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()} == (
-        theme.CAUSE_COLOURS
-    )
-    assert len(set(theme.STAGE_COLOURS.values())) == len(theme.STAGE_COLOURS)
-
-
-def test_cause_from_elsewhere_is_counted_and_none_is_a_note():
-    table = charts.cause_table(wrong({"case": 1, "coffee_stain": 2})).frame
-    assert table.select("stage", "cause", "cases").rows() == [
-        ("form", "case", 1), (None, "coffee stain", 2),
-    ]  # fmt: skip
-    assert [charts.cause_table(wrong({})).label, charts.cause_bars(wrong({})).label] == ["Note"] * 2
-
-
 def test_gallery_caption_counts_what_is_shown_by_cause():
     rows = [
         {"path": f"/{i}", "level": "field", "outcome": "missing", "cause": cause}
         for i, cause in enumerate(("digit", "missed", "missed"))
     ]
-    cases = tables.table("cases", rows)
-    said = charts.worst_caption(cases, cases.head(2)).text
-    assert "2 of 3 wrong fields" in said
-    assert "missed 1 of 2; digit 1 of 1" in said
     stray = {"path": "/9", "level": "field", "outcome": "match", "cause": "wrong_order"}
-    cases = tables.table("cases", [*rows, stray])
-    assert "2 of 4 fields that are wrong or out of order" in (
-        charts.worst_caption(cases, cases.head(2)).text
-    )
+    for more, size in (([], "3 wrong"), ([stray], "4 fields that are wrong or out of order")):
+        cases = tables.table("cases", [*rows, *more])
+        text = charts.worst_caption(cases, cases.head(2)).text
+        assert f"2 of {size}" in text
+        assert "missed 1 of 2; digit 1 of 1" in text
     assert charts.worst_caption(cases.clear(), cases.clear()).label == "Note"
 
 
@@ -96,12 +82,13 @@ def test_statuses_and_notes_are_counted():
         {"doc_id": d, "level": "field", "status": "ok", "outcome": o}
         for d, o in (("1", "match"), ("2", "match"), ("2", "missing"))
     ]
-    empty = {name: tables.table(name, []) for name in ("documents", "scores")}
-    one = folders.Evaluation(cases=tables.table("cases", rows), **empty, **KEY, notes={"odd": 3})
-    assert charts.status_table(one).frame.rows() == [
+    parts = {name: tables.table(name, []) for name in ("documents", "scores")}
+    parts["cases"] = tables.table("cases", rows)
+    result = folders.Evaluation(**parts, **KEY, notes={"odd": 3})
+    assert charts.status_table(result).frame.rows() == [
         ("field", "ok", "match", 2, 2), ("field", "ok", "missing", 1, 1),
     ]  # fmt: skip
-    assert charts.notes_table(one).frame.rows() == [("odd", 3)]
+    assert charts.notes_table(result).frame.rows() == [("odd", 3)]
 
 
 def test_scores_have_their_mean_and_what_is_unsure_where_it_is(summary_of):
@@ -129,10 +116,10 @@ def test_pages_are_drawn_by_what_became_of_their_words():
 
 def test_each_evaluation_with_page_texts_has_its_bars():
     corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: said for doc_id, (_, _, said) in planted(corpus).items()}
+    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
     result = analysis.evaluate(corpus, page_texts(corpus, texts))
-    said, chart = charts.each_page_figures([result], limit=3)
-    assert "parser on funsd:test" in said.text
+    caption, chart = charts.each_page_figures([result], limit=3)
+    assert "parser on funsd:test" in caption.text
     assert len(drawn(chart)) == 12
     assert [part.label for part in charts.each_page_figures([])] == ["Note"]
 
@@ -153,15 +140,16 @@ def test_weak_slices_stand_beside_all_other_fields(weak):
     assert "First: kind=date of ocr with 0.500 against 0.750 elsewhere" in over.text
     assert drawn(chart)[0]["rest"] == 0.75
     assert table.frame.select("slice", "excess").rows() == [("kind=date", 5.0)]
-    assert "Out of 7 slices tried" in table.note
+    assert "Out of 7 slices tested" in table.note
     assert [part.label for part in charts.slice_figures(weak.clear())] == ["Note"]
 
 
 def heads_of(*rows):
-    counts = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
+    base = {"n_docs": 2, "n_cases": 4, "n_missing": 0, "n_undefined": 0, "settings": {}}
+    base |= {"split": "s", "system": "x"}
     made = [
-        {"benchmark": benchmark, "split": "s", "system": "x", "metric": metric, "value": value,
-         "ci_low": value - 0.1, "ci_high": value + 0.1, "mode": mode} | of(name, metric) | counts
+        base | of(name, metric) | {"metric": metric, "value": value, "ci_low": value - 0.1,
+                                   "ci_high": value + 0.1, "benchmark": benchmark, "mode": mode}
         for metric, name, value, benchmark, mode in rows
     ]  # fmt: skip
     return analysis.headlines(tables.table("summary", made))
@@ -170,12 +158,12 @@ def heads_of(*rows):
 def panels(chart):
     """The systems of each panel."""
     spec = chart.to_dict()
-    found = []
+    systems = []
     for part in spec["vconcat"]:
         # The data of a single panel stand beside it.
         (name,) = set(re.findall(r"'name': '(data-\w+)'", str([part, spec.get("data")])))
-        found.append([row["system"] for row in spec["datasets"][name]])
-    return found
+        systems.append([row["system"] for row in spec["datasets"][name]])
+    return systems
 
 
 def test_published_figures_join_the_panel_of_their_own_metric_and_mode():
@@ -207,10 +195,9 @@ def test_no_panel_has_two_metrics_or_two_denominators():
 
 def test_table_of_levels_names_the_tasks_of_each_benchmark():
     rows = {row["benchmark"]: row for row in charts.levels_table().frame.to_dicts()}
-    assert rows["vrdu"]["locating"] == "entity"
-    assert rows["formcraft"]["relating"] == "vqa, consistency"
-    assert rows["formfactory"]["acting"] == "click"
     assert set(rows) == set(benchmarks.BENCHMARKS)
+    names = [("vrdu", "locating"), ("formcraft", "relating"), ("formfactory", "acting")]
+    assert [rows[b][level] for b, level in names] == ["entity", "vqa, consistency", "click"]
 
 
 @pytest.fixture
@@ -219,19 +206,16 @@ def findings():
     return [Finding("<b>half</b> is lost", "cause", what_to_try="look", **KEY, **numbers)]
 
 
-def test_finding_links_to_the_report_beside_it(findings, monkeypatch):
+def test_finding_links_to_the_report_beside_it_where_there_is_one(findings, monkeypatch):
     names = ["10_content_modality", "10_content_modality--ocr", "20_layout_structure"]
     monkeypatch.setenv(LINKS_VARIABLE, json.dumps(dict.fromkeys(names, "")))
     table = charts.findings_table(findings, {"funsd": "10_content_modality"})
     # Its own evaluation's before that of the sample.
     assert table.frame["report"].to_list() == ["10_content_modality--ocr.html"]
-    bundle = table._repr_mimebundle_()
-    assert [c["link"] for c in bundle[theme.MIME.format("table")]["columns"]][-1] is True
+    columns = table._repr_mimebundle_()[theme.MIME.format("table")]["columns"]
+    assert columns[-1]["link"] is True
     assert table.frame["effect"].to_list() == ["0.500 (0.400 to 0.600)"]
-
-
-def test_finding_without_a_report_beside_it_links_to_nothing(findings, monkeypatch):
-    monkeypatch.delenv(LINKS_VARIABLE, raising=False)
+    monkeypatch.delenv(LINKS_VARIABLE)
     assert "report" not in charts.findings_table(findings, {"funsd": "10"}).frame.columns
     assert charts.findings_table([], {}).label == "Note"
 

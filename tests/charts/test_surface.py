@@ -5,9 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import browser, charts
-from formlab.charts import theme
-from formlab.gallery.inline import policy
-from formlab.reports import _draw, page_assets
+from tests.reports.conftest import report_page
 
 ROWS = [("4", "2", 0.5, 8, 0.25, 0.75), ("4", "3", None, 0, None, None),
         ("8", "2", 1.0, 2, None, None), ("8", "3", 1 / 3, 3, None, None)]  # fmt: skip
@@ -32,7 +30,7 @@ def test_surface_is_level_over_each_cell_and_has_gaps():
     assert sorted(points["z"]) == pytest.approx([1 / 3, 0.5, 1.0])
 
 
-def test_cells_tell_their_count_and_interval_on_hover():
+def test_cells_show_their_count_and_interval_on_hover_without_markup_of_names():
     figure = surface()[0].to_dict()
     # By x and then y, as plotly looks custom data up: the second x, 8, has two types of form.
     texts = figure["data"][0]["customdata"]
@@ -43,11 +41,8 @@ def test_cells_tell_their_count_and_interval_on_hover():
     assert bars["arrayminus"][0] == bars["array"][0] == 0.25
     # A cell of one document has no interval.
     assert bars["array"][1] == 0.0
-
-
-def test_hostile_name_is_no_markup_on_hover():
-    figure = surface(TABLE.with_columns(fields=pl.lit("<a href='x'>")))[0].to_dict()
-    assert "<a" not in figure["data"][0]["customdata"][1][1]
+    hostile = surface(TABLE.with_columns(fields=pl.lit("<a href='x'>")))[0].to_dict()
+    assert "<a" not in hostile["data"][0]["customdata"][1][1]
 
 
 def test_figure_is_described_and_has_a_flat_fallback():
@@ -67,31 +62,19 @@ def test_flat_twin_has_each_value_and_count_and_leaves_empty_cells_out():
     assert chart["layer"][0]["encoding"]["y"]["scale"]["domain"] == ["3", "2"]
 
 
-def test_scale_ends_near_the_data_where_all_is_low():
-    low = TABLE.with_columns(value=pl.col("value") / 10, ci_low=None, ci_high=None)
-    scene = surface(low)[0].to_dict()["layout"]["scene"]
-    assert scene["zaxis"]["range"] == pytest.approx([0, 0.105])
-
-
 @pytest.mark.browser
 def test_arrow_keys_turn_the_surface_in_a_report(tmp_path):
     figure = json.loads(pio.to_json(surface()[0], validate=False))
-    mime = theme.MIME.format("plotly")
-    shown = _draw.output({mime: {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}})
-    scripts = list(page_assets.scripts({"plotly"}).values())
-    (tmp_path / "page.html").write_text(
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}"></head><body>'
-        f"{shown}{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
-    )
+    payload = {"figure": figure, "alt": figure["layout"]["meta"]["alt"]}
+    (tmp_path / "page.html").write_text(report_page("plotly", payload, ""))
     eye = "document.querySelector('.fl-plotly')._fullLayout.scene._scene.getCamera().eye"
     with browser.page(tmp_path / "page.html", size=(390, 800)) as visit:
-        holder = visit.page.locator(".fl-plotly .gl-container canvas").first
-        holder.wait_for()
+        visit.page.locator(".fl-plotly .gl-container canvas").first.wait_for()
         before = visit.page.evaluate(eye)
-        visit.page.locator(".fl-plotly").press("ArrowRight")
+        holder = visit.page.locator(".fl-plotly")
+        holder.press("ArrowRight")
         after = visit.page.evaluate(eye)
-        assert "Arrow keys turn it" in visit.page.locator(".fl-plotly").get_attribute("aria-label")
+        assert "Arrow keys turn it" in holder.get_attribute("aria-label")
         assert visit.trouble == []
     assert (after["x"], after["y"]) != (before["x"], before["y"])
     assert after["z"] == pytest.approx(before["z"])

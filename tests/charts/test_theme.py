@@ -24,37 +24,25 @@ def chart():
     return alt.Chart(frame, title=["Two", "lines"]).mark_point().encode(x="a", y="b")
 
 
-def test_theme_styles_every_chart(chart):
-    theme.enable()
-    config = chart.to_dict()["config"]
-    assert config["range"]["category"][0] == theme.SYSTEM_COLOURS[0]
-    assert config["background"] == "transparent"
-
-
 @pytest.mark.usefixtures("report")
 def test_charts_in_a_report_are_data_and_plain_text(chart):
     bundle = chart._repr_mimebundle_()
     assert set(bundle) == {"application/vnd.formlab.vega+json", "text/plain"}
     assert bundle["application/vnd.formlab.vega+json"]["alt"] == "Two lines"
-    figure = go.Figure(go.Surface(z=np.zeros((2, 2), "float32")), layout={"title": {"text": "S"}})
-    bundle = figure._repr_mimebundle_()
-    assert set(bundle) == {"application/vnd.formlab.plotly+json", "text/plain"}
-    payload = bundle["application/vnd.formlab.plotly+json"]
-    assert payload["alt"] == "S"
-    assert "template" not in payload["figure"]["layout"]
-
-
-@pytest.mark.usefixtures("report")
-def test_figure_carries_its_fallback_beside_it():
     flat = {"data": [{"type": "heatmap", "z": [[1]]}], "layout": {}}
-    figure = go.Figure(go.Surface(z=[[1]]), layout={"meta": {"alt": "words", "fallback": flat}})
-    payload = figure._repr_mimebundle_()["application/vnd.formlab.plotly+json"]
+    for layout, alt_text in (
+        ({"title": {"text": "S"}}, "S"), ({"meta": {"alt": "words", "fallback": flat}}, "words"),
+    ):  # fmt: skip
+        bundle = go.Figure(go.Surface(z=np.zeros((2, 2), "float32")), layout)._repr_mimebundle_()
+        assert set(bundle) == {"application/vnd.formlab.plotly+json", "text/plain"}
+        payload = bundle["application/vnd.formlab.plotly+json"]
+        assert payload["alt"] == alt_text
+        assert "template" not in payload["figure"]["layout"]
     assert payload["fallback"] == flat
     assert payload["figure"]["layout"]["meta"] == {"alt": "words"}
-    assert payload["alt"] == "words"
 
 
-def test_charts_in_lab_are_live_and_offline(monkeypatch, chart):
+def test_charts_in_lab_are_live_offline_and_in_the_theme(monkeypatch, chart):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
     theme.enable()
     bundle = chart._repr_mimebundle_()
@@ -63,6 +51,9 @@ def test_charts_in_lab_are_live_and_offline(monkeypatch, chart):
     assert alt.renderers.active == "jupyter"
     assert alt.renderers.options == {"offline": True}
     assert pio.renderers.default == "plotly_mimetype"
+    config = chart.to_dict()["config"]
+    assert config["range"]["category"][0] == theme.SYSTEM_COLOURS[0]
+    assert config["background"] == "transparent"
 
 
 def test_systems_keep_colour_and_shape_in_their_order():
@@ -71,7 +62,4 @@ def test_systems_keep_colour_and_shape_in_their_order():
     assert len({colours[name] for name in names[:6]}) == 6
     assert colours["s6"] == colours["s0"]
     assert len(set(theme.system_shapes(names[:6]).values())) == 6
-
-
-def test_every_outcome_has_a_colour():
     assert set(theme.OUTCOME_COLOURS) == set(tables.OUTCOMES)

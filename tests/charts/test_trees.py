@@ -18,10 +18,6 @@ def sizes(distance=1.0, count=1):
     )  # fmt: skip
 
 
-def test_every_edit_has_a_sign():
-    assert set(SIGNS) == set(OPS)
-
-
 def test_lines_pair_gold_and_prediction_in_reading_order(tree_cases):
     lines = edit_lines(tree_cases.filter(doc_id="1"))
     assert lines.select("op", "gold", "pred", "gold_indent").rows() == [
@@ -35,18 +31,13 @@ def test_lines_pair_gold_and_prediction_in_reading_order(tree_cases):
     ]
 
 
-def test_short_runs_and_the_way_to_an_edit_are_not_folded():
-    rows = [
-        node("kept", "/A", "/A", 1), node("kept", "/A/b", "/A/b", 2),
-        node("kept", "/A/b/c", "/A/b/c", 3), node("deleted", "/A/b/c/d", None, 4),
-        node("kept", "/E", "/E", 1),
-    ]  # fmt: skip
+def test_short_runs_are_not_folded_and_depths_are_those_of_the_paths():
+    paths = ("/A", "/A/b", "/A/b/c")
+    rows = [node("kept", path, path, depth) for depth, path in enumerate(paths, start=1)]
+    rows += [node("deleted", "/A/b/c/d", None, 4), node("kept", "/E", "/E", 1)]
     lines = edit_lines(tables.table("cases", rows))
     assert lines["gold"].to_list() == ["A", "b", "c", "d", "E"]
     assert lines["gold_indent"].to_list() == [0, 14, 28, 42, 0]
-
-
-def test_predicted_depth_shows_where_paths_tell_it():
     moved = tables.table("cases", [node("renamed", "/A", "/B/C", 1)])
     assert edit_lines(moved)["pred_indent"].to_list() == [14]
     linked = tables.table("cases", [node("moved", "/entities/3", "/entities/3", 1)])
@@ -64,16 +55,13 @@ def test_names_are_one_short_printable_line():
     assert "\x00" not in str(spec)
 
 
-def test_worst_forms_are_drawn_with_a_caption_each(tree_cases):
+def test_worst_forms_are_drawn_with_a_caption_each_and_long_ones_are_cut(tree_cases):
     shown = edit_trees(tree_cases, sizes(count=2), limit=2)
-    assert [isinstance(one, Caption) for one in shown] == [True, False, True, False]
+    assert [isinstance(part, Caption) for part in shown] == [True, False, True, False]
     assert "tree edit distance 1.00" in shown[0].text
-    said = shown[1].to_dict()["description"]
-    assert said.startswith("Gold and predicted tree of 1: ")
-    assert "1 moved" in said
-
-
-def test_long_forms_are_cut_and_say_so():
+    text = shown[1].to_dict()["description"]
+    assert text.startswith("Gold and predicted tree of 1: ")
+    assert "1 moved" in text
     rows = [node("deleted", f"/{i}", None, 1) for i in range(LINES + 5)]
     caption, chart = edit_trees(tables.table("cases", rows), sizes())
     assert f"The first {LINES} of {LINES + 5} lines are shown." in caption.text
@@ -82,7 +70,7 @@ def test_long_forms_are_cut_and_say_so():
 
 
 def test_nothing_to_draw_is_a_note(tree_cases):
-    for given, text in ((sizes(0.0), "No tree differs"), (sizes().clear(), "No trees were")):
-        (shown,) = edit_trees(tree_cases, given)
-        assert shown.label == "Note"
-        assert shown.text.startswith(text)
+    assert set(SIGNS) == set(OPS)
+    for table, text in ((sizes(0.0), "No tree differs"), (sizes().clear(), "No trees were")):
+        (shown,) = edit_trees(tree_cases, table)
+        assert (shown.label, shown.text[: len(text)]) == ("Note", text)

@@ -18,6 +18,7 @@ from data.sample.generate.template import draw
 from formlab import text
 from formlab.benchmarks import formcraft
 from formlab.benchmarks.formcraft.taxonomy import MODALITIES, RELATIONS
+from formlab.tables import BOX
 
 ROOT = Path(__file__).parents[2] / "data" / "sample" / "formcraft"
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -34,6 +35,14 @@ def fields(corpus):
     return corpus.records.filter(
         pl.col("task").is_in(["text", "marking", "visual", "cross"]), pl.col("path").is_not_null()
     )
+
+
+@pytest.fixture(scope="module")
+def at(fields):
+    """The value of each field by form and path."""
+    return {
+        (doc, path): value for doc, path, value in fields.select("doc_id", "path", "value").rows()
+    }
 
 
 def items(corpus, task):
@@ -87,10 +96,7 @@ def number(value):
     return Fraction(money.amount if money else text.number(value))
 
 
-def test_every_derived_answer_follows_from_the_fields_by_arithmetic(corpus, fields):
-    at = {
-        (doc, path): value for doc, path, value in fields.select("doc_id", "path", "value").rows()
-    }
+def test_every_derived_answer_follows_from_the_fields_by_arithmetic(corpus, at):
     checked = Counter()
     for task in ("vqa", "consistency"):
         for item in items(corpus, task):
@@ -109,10 +115,7 @@ def test_every_derived_answer_follows_from_the_fields_by_arithmetic(corpus, fiel
     assert checked["consistency"] >= 8
 
 
-def test_a_check_expects_what_stands_in_its_dependent_field(corpus, fields):
-    at = {
-        (doc, path): value for doc, path, value in fields.select("doc_id", "path", "value").rows()
-    }
+def test_a_check_expects_what_stands_in_its_dependent_field(corpus, at):
     for item in items(corpus, "consistency"):
         value = at[item["doc_id"], item["meta"]["dependent"]]
         assert text.ladder(item["value"], value, kind=item["kind"]).typed, item["path"]
@@ -133,10 +136,8 @@ def test_scope_says_where_the_fields_of_an_item_stand(corpus, fields):
             paths = meta.get("fields") or [meta["source"], meta["dependent"]]
             paths += list((meta.get("derivation") or {}).get("fields", {}).values())
             pages = {page[item["doc_id"], path] for path in paths}
-            assert (item["scope"] == "cross-page") == (len(pages) > 1), (
-                item["doc_id"],
-                item["path"],
-            )
+            is_cross_page = item["scope"] == "cross-page"
+            assert is_cross_page == (len(pages) > 1), (item["doc_id"], item["path"])
 
 
 def test_every_box_lies_on_its_page_and_filled_ones_hold_ink(corpus, fields):
@@ -146,8 +147,9 @@ def test_every_box_lies_on_its_page_and_filled_ones_hold_ink(corpus, fields):
         for doc, meta in pages.items()
         for number, name in enumerate(json.loads(meta)["pages"], start=1)
     }
-    columns = ("doc_id", "path", "page", "value", "x0", "y0", "x1", "y1")
-    for doc, path, page, value, *box in fields.select(columns).rows():
+    for doc, path, page, value, *box in fields.select(
+        "doc_id", "path", "page", "value", *BOX
+    ).rows():
         x0, y0, x1, y1 = map(int, box)
         image = images[doc, page]
         assert 0 <= x0 < x1 <= image.shape[1], (doc, path)
@@ -158,19 +160,13 @@ def test_every_box_lies_on_its_page_and_filled_ones_hold_ink(corpus, fields):
 
 def test_a_group_covers_its_fields(corpus, fields):
     groups = corpus.records.filter(pl.col("kind") == "group")
-    for doc, path, page, *outer in groups.select(
-        "doc_id", "path", "page", "x0", "y0", "x1", "y1"
-    ).rows():
-        inner = fields.filter(
-            pl.col("doc_id") == doc,
-            pl.col("page") == page,
-            pl.col("path").str.starts_with(path + "/"),
-        )
-        assert inner.height
-        assert inner["x0"].min() >= outer[0]
-        assert inner["y0"].min() >= outer[1]
-        assert inner["x1"].max() <= outer[2]
-        assert inner["y1"].max() <= outer[3]
+    for doc, path, page, *outer in groups.select("doc_id", "path", "page", *BOX).rows():
+        inside = pl.col("path").str.starts_with(path + "/")
+        inner = fields.filter(inside, doc_id=doc, page=page)
+        (low,) = inner.select(pl.col("x0", "y0").min()).rows()
+        (high,) = inner.select(pl.col("x1", "y1").max()).rows()
+        assert all(a >= b for a, b in zip(low, outer[:2], strict=True)), (doc, path)
+        assert all(a <= b for a, b in zip(high, outer[2:], strict=True)), (doc, path)
 
 
 def test_the_generator_writes_the_committed_annotations(fonts):

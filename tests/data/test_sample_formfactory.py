@@ -36,14 +36,14 @@ def test_every_type_of_field_is_there_and_each_value_has_a_place_to_click(corpus
 
 def test_every_control_of_the_forms_has_its_box(corpus):
     # Counted from the forms themselves: one an option of a group, else one a field.
-    wanted = Counter()
+    expected = Counter()
     for code in generator.CODES:
         for field in arena.form(code).fields:
-            wanted[code] += len(field.options) if field.type in ("radio", "multiple") else 1
+            expected[code] += len(field.options) if field.type in ("radio", "multiple") else 1
     boxes = Counter()
     for file in SAMPLE.glob("labeled-images/*/*.txt"):
         boxes[file.stem[:3]] += len(file.read_text("utf-8").splitlines())
-    assert boxes == wanted
+    assert boxes == expected
 
 
 def test_values_texts_and_fields_are_what_the_generator_makes():

@@ -59,8 +59,8 @@ def test_without_an_engine_samples_open_and_other_settings_say_what_to_install(m
 
 def test_samples_that_cannot_be_opened_here_are_left_out_with_a_note(monkeypatch, capsys):
     monkeypatch.setitem(resources.EXTRAS, "arena", ("no_such_server",))
-    found = [evaluation.benchmark for evaluation in analysis.open_all()]
-    assert found == ["funsd", "formcraft", "vrdu", "fincriticaled"]
+    opened = [evaluation.benchmark for evaluation in analysis.open_all()]
+    assert opened == ["funsd", "formcraft", "vrdu", "fincriticaled"]
     assert "the sample of formfactory is left out: this needs no_such_server" in (
         capsys.readouterr().err
     )

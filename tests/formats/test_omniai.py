@@ -33,19 +33,8 @@ def write(tmp_path, entries):
 
 
 def test_entries_become_page_text_and_whole_json(tmp_path, corpus):
-    write(
-        tmp_path,
-        [
-            ENTRY,
-            ENTRY
-            | {
-                "fileUrl": "file:///x/f4.png",
-                "error": {},
-                "predictedJson": None,
-                "predictedMarkdown": None,
-            },
-        ],
-    )
+    failed = {"error": {}, "predictedJson": None, "predictedMarkdown": None}
+    write(tmp_path, [ENTRY, ENTRY | failed | {"fileUrl": "file:///x/f4.png"}])
     assert omniai.is_one(tmp_path)
     assert omniai.is_one(tmp_path / "results.json")
     predictions = omniai.read(tmp_path, corpus).check()

@@ -7,8 +7,7 @@ from PIL import Image
 from formlab import browser, gallery, tables
 from formlab.errors import DataMissing
 from formlab.gallery.episodes import PIXELS
-from formlab.gallery.inline import policy
-from formlab.reports import _draw, page_assets
+from tests.reports.conftest import report_page
 
 EVIL = (
     "</script><script>globalThis.pwned=1</script><img src=x onerror=globalThis.pwned=2>\x00\u202e"
@@ -28,6 +27,7 @@ def control(field, value, box=(80, 60, 240, 120), **more):
 
 
 CLICK = {"x": 100, "y": 50}
+WRONG = {"benchmark": "b", "split": "s", "system": "x", "task": "click", "outcome": "mismatch"}
 # The screenshot is half as large as the window: clicks are in its pixels, boxes in the window's.
 EVENTS = [
     look(1, "001.png"),
@@ -79,47 +79,36 @@ def steps(run):
     return gallery.episodes(run, names=["A11-001"]).items[0]["steps"]
 
 
-def test_episodes_come_with_the_most_wrong_first_and_their_last_status(run):
+def test_episodes_come_with_the_most_wrong_first_their_last_status_and_each_picture_once(run):
     made = gallery.episodes(run)
     assert [item["name"] for item in made.items] == ["B12-001", "A11-001"]
     assert made.items[1]["status"] == "submitted"
     assert made.note == ""
+    # Two pictures of A11; of B12 one look, at the first of its own.
+    assert len(made.images) == 3
+    assert all(image["width"] * image["height"] <= PIXELS for image in made.images.values())
+    assert len(gallery.episodes(run, names=["A11-001", "A11-001"]).images) == 2
 
 
-def test_every_event_is_a_step_but_the_arrangement_of_a_screen(run):
+def test_every_event_is_a_step_with_its_place_its_target_and_what_changed(run):
+    look, click, typed, refused, empty, scroll, late, note, again = steps(run)
     # Of ten events the screen is none; the torn line is dropped.
-    assert [step["do"] for step in steps(run)] == [
-        "Look", "Click", "Type", "Click", "Click", "Scroll", "Click", "Note", "Look",
-    ]  # fmt: skip
-
-
-def test_clicks_and_boxes_are_placed_as_fractions_of_the_screenshot(run):
-    click = steps(run)[1]
+    assert [s["do"] for s in (look, scroll, note, again)] == ["Look", "Scroll", "Note", "Look"]
+    # Clicks and boxes are fractions of the screenshot.
     assert click["mark"] == [round(100 / 400, 5), round(50 / 300, 5)]
     assert click["box"] == [80 / 800, 60 / 600, 240 / 800, 120 / 600]
     assert click["field"] == "name"
-
-
-def test_values_before_and_after_are_told_of_all_that_changed(run):
-    typed = steps(run)[2]
     assert [(c["field"], c["option"], c["before"], c["after"]) for c in typed["changes"]] == [
         ("name", None, "", "Ada"), ("tick", "yes", "not ticked", "ticked"),
     ]  # fmt: skip
     assert typed["content"] == "Ada"
-
-
-def test_refused_clicks_and_clicks_on_nothing_are_told_apart(run):
-    refused, empty = steps(run)[3], steps(run)[4]
     assert refused["refused"] == "the point is outside the window"
     assert "field" not in refused
     assert (empty["field"], empty["gone"]) == (None, False)
-
-
-def test_nothing_is_marked_on_a_picture_of_another_place(run):
-    late = steps(run)[6]
+    # Nothing is marked on a picture of another place.
     assert late["moved"]
     assert (late["mark"], late["box"], late["field"]) == (None, None, "late")
-    assert not steps(run)[8]["moved"]
+    assert not again["moved"]
 
 
 def test_log_without_changes_tells_them_from_one_state_to_the_next(tmp_path):
@@ -136,15 +125,6 @@ def test_log_without_changes_tells_them_from_one_state_to_the_next(tmp_path):
     assert turned["gone"]
 
 
-def test_equal_screenshots_are_kept_once_and_bounded(run):
-    made = gallery.episodes(run)
-    # Two pictures of A11; of B12 one look, at the first of its own.
-    assert len(made.images) == 3
-    assert all(image["width"] * image["height"] <= PIXELS for image in made.images.values())
-    second = gallery.episodes(run, names=["A11-001", "A11-001"])
-    assert len(second.images) == 2
-
-
 def test_budget_leaves_steps_out_and_says_how_many(run):
     small = gallery.episodes(run, names=["A11-001"], budget=10)
     # The first screenshot always stands; with the second the budget is spent.
@@ -152,23 +132,17 @@ def test_budget_leaves_steps_out_and_says_how_many(run):
     assert [step["do"] for step in small.items[0]["steps"]][-1] == "Note"
     assert small.items[0]["left"] == 1
     assert "1 of 2 episodes are shown." in small.note
-    assert "1 steps are left out." in small.note
-    assert "At most 1e-05 MB" in small.note
+    assert "1 step is left out." in small.note
+    assert "at most 1e-05 MB" in small.note
     fewer = gallery.episodes(run, limit=1)
     assert (len(fewer), fewer.note) == (1, "1 of 2 episodes are shown.")
 
 
 def test_answers_are_those_of_the_episode(run):
-    base = {"benchmark": "b", "split": "s", "system": "x", "task": "click", "outcome": "mismatch"}
-    cases = tables.table(
-        "cases",
-        [base | {"doc_id": "A11-001", "path": "/Name", "gold": "Ada", "pred": "Eve"},
-         base | {"doc_id": "other", "path": "/Name"}],
-    )  # fmt: skip
-    item = gallery.episodes(run, cases=cases, names=["A11-001"]).items[0]
-    assert [(row["path"], row["gold"], row["pred"]) for row in item["answers"]] == [
-        ("/Name", "Ada", "Eve")
-    ]
+    row = WRONG | {"doc_id": "A11-001", "path": "/Name", "gold": "Ada", "pred": "Eve"}
+    cases = tables.table("cases", [row, row | {"doc_id": "other"}])
+    (answer,) = gallery.episodes(run, cases=cases, names=["A11-001"]).items[0]["answers"]
+    assert (answer["path"], answer["gold"], answer["pred"]) == ("/Name", "Ada", "Eve")
 
 
 def test_without_a_recorded_episode_there_is_a_note_and_a_missing_folder_is_told(tmp_path):
@@ -208,27 +182,14 @@ def hostile(tmp_path):
     record(tmp_path, "evil", events)
     entry = {"doc_id": "evil", "form": EVIL, "status": EVIL, "error": EVIL}
     (tmp_path / "episodes.jsonl").write_text(json.dumps(entry) + "\n")
-    base = {"benchmark": "b", "split": "s", "system": "x", "task": "click", "outcome": "mismatch"}
-    row = base | {"doc_id": "evil", "path": EVIL, "gold": EVIL, "pred": EVIL, "kind": EVIL}
+    row = WRONG | {"doc_id": "evil", **dict.fromkeys(("path", "gold", "pred", "kind"), EVIL)}
     return gallery.episodes(tmp_path, cases=tables.table("cases", [row]))
-
-
-def page_of(made):
-    """The viewer as a report holds it: a data block, the page's own script, the policy."""
-    bundle = {"application/vnd.formlab.episodes+json": made.payload, "text/plain": str(made)}
-    script = page_assets.own()
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy([script])}">'
-        f"<style>{page_assets.styles()}</style></head><body><main>{_draw.output(bundle)}</main>"
-        f"<script>{script}</script></body></html>"
-    )
 
 
 @pytest.mark.browser
 def test_viewer_steps_by_button_key_slider_and_list_and_stays_inert(hostile, tmp_path, monkeypatch):
     monkeypatch.delenv("FORMLAB_REPORT", raising=False)
-    (tmp_path / "report.html").write_text(page_of(hostile))
+    (tmp_path / "report.html").write_text(report_page("episodes", hostile.payload, str(hostile)))
     (tmp_path / "lab.html").write_text(hostile._repr_mimebundle_()["text/html"])
     with browser.page(tmp_path / "report.html", size=(390, 800), scheme="dark") as visit:
         page = visit.page

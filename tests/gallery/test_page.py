@@ -15,10 +15,8 @@ EVIL = (
     "<a href='javascript:globalThis.pwned=3'>x</a>"
     "\x1b[31m\x00\u202etxet \ud800 ${globalThis.pwned=4}"
 )
-KINDS, OUTCOMES = (
-    ("money", "date", "string"),
-    ("mismatch", "missing", "spurious", "mismatch", "match"),
-)
+KINDS = ("money", "date", "string")
+OUTCOMES = ("mismatch", "missing", "spurious", "mismatch", "match")
 CAUSES = {"mismatch": "digit", "missing": "missed", "spurious": "spurious", "match": None}
 
 
@@ -26,14 +24,14 @@ def row(i):
     outcome = OUTCOMES[i % 5]
     x, y = 40.0 + 90 * (i % 6), 60.0 + 11 * (i % 60)
     box = {"x0": x, "y0": y, "x1": x + 80, "y1": y + 9}
-    hit = outcome == "match"
+    rungs = dict.fromkeys(("exact", "normalised", "typed", "fuzzy"), outcome == "match")
     return {
         "benchmark": "demo", "split": "test", "doc_id": f"d{i % 4}", "system": "ocr",
         "task": "value", "path": f"/field/{i}", "kind": KINDS[i % 3], "outcome": outcome,
         "cause": CAUSES[outcome], "gold": None if outcome == "spurious" else f"total {i}.00",
-        "pred": None if outcome == "missing" else f"total {i}.{'00' if hit else 'O0'}",
-        "exact": hit, "normalised": hit, "typed": hit, "fuzzy": hit, "similarity": (i % 50) / 50,
-        **box, **{f"pred_{name}": value + 2 for name, value in box.items()},
+        "pred": None if outcome == "missing" else f"total {i}.{'00' if rungs['exact'] else 'O0'}",
+        "similarity": (i % 50) / 50,
+        **rungs, **box, **{f"pred_{name}": value + 2 for name, value in box.items()},
     }  # fmt: skip
 
 
@@ -100,17 +98,10 @@ def shown(page):
 
 def holds(place, text):
     """Whether text is seen there, once a card that has just come is drawn: `content-visibility`."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    expected = sync_api.expect(place)
-    if isinstance(text, list):
-        expected.to_have_text(text, use_inner_text=True)
-    else:
-        expected.to_contain_text(text, use_inner_text=True)
+    expected = pytest.importorskip("playwright.sync_api").expect(place)
+    check = expected.to_have_text if isinstance(text, list) else expected.to_contain_text
+    check(text, use_inner_text=True)
     return True
-
-
-def heading(page):
-    return page.locator("dialog[open] h3").inner_text()
 
 
 def test_counts_of_filters_are_those_of_polars(page):
@@ -129,22 +120,19 @@ def test_counts_of_filters_are_those_of_polars(page):
 
 def test_search_finds_what_polars_finds(page):
     page.get_by_label("Search").fill("TOTAL 1")
-    found = CASES.filter(
+    matching = CASES.filter(
         pl.any_horizontal(pl.col("gold", "pred").str.to_lowercase().str.contains("total 1"))
     )
-    assert shown(page) == str(found.height)
+    assert shown(page) == str(matching.height)
     page.get_by_label("Search").fill("no such thing")
     assert page.locator(".fl-grid").inner_text() == "No case fits these filters."
     assert page.locator(".fl-pager").first.is_hidden()
 
 
-def test_least_similar_cases_come_first_if_asked(page):
+def test_cases_are_sorted_by_similarity_and_causes_stand_behind_their_stage(page):
     page.get_by_label("Sort").select_option("worst")
     expected = CASES.sort("similarity", maintain_order=True)["path"].head(PAGE).to_list()
     assert holds(page.locator(".fl-card h4"), expected)
-
-
-def test_causes_stand_on_cards_behind_their_stage(page):
     page.get_by_label("Cause", exact=True).select_option("digit")
     assert holds(page.locator(".fl-card").first, "characters: digit")
     count = tables.only(CASES, cause="digit").height
@@ -153,11 +141,9 @@ def test_causes_stand_on_cards_behind_their_stage(page):
 
 def test_paging_reaches_every_case(page):
     seen = []
+    chosen = page.locator(".fl-pager select").last.locator("option:checked")
     for number in range(6):
-        assert (
-            f"page {number + 1} of 6"
-            in page.locator(".fl-pager select").last.locator("option:checked").inner_text()
-        )
+        assert f"page {number + 1} of 6" in chosen.inner_text()
         seen += page.eval_on_selector_all(".fl-card", "a => a.map(c => Number(c.dataset.place))")
         if number < 5:
             page.get_by_label("next page").last.click()
@@ -187,17 +173,21 @@ def test_keyboard_walks_over_pages_opens_and_comes_back(page):
     assert page.locator("dialog[open]").count() == 0
 
 
+def heading(page):
+    return page.locator("dialog[open] h3").inner_text()
+
+
 def boxes_agree(page, name, case):
     image = page.locator("dialog .fl-stage img").bounding_box()
     box = page.locator(f"dialog .fl-box.{name}").bounding_box()
     prefix = "" if name == "gold" else "pred_"
-    scale = image["width"] / 600
-    for side, corner in (("x", "x0"), ("y", "y0")):
+    for side in "xy":
         # The stroke of two pixels belongs to the box that the browser tells.
-        assert abs((box[side] - image[side]) - case[prefix + corner] * scale) <= 1.5
+        corner = case[f"{prefix}{side}0"] * image["width"] / 600
+        assert abs((box[side] - image[side]) - corner) <= 1.5
 
 
-def test_zoom_keeps_the_boxes_on_their_field(page):
+def test_zoom_keeps_the_boxes_on_their_field_and_a_hand_moves_the_page(page):
     page.locator(".fl-card").nth(3).click()
     level = page.locator("dialog .fl-level")
     at_first = level.inner_text()
@@ -206,17 +196,6 @@ def test_zoom_keeps_the_boxes_on_their_field(page):
         boxes_agree(page, "gold", ROWS[3])
         boxes_agree(page, "pred", ROWS[3])
     assert level.inner_text() == at_first
-    page.keyboard.press("p")
-    whole = page.locator("dialog .fl-stage").bounding_box()
-    frame = page.locator("dialog .fl-scroller").bounding_box()
-    assert whole["height"] <= frame["height"]
-    for _ in range(20):
-        page.get_by_label("zoom in (+)").click()
-    assert level.inner_text() == "800 %"
-
-
-def test_hand_moves_the_page(page):
-    page.locator(".fl-card").nth(3).click()
     page.keyboard.press("+")
     frame = page.locator("dialog .fl-scroller").bounding_box()
     left = "document.querySelector('dialog .fl-scroller').scrollLeft"
@@ -226,6 +205,12 @@ def test_hand_moves_the_page(page):
     page.mouse.move(frame["x"] + 150, frame["y"] + 200, steps=4)
     page.mouse.up()
     assert page.evaluate(left) == pytest.approx(before + 50, abs=2)
+    page.keyboard.press("p")
+    whole = page.locator("dialog .fl-stage").bounding_box()
+    assert whole["height"] <= frame["height"]
+    for _ in range(20):
+        page.get_by_label("zoom in (+)").click()
+    assert level.inner_text() == "800 %"
 
 
 def test_page_of_a_case_leads_to_its_other_cases(page):
@@ -288,8 +273,8 @@ def test_everything_has_a_name_and_a_phone_has_no_sideways_scroll(page):
 
 
 def test_damaged_image_says_so(page, folder):
-    source = (folder / "gallery.html").read_text("utf-8")
-    (folder / "damaged.html").write_text(source.replace("base64,UklGR", "base64,AAAAA"), "utf-8")
+    source = (folder / "gallery.html").read_text().replace("base64,UklGR", "base64,AAAAA")
+    (folder / "damaged.html").write_text(source)
     page.goto((folder / "damaged.html").as_uri())
     page.wait_for_selector(".fl-noimage")
     assert page.locator(".fl-noimage").first.inner_text() == "the image is damaged"

@@ -29,13 +29,11 @@ def pages(tmp_path):
 
 def made(pages, rows, **options):
     ids = sorted({row["doc_id"] for row in rows})
-    documents = [
-        {"benchmark": "demo", "split": "test", "doc_id": one, "image": f"{one}.png"} for one in ids
-    ]
-    return gallery.errors(
-        tables.table("cases", [ROW | row for row in rows]),
-        root=pages, documents=tables.table("documents", documents), **options,
-    )  # fmt: skip
+    key = {"benchmark": "demo", "split": "test"}
+    documents = [key | {"doc_id": name, "image": f"{name}.png"} for name in ids]
+    cases = tables.table("cases", [ROW | row for row in rows])
+    documents = tables.table("documents", documents)
+    return gallery.errors(cases, root=pages, documents=documents, **options)
 
 
 def sizes(shown):
@@ -48,6 +46,12 @@ def test_pages_are_kept_whole_while_they_stay_legible(pages, monkeypatch):
     # 2,400,000 pixels for four pages are 600,000 each: half of 1,000 x 1,200.
     monkeypatch.setattr(_pictures, "PIXELS", 2_400_000)
     assert sizes(made(pages, rows)) == [(707, 848)] * 4
+    # 600,000 pixels for up to ten cases; for twenty as many again.
+    monkeypatch.setattr(_pictures, "PIXELS", 600_000)
+    monkeypatch.setattr(_pictures, "CASES", 10)
+    rows = [{"doc_id": "0", "path": f"/{i}"} for i in range(20)]
+    assert sizes(made(pages, rows[:10])) == [(707, 848)]
+    assert sizes(made(pages, rows)) == [(1000, 1200)]
 
 
 def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch):
@@ -56,7 +60,7 @@ def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch
     # 500,000; 25 are 504,000. Document 1 has 24, document 0 has 25, and 300,000 pixels, the share
     # of each of four pages, are not legible.
     places = [box(200.0 + 20 * i, 300.0) for i in range(25)]
-    spread = [{"doc_id": one, **box(500.0, 600.0)} for one in ("2", "3")]
+    spread = [{"doc_id": name, **box(500.0, 600.0)} for name in ("2", "3")]
     rows = [{"doc_id": "0", **p} for p in places] + [{"doc_id": "1", **p} for p in places[:24]]
     shown = made(pages, rows + spread)
     assert {case["image"] for case in shown.cases[:25]} == {shown.cases[0]["image"]}
@@ -68,29 +72,15 @@ def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch
     assert shown.cases[-2]["boxes"]["gold"] == gold
 
 
-def test_more_cases_may_take_more(pages, monkeypatch):
-    monkeypatch.setattr(_pictures, "PIXELS", 600_000)
-    monkeypatch.setattr(_pictures, "CASES", 10)
-    rows = [{"doc_id": "0", "path": f"/{i}"} for i in range(20)]
-    # 600,000 pixels for up to ten cases, half of 1,000 x 1,200; for twenty as many again.
-    assert sizes(made(pages, rows[:10])) == [(707, 848)]
-    assert sizes(made(pages, rows)) == [(1000, 1200)]
-
-
 def test_answers_of_several_systems_share_a_case(pages):
     row = {"doc_id": "0", "path": "/total", **box(100.0, 100.0)}
-    a = tables.table("cases", [ROW | row | box(100.0, 100.0, "pred_")])
-    b = tables.table("cases", [ROW | row | box(300.0, 100.0, "pred_") | {
-        "system": "b", "pred": "9.00", "outcome": "match", "exact": True, "similarity": 1.0,
-    }])  # fmt: skip
-    documents = tables.table("documents", [
-        {"benchmark": "demo", "split": "test", "doc_id": "0", "image": "0.png"}
-    ])  # fmt: skip
-    shown = gallery.errors(a, root=pages, documents=documents, beside=[b])
+    second = row | box(300.0, 100.0, "pred_") | {"system": "b", "pred": "9.00", "outcome": "match"}
+    other = tables.table("cases", [ROW | second])
+    shown = made(pages, [row | box(100.0, 100.0, "pred_")], beside=[other])
     case = shown.cases[0]
     assert (case["system"], case["pred"], case["diff"][-1]) == ("a", "9.0O", ("insert", "O"))
-    other = case["beside"][0]
-    assert (other["system"], other["pred"], other["diff"]) == ("b", "9.00", [("equal", "9.00")])
+    answer = case["beside"][0]
+    assert (answer["system"], answer["pred"], answer["diff"]) == ("b", "9.00", [("equal", "9.00")])
     assert set(case["boxes"]) == {"gold", "pred", "pred2"}
     # The view holds all three: from 100 - 24 to 360 + 24 across.
     assert case["view"][0] == 76 / 1000
@@ -113,19 +103,17 @@ def test_tables_of_other_cases_are_refused():
 def test_each_case_has_its_own_scores_and_verdict():
     rows = [ROW | {"doc_id": "0", "path": path} for path in ("/a", "/b")]
     cases = tables.table("cases", rows).with_columns(verdict=pl.Series([None, "label_error"]))
-    key = {"benchmark": "demo", "split": "test", "doc_id": "0", "system": "a", "settings": {}}
-    cer = key | {"metric": "cer", "level": "field", "path": "/a"}
-    rows = [
+    key = {name: ROW[name] for name in ("benchmark", "split", "system")}
+    cer = key | {"doc_id": "0", "metric": "cer", "level": "field", "path": "/a", "settings": {}}
+    scores = tables.table("scores", [
         cer | {"hits": 1.0, "total": 4.0, "value": 0.25},
         cer | {"metric": "wer", "hits": 0.0, "total": 0.0, "value": float("nan")},
         cer | {"level": "page", "path": None, "hits": 5.0, "total": 9.0, "value": 5 / 9},
-    ]
-    scores = tables.table("scores", rows)
+    ])  # fmt: skip
     first, second = gallery.errors(cases, root=None, scores=scores).cases
     assert first["scores"] == [["cer", 0.25, 1.0, 4.0], ["wer", None, 0.0, 0.0]]
     assert "scores" not in second
-    assert second["verdict"] == "label_error"
-    assert "verdict" not in first
+    assert (second["verdict"], first.get("verdict")) == ("label_error", None)
 
 
 def test_rows_of_a_payload_are_the_cases_without_pictures(pages):
@@ -133,10 +121,10 @@ def test_rows_of_a_payload_are_the_cases_without_pictures(pages):
     other = tables.table("cases", [ROW | row | {"system": "b", "pred": "8"} for row in rows])
     shown = made(pages, rows, beside=[other])
     assert len(shown.payload["cases"]) == 2
-    found = gallery.rows(shown.payload)
-    assert [row["path"] for row in found] == [row["path"] for row in rows]
-    assert (found[0]["pred"], found[0]["system_2"], found[0]["pred_2"]) == ("9.0O", "b", "8")
-    assert not {"image", "sheet", "boxes", "diff"} & set(found[0])
+    flat = gallery.rows(shown.payload)
+    assert [row["path"] for row in flat] == [row["path"] for row in rows]
+    assert (flat[0]["pred"], flat[0]["system_2"], flat[0]["pred_2"]) == ("9.0O", "b", "8")
+    assert not {"image", "sheet", "boxes", "diff"} & set(flat[0])
     with pytest.raises(ValueError, match="Expecting value"):
         gallery.rows({"cases": ["<script>"]})
     with pytest.raises(ValueError, match="nested too deeply"):

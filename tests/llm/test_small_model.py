@@ -100,16 +100,16 @@ def run(server, tmp_path_factory):
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     corpus = benchmarks.load("formcraft")
-    part = formats.read_predictions(out, corpus)
+    partial = formats.read_predictions(out, corpus)
     before = answered()
     whole = chat.system(f"chat:{MODEL}").run(corpus, out=out, limit=FORMS, settings=settings)
-    return corpus, part, before, whole, answered()
+    return corpus, partial, before, whole, answered()
 
 
 def test_the_answers_of_a_killed_run_count_and_no_answered_call_is_made_again(run):
-    _, part, before, whole, after = run
+    _, partial, before, whole, after = run
     total = whole.responses.height
-    kept = part.responses.filter(part.responses["status"] != "missing").height
+    kept = partial.responses.filter(partial.responses["status"] != "missing").height
     assert 0 < kept < total
     # The call in flight when it was killed may be answered to nobody, and is made again.
     assert total <= after <= total + 1

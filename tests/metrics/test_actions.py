@@ -5,14 +5,22 @@ import pytest
 import sacrebleu
 
 from formlab.metrics import actions
-from formlab.metrics._geometry import distances, nearest, pair
-from formlab.metrics.actions import Filled, GoldField, Line, Target, counts, found_in, match_forms
+from formlab.metrics._geometry import nearest, pair, separation
+from formlab.metrics.actions import (
+    ActionLine,
+    Filled,
+    GoldField,
+    TargetValue,
+    counts,
+    found_in,
+    match_forms,
+)
 
-NAME = GoldField("/Name", "string", "Ada", (Target("Ada", ((1, 100, 100, 300, 140),)),))
-CITY = GoldField("/City", "string", "Oslo", (Target("Oslo", ((1, 100, 200, 300, 240),)),))
+NAME = GoldField("/Name", "string", "Ada", (TargetValue("Ada", ((1, 100, 100, 300, 140),)),))
+CITY = GoldField("/City", "string", "Oslo", (TargetValue("Oslo", ((1, 100, 200, 300, 240),)),))
 NEWS = GoldField("/News", "checkbox", "false", (), ("No", "false"))
 TICK = GoldField(
-    "/Agree", "checkbox", "true", (Target("true", ((1, 100, 300, 120, 320),)),), ("Yes",)
+    "/Agree", "checkbox", "true", (TargetValue("true", ((1, 100, 300, 120, 320),)),), ("Yes",)
 )
 ELEMENTS = [
     (1, 100, 100, 300, 140, "/Name"),
@@ -37,7 +45,7 @@ def test_distance_is_measured_to_the_edge_and_is_infinite_to_another_page():
     # point, any page.
     points = [(1, 97, 96), (1, 100, 140), (1, 200, 120), (1, 310, 120), (2, 150, 120),
               (np.nan, np.nan, np.nan), (np.nan, 150, 120)]  # fmt: skip
-    gaps = distances(np.array(points), np.array([(1, 100, 100, 300, 140)])).ravel().tolist()
+    gaps = separation(np.array(points), np.array([1, 100, 100, 300, 140])).tolist()
     assert gaps == [5, 0, 0, 10, np.inf, np.inf, 0]
 
 
@@ -49,14 +57,14 @@ def test_distance_agrees_with_the_clipped_point_on_random_boxes():
         x, y = generator.uniform(-50, 200, 2)
         there = np.clip(x, x0, x1), np.clip(y, y0, y1)
         expected = np.linalg.norm(np.array(there) - (x, y))
-        got = distances(np.array([(np.nan, x, y)]), np.array([(1, x0, y0, x1, y1)]))[0, 0]
+        got = separation(np.array([np.nan, x, y]), np.array([1, x0, y0, x1, y1]))
         assert got == pytest.approx(expected)
 
 
 def test_nearest_is_the_smallest_box_that_is_hit():
     boxes = np.array([(1, 0, 0, 500, 500), (1, 100, 100, 300, 140)])
-    assert nearest(np.array([(1, 150, 120), (1, 600, 10)]), boxes).tolist() == [1, 0]
-    assert nearest(np.array([(1, 1, 1)]), np.zeros((0, 5))).tolist() == [-1]
+    assert nearest(np.array([(1, 150, 120), (1, 600, 10)]), boxes)[0].tolist() == [1, 0]
+    assert nearest(np.array([(1, 1, 1)]), np.zeros((0, 5)))[0].tolist() == [-1]
 
 
 def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():
@@ -68,7 +76,7 @@ def test_a_line_is_meant_for_the_value_it_types_before_the_place_it_hits():
 
 def test_hand_counted_form():
     # Name right; City typed into Name's box; Agree ticked by a bare click; News left alone.
-    lines = [Line(200, 120, "Ada"), Line(200, 121, "Oslo"), Line(110, 310, "")]
+    lines = [ActionLine(200, 120, "Ada"), ActionLine(200, 121, "Oslo"), ActionLine(110, 310, "")]
     fields = [NAME, CITY, TICK, NEWS]
     verdicts, spare = filled(fields, lines)
     assert [v.placed for v in verdicts] == [True, False, True, True]
@@ -91,7 +99,11 @@ def test_hand_counted_form():
 
 
 def test_gold_against_itself_is_complete():
-    lines = [Line(200, 120, "Ada"), Line(200, 220, "Oslo"), Line(110, 310, "true")]
+    lines = [
+        ActionLine(200, 120, "Ada"),
+        ActionLine(200, 220, "Oslo"),
+        ActionLine(110, 310, "true"),
+    ]
     for exact in (True, False):
         verdicts, spare = filled([NAME, CITY, TICK, NEWS], lines, exact=exact)
         assert not spare
@@ -108,8 +120,8 @@ def test_nothing_done_loses_all_but_the_box_to_leave_alone():
 
 
 def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
-    wrong, spare = filled([NEWS], [Line(110, 410, "")])
-    right, _ = filled([NEWS], [Line(110, 410, "No")])
+    wrong, spare = filled([NEWS], [ActionLine(110, 410, "")])
+    right, _ = filled([NEWS], [ActionLine(110, 410, "No")])
     assert (wrong[0].clicked, wrong[0].placed, wrong[0].made, spare) == (None, False, 1, [0])
     assert (right[0].clicked, right[0].placed) == (None, True)
     assert (wrong[0].unwanted, right[0].unwanted) == (True, False)
@@ -117,7 +129,7 @@ def test_ticking_a_box_to_leave_alone_is_wrong_and_saying_no_there_is_not():
 
 
 def test_a_click_on_a_box_that_stands_nowhere_cannot_be_seen():
-    [verdict], _ = filled([NEWS], [Line(110, 410, "")], [])
+    [verdict], _ = filled([NEWS], [ActionLine(110, 410, "")], [])
     assert verdict.unwanted is None
 
 
@@ -127,7 +139,7 @@ def test_random_clicks_never_change_what_is_divided_by():
     totals = []
     for _ in range(60):
         points = generator.uniform(90, 430, (generator.integers(0, 7), 2))
-        lines = [Line(x, y, str(generator.choice(["Ada", "true", ""]))) for x, y in points]
+        lines = [ActionLine(x, y, str(generator.choice(["Ada", "true", ""]))) for x, y in points]
         verdicts, _ = filled(fields, lines)
         parts = counts(fields, verdicts)
         totals.append(
@@ -142,9 +154,9 @@ def test_random_clicks_never_change_what_is_divided_by():
 def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
     nan = float("nan")
     lines = [
-        Line(nan, nan, "Oslo", field="/Name"),
-        Line(nan, nan, "Oslo", field=CITY.path),
-        Line(nan, nan, "yes", field=NEWS.path),
+        ActionLine(nan, nan, "Oslo", field="/Name"),
+        ActionLine(nan, nan, "Oslo", field=CITY.path),
+        ActionLine(nan, nan, "yes", field=NEWS.path),
     ]
     verdicts, _ = filled([NAME, CITY, NEWS], lines)
     assert [v.placed for v in verdicts] == [False, True, False]
@@ -154,8 +166,8 @@ def test_a_value_given_by_the_name_of_its_field_is_in_its_place():
 
 
 def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
-    nine = GoldField("/Size", "number", "9", (Target("9"),))
-    output = [Line(500, 900, "19")]
+    nine = GoldField("/Size", "number", "9", (TargetValue("9"),))
+    output = [ActionLine(500, 900, "19")]
     assert filled([nine], output, exact=True)[0][0].found
     assert not filled([nine], output)[0][0].found
     assert found_in(["New York"], "in new\n york.", inside=False)
@@ -163,8 +175,10 @@ def test_official_finds_a_value_inside_a_word_and_fixed_does_not():
 
 
 def test_fixed_takes_the_same_date_and_official_only_the_same_text():
-    day = GoldField("/Day", "date", "2024/03/15", (Target("2024/03/15", ((1, 0, 0, 50, 50),)),))
-    line = [Line(20, 20, "March 15, 2024")]
+    day = GoldField(
+        "/Day", "date", "2024/03/15", (TargetValue("2024/03/15", ((1, 0, 0, 50, 50),)),)
+    )
+    line = [ActionLine(20, 20, "March 15, 2024")]
     assert filled([day], line)[0][0].placed
     assert not filled([day], line, exact=True)[0][0].placed
 
@@ -172,9 +186,9 @@ def test_fixed_takes_the_same_date_and_official_only_the_same_text():
 def test_every_choice_must_be_ticked():
     courses = GoldField(
         "/Courses", "choice", json.dumps(["A 1", "B 2"]),
-        (Target("A 1", ((1, 0, 0, 9, 9),)), Target("B 2", ((1, 0, 20, 9, 29),))),
+        (TargetValue("A 1", ((1, 0, 0, 9, 9),)), TargetValue("B 2", ((1, 0, 20, 9, 29),))),
     )  # fmt: skip
-    both = [Line(5, 5, "A 1"), Line(5, 25, "B 2")]
+    both = [ActionLine(5, 5, "A 1"), ActionLine(5, 25, "B 2")]
     verdicts, _ = filled([courses], both)
     assert verdicts[0].placed
     assert verdicts[0].text == "A 1, B 2"
@@ -185,8 +199,8 @@ def test_every_choice_must_be_ticked():
 def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
     gold = "Full renovation of a commercial office building, including plumbing."
     pred = "Full renovation of an office building, including electrical plumbing."
-    want = GoldField("/Work", "description", gold, (Target(gold, ((1, 0, 0, 50, 50),)),))
-    verdicts, _ = filled([want, NAME], [Line(20, 20, pred)])
+    want = GoldField("/Work", "description", gold, (TargetValue(gold, ((1, 0, 0, 50, 50),)),))
+    verdicts, _ = filled([want, NAME], [ActionLine(20, 20, pred)])
     parts = counts([want, NAME], verdicts)
     bleu = actions.METRICS["description_bleu"]
     expected = sacrebleu.corpus_bleu([pred], [[gold]]).score / 100
@@ -196,11 +210,13 @@ def test_description_is_scored_by_bleu_as_sacrebleu_computes_it():
 
 def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
     box = ((1, 0, 0, 50, 50),)
-    want = GoldField("/Done", "description", '["ran far", "sang"]', (Target("ran far, sang", box),))
+    want = GoldField(
+        "/Done", "description", '["ran far", "sang"]', (TargetValue("ran far, sang", box),)
+    )
     for said in ("ran far, sang", want.value):
-        verdicts, _ = filled([want], [Line(20, 20, said)], exact=True)
+        verdicts, _ = filled([want], [ActionLine(20, 20, said)], exact=True)
         assert verdicts[0].placed
-    verdicts, _ = filled([want], [Line(20, 20, "ran far, sang")])
+    verdicts, _ = filled([want], [ActionLine(20, 20, "ran far, sang")])
     bleu = actions.METRICS["description_bleu"]
     assert bleu.score(counts([want], verdicts)["description_bleu"])[0] == pytest.approx(1.0)
 
@@ -208,8 +224,8 @@ def test_list_in_one_field_is_typed_with_commas_or_as_it_stands():
 def of_text(name, gold, pred):
     """The tallies of a value that is typed without a click, as a form of one field."""
     kind = actions.DESCRIPTION if name == "description_bleu" else "string"
-    fields = [GoldField("/", kind, gold, (Target(gold),))]
-    verdicts, _ = filled(fields, [Line(np.nan, np.nan, pred)] if pred else [])
+    fields = [GoldField("/", kind, gold, (TargetValue(gold),))]
+    verdicts, _ = filled(fields, [ActionLine(np.nan, np.nan, pred)] if pred else [])
     verdicts[0].submitted = verdicts[0].right
     whole = episode(fields, verdicts)
     return whole[name] if name in whole else counts(fields, verdicts)[name][0]
@@ -230,7 +246,7 @@ def test_random_forms_keep_every_tally_in_range():
     words = ["Ada", "Oslo", "true", "No", "", "zz", "\x00\u2028"]
     for _ in range(60):
         lines = [
-            Line(*generator.uniform(90, 430, 2), str(generator.choice(words)))
+            ActionLine(*generator.uniform(90, 430, 2), str(generator.choice(words)))
             for _ in range(generator.integers(0, 6))
         ]
         fields = [NAME, CITY, TICK, NEWS]
@@ -248,16 +264,16 @@ def test_random_forms_keep_every_tally_in_range():
 def test_click_beside_a_box_to_leave_alone_does_not_touch_it():
     # (110, 425) is 5 below the box, which ends at y = 420; (110, 410) is in it.
     for y, right in ((425, True), (410, False)):
-        [verdict], _ = filled([NEWS], [Line(110, y, "", 1)])
+        [verdict], _ = filled([NEWS], [ActionLine(110, y, "", 1)])
         assert (verdict.right, verdict.placed, verdict.made) == (right, right, 0 if right else 1)
 
 
 def test_bare_click_sets_a_mark_to_leave_alone_and_only_enters_a_text_field():
     for kind, right in (("choice", False), ("radio", False), ("string", True), ("date", True)):
         empty = GoldField("/News", kind, "", ())
-        [verdict], _ = filled([empty], [Line(110, 410, "", 1)])
+        [verdict], _ = filled([empty], [ActionLine(110, 410, "", 1)])
         assert verdict.right is right
-        [verdict], _ = filled([empty], [Line(110, 410, "Ada", 1)])
+        [verdict], _ = filled([empty], [ActionLine(110, 410, "Ada", 1)])
         assert verdict.right is False
 
 
@@ -267,7 +283,7 @@ def test_many_forms_at_once_are_judged_like_one_at_a_time():
     forms = []
     for _ in range(40):
         points = generator.uniform(90, 430, (generator.integers(0, 6), 2))
-        lines = [Line(x, y, str(generator.choice(words))) for x, y in points]
+        lines = [ActionLine(x, y, str(generator.choice(words))) for x, y in points]
         fields = list(generator.permutation([0, 1, 2, 3])[: generator.integers(0, 5)])
         wanted = [(NAME, CITY, TICK, NEWS)[place] for place in fields]
         forms.append(Filled(wanted, lines, ELEMENTS[: generator.integers(0, 5)], "Ada, No"))

@@ -37,3 +37,19 @@ def test_two_strings_are_judged_by_the_ladder():
     assert METRICS["exact_accuracy"]("a", "A").value == 0
     assert METRICS["normalised_accuracy"]("a", "A").value == 1
     assert (METRICS["exact_accuracy"]("a", "A") + METRICS["exact_accuracy"]("a", "a")).value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "right"),
+    [
+        ("$105,452.00", "105452", 1),
+        ("2022-07-01", "1 July 2022", 1),
+        ("Tooth 24", "tooth  24", 1),
+        ("41", "41.0", 1),
+        ("41", "14", 0),
+        ("yes", "", 0),
+    ],
+)
+def test_answer_to_a_question_or_check_is_right_however_its_value_is_written(gold, pred, right):
+    for name in ("vqa_accuracy", "consistency_accuracy"):
+        assert METRICS[name](gold, pred).parts == (right, 1)

@@ -26,33 +26,27 @@ def test_marks_of_two_ringed_and_three_predicted_by_hand():
     assert mark_f1(gold, pred).value == 0.4
 
 
-@pytest.mark.parametrize("ticked", ["checked", "X", "☑", "[x]", "true", "marked"])
-def test_every_way_to_say_ticked_is_one_mark(ticked):
-    assert list(marks(ticked)) == [TICK]
+def test_every_way_to_say_ticked_is_one_mark_and_to_say_empty_none():
+    for ticked in ("checked", "X", "☑", "[x]", "true", "marked"):
+        assert list(marks(ticked)) == [TICK]
+    for empty in ("", " ", "unchecked", "☐", "[ ]", "false", "none", "[]"):
+        assert not marks(empty)
 
 
-@pytest.mark.parametrize("empty", ["", " ", "unchecked", "☐", "[ ]", "false", "none", "[]"])
-def test_every_way_to_say_empty_is_no_mark(empty):
-    assert not marks(empty)
-
-
-def test_a_box_rightly_left_empty_adds_nothing():
-    tallies = mark_tallies(["unchecked"], ["no"])
-    assert {name: parts.tolist() for name, parts in tallies.items()} == {
-        "mark_precision": [[0, 0]],
-        "mark_recall": [[0, 0]],
-        "mark_f1": [[0, 0]],
-    }
-    assert np.isnan(mark_f1("unchecked", "no").value)
-
-
-@pytest.mark.parametrize("way", ["unchecked", "no", "☐", "false", ""])
-def test_a_box_ticked_on_one_side_only_is_wrong_on_that_side(way):
-    for yes in ("checked", "yes", "X"):
-        assert mark_precision("☐", yes).parts == (0, 1)
-        assert mark_recall("☐", yes).parts == (0, 0)
-    assert mark_precision("checked", way).parts == (0, 0)
-    assert mark_recall("checked", way).parts == (0, 1)
+@pytest.mark.parametrize(
+    ("gold", "preds", "precision", "recall"),
+    [
+        # A box rightly left empty adds nothing; one ticked on one side only is wrong there.
+        ("unchecked", ["no"], (0, 0), (0, 0)),
+        ("☐", ["checked", "yes", "X"], (0, 1), (0, 0)),
+        ("checked", ["unchecked", "no", "☐", "false", ""], (0, 0), (0, 1)),
+    ],
+)
+def test_states_of_a_box_by_hand(gold, preds, precision, recall):
+    for pred in preds:
+        assert mark_precision(gold, pred).parts == precision
+        assert mark_recall(gold, pred).parts == recall
+        assert mark_f1(gold, pred).parts == (0, precision[1] + recall[1])
 
 
 def test_a_question_answered_no_and_missed_is_a_miss():

@@ -10,24 +10,21 @@ from formlab.metrics.tree import tree_edit_distance
 from formlab.metrics.tree_edits import OPS, edit_script
 from formlab.trees import Node, flatten, from_records
 
-
-def random_tree(rng, size, reach=None):
-    nodes = [Node(rng.choice("abcd"), path="/0")]
-    for number in range(1, size):
-        node, above = (
-            Node(rng.choice("abcd"), path=f"/{number}"),
-            rng.choice(nodes[-(reach or size) :]),
-        )
-        above.children.insert(rng.randrange(len(above.children) + 1), node)
-        nodes.append(node)
-    return nodes[0]
+from .test_tree import random_tree
 
 
 def random_pairs(count, seed):
+    """Pairs of trees whose nodes have paths that tell them apart."""
     rng = random.Random(seed)
     for _ in range(count):
-        reach = rng.choice([None, 1, 3, 9])
-        yield tuple(random_tree(rng, rng.randint(1, 40), reach) for _ in "ab")
+        pair = tuple(
+            random_tree(rng, rng.randint(1, 40), labels="abcd", reach=rng.choice([None, 1, 3, 9]))
+            for _ in "ab"
+        )
+        for tree in pair:
+            for number, node in enumerate(flatten(tree).nodes):
+                node.path = f"/{number}"
+        yield pair
 
 
 def form(*groups):

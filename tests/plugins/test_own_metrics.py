@@ -117,7 +117,7 @@ def test_tally_that_is_nan_is_undefined_and_in_no_sum():
     assert (row["value"], row["n_undefined"]) == (0.5, 132)
 
 
-@pytest.mark.parametrize("fields", [{"tasks": ("texts",)}, {"view": "words"}])
-def test_metric_of_an_unknown_task_or_view_is_refused(fields):
+@pytest.mark.parametrize("fields", [{"tasks": "texts"}, {"view": "words"}, {"units": "fields"}])
+def test_metric_of_an_unknown_task_view_or_level_is_refused(fields):
     with pytest.raises(UnknownName, match="of metric own"):
         formlab.metric("own", **fields)(lengths)

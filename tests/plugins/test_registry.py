@@ -197,3 +197,13 @@ def test_command_goes_on_without_a_plug_in_that_cannot_be_loaded(tmp_path):
     done = CliRunner().invoke(main, ["--plugin", str(tmp_path / "absent.py"), "plugins"])
     assert done.exit_code == 2
     assert "no such file" in done.stderr
+
+
+def test_plain_function_is_a_command_that_help_lists():
+    @formlab.command("hail")
+    def hail():
+        """Greet the reader."""
+        print("hello")
+
+    assert "Greet the reader." in CliRunner().invoke(main, ["--help"]).stdout
+    assert CliRunner().invoke(main, ["hail"]).stdout == "hello\n"

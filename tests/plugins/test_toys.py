@@ -1,7 +1,8 @@
-"""The three files of docs/plugins, from a folder and from an installed package, end to end."""
+"""What docs/plugins shows, from a folder and from an installed package, end to end."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,9 @@ packages = ["toys"]
 FORMS = {"a": ("10.05", "10.05"), "b": ("7.25", "7.25"), "c": ("31.90", "81.90")}
 CELLS = (
     "evaluation: str = ''  # the folder",
-    "import formlab\nformlab.summarise(formlab.open_evaluation(evaluation), resamples=0)",
+    "import formlab\nsummary = formlab.summarise(formlab.open_evaluation(evaluation), resamples=0)",
+    "formlab.charts.mean_bars(summary, 'metric', 'value')",
+    "summary",
 )
 
 
@@ -109,11 +112,31 @@ def test_toys_are_listed_run_scored_compared_and_reported(formlab, forms, tmp_pa
     # Later processes that are told nothing find the plug-ins again.
     both = formlab("compare", "e", "e", "--metric", "digit_accuracy", "--json")
     assert json.loads(both)[0]["value_a"] == pytest.approx(10 / 11)
+    # A command, a notebook and a chart of the page's other example.
+    mine = _mine(tmp_path)
+    assert formlab(*mine, "count", "e") == "3\n"
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
     )
     book.cells[0].metadata["tags"] = ["parameters"]
-    nbformat.write(book, tmp_path / "own.ipynb")
-    formlab("report", "own.ipynb", "--eval", "e", "--no-figures", "--out", "r")
-    assert "digit_accuracy" in (tmp_path / "r" / "own--e.html").read_text()
+    nbformat.write(book, tmp_path / "mine.ipynb")
+    formlab(*mine, "report", "mine", "--eval", "e", "--no-figures", "--out", "r")
+    report = (tmp_path / "r" / "mine--e.html").read_text()
+    assert "digit_accuracy" in report
+    assert re.search(r"aggregate\W+mean", report)
+
+
+def _mine(folder):
+    """The option that names the file whose code stands in docs/plugins/README.md."""
+    page = (REPOSITORY / "docs" / "plugins" / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (folder / "mine.py").write_text(code)
+    return ("--plugin", folder / "mine.py")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("formlab", ["files"], indirect=True)
+def test_agent_of_the_page_fills_in_a_form(formlab, tmp_path):
+    fill = ("arena", "fill", "--system", "first", "--forms", "A11", "--out", "fill", "--json")
+    assert json.loads(formlab(*_mine(tmp_path), *fill))[0]["steps"] == 2

@@ -10,6 +10,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from formlab import reports, tables
+from formlab.gallery.inline import policy
+from formlab.reports import _draw, page_assets
 
 BREAKOUTS = [
     "</script><script>globalThis.pwned=1</script>",
@@ -28,6 +30,18 @@ BREAKOUTS = [
     "__proto__", "constructor", "{{ 7*7 }}{% raw %}", "${globalThis.pwned=11}",
 ]  # fmt: skip
 HOSTILE = " | ".join(BREAKOUTS)
+
+
+def report_page(kind, payload, text):
+    """A page with one object as a report holds it: a data block, the page's scripts, the policy."""
+    shown = _draw.output({f"application/vnd.formlab.{kind}+json": payload, "text/plain": text})
+    scripts = list(page_assets.scripts({kind}).values())
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
+        f"<style>{page_assets.styles()}</style></head><body><main>{shown}</main>"
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
+    )
 
 
 def notebook(*cells, parameters=None):
@@ -116,46 +130,36 @@ def built(tmp_path_factory):
     ImageDraw.Draw(image).text((100, 100), "Total 9.00", fill=0)
     image.save(folder / "page.png")
     key = {"benchmark": "demo", "split": "test", "doc_id": "1"}
-    tables.table("documents", [key | {"image": "page.png"}]).write_parquet(
-        folder / "documents.parquet"
-    )
     box = {"x0": 100.0, "y0": 98.0, "x1": 160.0, "y1": 112.0}
     row = key | box | {"system": "ocr", "task": "value", "kind": "money", "outcome": "mismatch"}
-    rows = [
+    rows = {"documents": [key | {"image": "page.png"}], "cases": [
         row | {"path": "/total", "gold": "9.00", "pred": "9.0O", "similarity": 0.75},
         row | {"path": "/name", "gold": "tea", "outcome": "missing", "doc_id": "no image"},
-    ]
-    tables.table("cases", rows).write_parquet(folder / "cases.parquet")
+    ]}  # fmt: skip
+    for name, of_table in rows.items():
+        tables.table(name, of_table).write_parquet(folder / f"{name}.parquet")
+    kill = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    evil = "a{b} <img src=x onerror=globalThis.pwned=17>"
     books = {
         "sound": notebook(IMPORTS, *SOUND, parameters="title: str | None = None  # of it"),
-        "failing": notebook(
-            "print('before')", "1 / 0", "print('after')", parameters="title = 'x=y'"
-        ),
-        "killed": notebook(
-            "print('alive')", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-            parameters="title = None",
-        ),
-        "a{b} <img src=x onerror=globalThis.pwned=17>": notebook(
-            IMPORTS, *EVIL, parameters="title = None"
-        ),
-    }  # fmt: skip
-    paths = []
+        "failing": notebook("print('before')", "1 / 0", "print('after')", parameters="title='x=y'"),
+        "killed": notebook("print('alive')", kill, parameters="title = None"),
+        evil: notebook(IMPORTS, *EVIL, parameters="title = None"),
+    }
     for name, book in books.items():
-        paths.append(folder / f"{name}.ipynb")
-        nbformat.write(book, paths[-1])
+        nbformat.write(book, folder / f"{name}.ipynb")
     results = reports.build(
-        paths, out=folder / "out", parameters={"title": HOSTILE}, workers=2, timeout=120
-    )
-    return folder / "out", dict(
-        zip(["sound", "failing", "killed", "hostile"], results, strict=True)
-    )
+        [folder / f"{name}.ipynb" for name in books], out=folder / "out",
+        parameters={"title": HOSTILE}, workers=2, timeout=120,
+    )  # fmt: skip
+    names = ["sound", "failing", "killed", "hostile"]
+    return folder / "out", dict(zip(names, results, strict=True))
 
 
 @pytest.fixture(scope="session")
-def site(built):
+def site(out):
     """The sound report once more, in a folder that shares its scripts and styles."""
-    folder = built[0].parent
-    (result,) = reports.build([folder / "sound.ipynb"], out=folder / "site", layout="site")
+    (result,) = reports.build([out.parent / "sound.ipynb"], out=out.parent / "site", layout="site")
     return result
 
 

@@ -15,16 +15,27 @@ def text(result):
     return result.html.read_text("utf-8")
 
 
-def test_sound_notebook_is_built_with_its_summary(results):
+def write_book(path, parameters, *sources):
+    """A notebook of these code cells below its parameters."""
+    cells = [nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})]
+    cells += map(nbformat.v4.new_code_cell, sources)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_sound_notebook_is_built_with_its_summary_and_how_it_was_made(results):
     result = results["sound"]
     assert result.ok, result.error
     assert result.error is None
     assert result.summary.title == "What is asked?"
     assert result.summary.finding == "Half are right."
     assert result.summary.cards == [{"label": "Exact", "value": "0.500", "note": "n = 3"}]
+    assert result.html.stat().st_size > 4_000_000
+    page = text(result).split("How this was made")[1].split("<script>")[0]
+    assert all(name in page for name in ("title", "polars", "duration", "benchmark", "demo"))
 
 
-def test_failing_notebook_leaves_a_readable_partial_report(results):
+def test_failing_and_killed_notebooks_leave_a_readable_partial_report(results):
     result = results["failing"]
     page = text(result)
     assert not result.ok
@@ -32,13 +43,12 @@ def test_failing_notebook_leaves_a_readable_partial_report(results):
     assert page.index("This report is not complete") < page.index('<pre class="fl-stdout">before')
     assert '<pre class="fl-stdout">after' not in page
     assert "\x1b" not in page
-
-
-def test_killed_kernel_is_not_reported_as_success(results):
-    result = results["killed"]
-    assert not result.ok
-    assert result.error
-    assert "alive" in text(result)
+    # No library is in a page that needs none.
+    assert "Plotly" not in page.split("<script>")[0]
+    assert result.html.stat().st_size < 200_000
+    assert not results["killed"].ok
+    assert results["killed"].error
+    assert "alive" in text(results["killed"])
 
 
 def test_failures_do_not_stop_other_notebooks_and_leave_no_partial_file(out, results):
@@ -74,33 +84,18 @@ def test_policy_admits_only_hashes_and_comes_first(results):
     assert all(source.startswith("'sha256-") for source in scripts)
 
 
-def test_libraries_are_left_out_where_nothing_needs_them(results):
-    assert "Plotly" not in text(results["failing"]).split("<script>")[0]
-    assert results["failing"].html.stat().st_size < 200_000
-    assert results["sound"].html.stat().st_size > 4_000_000
-
-
-def test_how_it_was_made_lists_parameters_versions_and_data(results):
-    page = text(results["sound"]).split("How this was made")[1].split("<script>")[0]
-    for fact in ("title", "polars", "duration", "benchmark", "demo"):
-        assert fact in page
-
-
-def test_unknown_parameter_stops_before_anything_starts(tmp_path):
-    book = tmp_path / "a.ipynb"
-    cell = nbformat.v4.new_code_cell("title = 1", metadata={"tags": ["parameters"]})
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), book)
-    with pytest.raises(UnknownName, match=r"'titel'.*'title'"):
-        reports.build([book], out=tmp_path / "out", parameters={"titel": 2})
+def test_mistakes_stop_a_build_before_anything_starts(tmp_path):
+    book = write_book(tmp_path / "a.ipynb", "title = 1")
+    (tmp_path / "broken.ipynb").write_text("{")
+    for path, error, match in (
+        (book, UnknownName, r"'titel'.*'title'"), (tmp_path / "broken.ipynb", DataBroken, "broken"),
+        (tmp_path / "b.ipynb", DataMissing, r"b\.ipynb"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=match):
+            reports.build([path], out=tmp_path / "out", parameters={"titel": 2})
+    with pytest.raises(DataMissing, match="no notebook to run"):
+        reports.build([], out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_broken_and_absent_notebooks_are_named(tmp_path):
-    (tmp_path / "a.ipynb").write_text("{")
-    with pytest.raises(DataBroken, match=r"a\.ipynb"):
-        reports.build([tmp_path / "a.ipynb"], out=tmp_path)
-    with pytest.raises(DataMissing, match=r"b\.ipynb"):
-        reports.build([tmp_path / "b.ipynb"], out=tmp_path)
 
 
 def test_parameters_with_annotations_and_equals_signs_are_found():
@@ -111,15 +106,9 @@ def test_parameters_with_annotations_and_equals_signs_are_found():
 
 def test_notebook_without_its_sample_is_skipped_and_nothing_else_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("FORMLAB_REPORT", "before")
-
-    def book(name, source):
-        cells = [nbformat.v4.new_code_cell("evaluation = ''", metadata={"tags": ["parameters"]})]
-        cells.append(nbformat.v4.new_code_cell(source))
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
-        return tmp_path / f"{name}.ipynb"
-
-    absent = book("absent", "from formlab.errors import NotAvailable\nraise NotAvailable('no sea')")
-    there, out = book("there", "1"), tmp_path / "out"
+    source = "from formlab.errors import NotAvailable\nraise NotAvailable('no sea')"
+    absent = write_book(tmp_path / "absent.ipynb", "evaluation = ''", source)
+    there, out = write_book(tmp_path / "there.ipynb", "evaluation = ''", "1"), tmp_path / "out"
     first, second = reports.build([absent, there], out=out, figures=False)
     assert (first.status, first.ok, first.html) == ("skipped", True, None)
     assert first.notes == ("absent is left out: no sea",)
@@ -134,22 +123,17 @@ def test_notebook_without_its_sample_is_skipped_and_nothing_else_is_an_error(tmp
     # An evaluation that was asked for is no sample: it fails.
     asked = {"evaluation": "x"}
     assert not reports.build([absent], out=out, parameters=asked, figures=False)[0].ok
-    with pytest.raises(DataMissing, match="no notebook to run"):
-        reports.build([], out=tmp_path / "none")
 
 
-def test_index_lists_every_report_with_its_state(out, results):
-    listed = {report.name: report.ok for report in build_record.every(out)}
-    assert listed == {result.name: result.ok for result in results.values()}
+def test_index_lists_every_report_with_its_state_and_no_broken_record(out, results, tmp_path):
+    states = {report.name: report.ok for report in build_record.every(out)}
+    assert states == {result.name: result.ok for result in results.values()}
     page = (out / "index.html").read_text()
     assert page.count('class="fl-state failed"') == 3
     assert "ZeroDivisionError" in page
-
-
-def test_index_leaves_out_broken_and_orphaned_records(tmp_path):
-    (tmp_path / "a.report.json").write_text("[]")
+    for name, value in (("a", []), ("b", {"title": "gone"})):
+        build_record.file(tmp_path, name).write_text(json.dumps(value))
     (tmp_path / "a.html").write_text("")
-    (tmp_path / "b.report.json").write_text(json.dumps({"title": "gone"}))
     assert list(build_record.every(tmp_path)) == []
 
 

@@ -10,9 +10,9 @@ from formlab.reports import csv_export
 
 def test_no_text_of_a_model_is_a_formula_in_a_spreadsheet():
     evil = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "＝1", "=cmd|' /C calc'!A0"]
-    found = list(csv.reader(io.StringIO(csv_export.text([{"=head": text} for text in evil]))))
-    assert found[0] == ["'=head"]
-    assert [row[0] for row in found[1:]] == [f"'{text}" for text in evil]
+    lines = list(csv.reader(io.StringIO(csv_export.text([{"=head": text} for text in evil]))))
+    assert lines[0] == ["'=head"]
+    assert [row[0] for row in lines[1:]] == [f"'{text}" for text in evil]
 
 
 def test_numbers_stay_numbers_and_nothing_is_an_empty_cell():

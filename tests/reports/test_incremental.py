@@ -14,6 +14,7 @@ import pytest
 from formlab import reports
 from formlab.reports import build_record, index, inputs
 from formlab.scoring import part
+from tests.reports.test_plan import evaluation
 
 READS = """
 from pathlib import Path
@@ -41,18 +42,13 @@ def work(tmp_path):
     ]
     nbformat.write(new.new_notebook(cells=cells), tmp_path / "reads.ipynb")
     for name in ("a", "b"):
-        folder = tmp_path / name
-        folder.mkdir()
-        said = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
-        said["system"] = name
-        (folder / "manifest.json").write_text(json.dumps(said))
-        pl.DataFrame({"task": ["text"]}).write_parquet(folder / "cases.parquet")
+        evaluation(tmp_path / name, system=name)
     return tmp_path
 
 
 def build(work, **changes):
-    given = {"out": work / "out", "evaluations": [work / "a", work / "b"], "figures": False}
-    results = reports.build([work / "reads.ipynb"], **given | changes)
+    options = {"out": work / "out", "evaluations": [work / "a", work / "b"], "figures": False}
+    results = reports.build([work / "reads.ipynb"], **options | changes)
     return [result.status for result in results]
 
 
@@ -61,31 +57,33 @@ def runs(work):
 
 
 def test_only_what_changed_is_built_anew(work):
+    out = work / "out"
     assert build(work) == ["built", "built"]
     assert runs(work) == ["a", "b"]
-    before = {path: path.stat().st_mtime_ns for path in (work / "out").glob("*.html")}
-    assert len(before) == 3
-
+    before = {path: path.stat().st_mtime_ns for path in out.glob("reads*.html")}
+    assert len(before) == 2
     assert build(work) == ["unchanged", "unchanged"]
-    assert {p: p.stat().st_mtime_ns for p in before if p.name != "index.html"} == {
-        p: t for p, t in before.items() if p.name != "index.html"
-    }
+    assert {path: path.stat().st_mtime_ns for path in before} == before
     pl.DataFrame({"task": ["fact"]}).write_parquet(work / "b" / "cases.parquet")
     assert build(work) == ["unchanged", "built"]
 
     # A page that was edited, or one whose record is gone, is not what was built.
-    page = work / "out" / "reads--a.html"
+    page = out / "reads--a.html"
     page.write_text(page.read_text().replace("read?", "red?"))
-    assert build(work) == ["built", "unchanged"]
-    build_record.file(work / "out", "reads--b").unlink()
-    assert build(work) == ["unchanged", "built"]
+    build_record.file(out, "reads--b").unlink()
+    assert build(work) == ["built", "built"]
     assert runs(work) == ["a", "b", "b", "a", "b"]
+    # The index is written anew only when it changes.
+    written = index.write(out).stat().st_mtime_ns
+    assert index.write(out).stat().st_mtime_ns == written
+    (out / "index.html").write_text("edited")
+    assert "What is read?" in index.write(out).read_text()
+    assert "No report has been built" in index.write(work / "empty").read_text()
 
 
 def test_failed_report_is_tried_again(work):
     nbformat.write(failing(work), work / "reads.ipynb")
-    assert build(work, evaluations=[work / "a"]) == ["failed"]
-    assert build(work, evaluations=[work / "a"]) == ["failed"]
+    assert [build(work, evaluations=[work / "a"]) for _ in range(2)] == [["failed"]] * 2
     assert runs(work) == ["a", "a"]
 
 
@@ -105,19 +103,17 @@ if __name__ == "__main__":
 def test_killed_build_leaves_every_page_whole_and_the_next_goes_on(work):
     (work / "hold").touch()
     (work / "killed.py").write_text(KILLED)
-    build_ = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "killed.py"], cwd=work, stderr=subprocess.DEVNULL)
     first = build_record.file(work / "out", "reads--a")
     try:
-        for _ in range(1200):
-            if first.is_file() and len(runs(work)) == 2:
-                break
-            assert build_.poll() is None
+        deadline = time.monotonic() + 300
+        while not (first.is_file() and len(runs(work)) == 2):
+            assert process.poll() is None
+            assert time.monotonic() < deadline, "the first report was never built"
             time.sleep(0.1)
-        else:
-            pytest.fail("the first report was never built")
     finally:
-        os.kill(build_.pid, signal.SIGKILL)
-        build_.wait()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
     (work / "hold").unlink()
     for page in (work / "out").glob("*.html"):
         assert page.read_text().rstrip().endswith("</html>")
@@ -141,60 +137,46 @@ def one_key(work):
 
 
 def test_key_follows_everything_a_report_is_made_from(work, one_key, monkeypatch):
-    keys = [one_key(), one_key(layout="site"), one_key(parameters={"judge": "said.json"})]
-    (work / "said.json").write_text("1")
-    keys.append(one_key(parameters={"judge": "said.json"}))
-    (work / "said.json").write_text("2")
-    keys.append(one_key(parameters={"judge": "said.json"}))
+    keys = [one_key(), one_key(layout="site"), one_key(parameters={"judge": "answers.json"})]
+    for content in "12":
+        (work / "answers.json").write_text(content)
+        keys.append(one_key(parameters={"judge": "answers.json"}))
     (work / "a" / "manifest.json").write_text("{}")
     keys.append(one_key())
     nbformat.write(failing(work), work / "reads.ipynb")
     keys.append(one_key())
-    monkeypatch.setattr(inputs, "code", lambda: "other")
-    keys.append(one_key())
-    monkeypatch.setattr(inputs, "versions", lambda: {"polars": "0"})
-    keys.append(one_key())
+    for name, value in (("code", "other"), ("versions", {"polars": "0"})):
+        monkeypatch.setattr(inputs, name, lambda value=value: value)
+        keys.append(one_key())
     assert len(set(keys)) == len(keys)
-    assert one_key() == keys[-1]
-
-
-def test_sample_counts_only_where_no_evaluation_is_given(work, one_key, monkeypatch):
-    given, without = one_key(), one_key(parameters={"evaluation": ""})
+    # The sample counts only where there is no evaluation.
+    without = one_key(parameters={"evaluation": ""})
     monkeypatch.setattr(inputs, "sample", lambda: "other")
-    assert one_key() == given
+    assert one_key() == keys[-1]
     assert one_key(parameters={"evaluation": ""}) != without
 
 
-def test_index_is_written_anew_only_when_it_changes(work):
-    out = work / "out"
-    written = index.write(out).stat().st_mtime_ns
-    assert index.write(out).stat().st_mtime_ns == written
-    (out / "index.html").write_text("edited")
-    assert "No report has been built" in index.write(out).read_text()
-
-
-def test_facts_of_an_evaluation_tell_no_path_of_the_disk(work):
-    said = {
+def test_facts_of_an_evaluation_show_no_path_of_the_disk(work):
+    content = {
         "kind": "Evaluation", "benchmark": "funsd", "split": "test", "root": "/home/ada/funsd",
         "settings": {"system": {"model": "/home/ada/m.onnx"}, "threshold": 0.8},
         "tables": {"cases": {"rows": 1200, "sha256": "ab"}}, "sources": {"a.json": "cd"},
     }  # fmt: skip
-    (work / "a" / "manifest.json").write_text(json.dumps(said))
+    (work / "a" / "manifest.json").write_text(json.dumps(content))
     facts = dict(inputs.facts(work / "a", "evals/a"))
-    assert facts["setting threshold"] == "0.8"
-    assert facts["cases"] == "1,200 rows, sha256 ab"
+    names = ("setting threshold", "cases", "setting system")
+    assert [facts[n] for n in names] == ["0.8", "1,200 rows, sha256 ab", "model=m.onnx"]
     assert facts["source files"].startswith("1, sha256 ")
-    assert facts["setting system"] == "model=m.onnx"
     assert "/home" not in str(facts)
 
 
 def test_report_of_a_part_of_a_corpus_says_so_on_top(work):
     file = work / "a" / "manifest.json"
-    said = json.loads(file.read_text()) | {
+    content = json.loads(file.read_text()) | {
         "settings": {"documents": "all"}, "notes": {part.UNANSWERED: 42},
         "tables": {"documents": {"rows": 50, "sha256": ""}},
     }  # fmt: skip
-    file.write_text(json.dumps(said))
+    file.write_text(json.dumps(content))
     assert build(work) == ["built", "built"]
     pages = [(work / "out" / f"reads--{name}.html").read_text() for name in ("a", "b")]
     assert 'class="fl-part"' not in pages[1]

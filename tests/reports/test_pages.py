@@ -8,10 +8,6 @@ pytestmark = pytest.mark.browser
 
 
 def scroll_through(page):
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for y in range(0, height, 500):
-        page.evaluate(f"window.scrollTo(0, {y})")
-        page.wait_for_timeout(60)
     # Not wait_for_function: it polls with eval, which the page's policy refuses.
     # What is still to draw comes into view again: pages grow while they are scrolled through.
     waiting = """() => {
@@ -19,10 +15,10 @@ def scroll_through(page):
         left[0]?.scrollIntoView();
         return left.length;
     }"""
-    for _ in range(100):
+    for _ in range(200):
         if page.evaluate(waiting) == 0:
             return
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(100)
     pytest.fail("an object was never drawn")
 
 
@@ -121,23 +117,3 @@ def test_nothing_hostile_runs_renders_or_calls_out_and_all_is_text(results):
         assert page.locator("body").is_visible()
         assert (visit.requests, visit.errors, visit.dialogs) == ([], [], [])
         assert [line for line in visit.console if "Content Security Policy" in line] == []
-
-
-def test_index_is_inert_and_links_every_report(out, results):
-    with browser.page(out / "index.html") as visit:
-        hrefs = visit.page.eval_on_selector_all(
-            ".fl-report h2 a", "a => a.map(x => x.getAttribute('href'))"
-        )
-        assert sorted(hrefs) == sorted(result.html.name for result in results.values())
-        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert visit.trouble == []
-
-
-def test_policy_alone_stops_a_planted_script(results, tmp_path):
-    page = results["sound"].html.read_text("utf-8")
-    planted = "<script>globalThis.pwned=1</script><img src='https://beacon.invalid/x.png'></main>"
-    (tmp_path / "planted.html").write_text(page.replace("</main>", planted, 1), "utf-8")
-    with browser.page(tmp_path / "planted.html") as visit:
-        assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert visit.requests == []
-        assert any("Content Security Policy" in line for line in visit.console)

@@ -6,20 +6,21 @@ import pytest
 
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.reports import manifest, plan
-from formlab.reports.plan import Request, Settings
+from formlab.reports.plan import BuildSettings, Request
 
 
-def evaluation(folder, *, benchmark="funsd", split="test", task="text"):
+def evaluation(folder, *, task="text", **more):
+    """The manifest of an evaluation and the tasks of its cases."""
     folder.mkdir(parents=True)
-    said = {"kind": "Evaluation", "format": 2, "benchmark": benchmark, "split": split}
-    (folder / "manifest.json").write_text(json.dumps(said))
+    content = {"kind": "Evaluation", "format": 2, "benchmark": "funsd", "split": "test"}
+    (folder / "manifest.json").write_text(json.dumps(content | {"mode": "fixed"} | more))
     pl.DataFrame({"task": [task]}).write_parquet(folder / "cases.parquet")
     return folder
 
 
-def book(path, *, parameter="evaluation: str = ''", **said):
+def book(path, *, parameter="evaluation: str = ''", **purpose):
     cell = nbformat.v4.new_code_cell(parameter, metadata={"tags": ["parameters"]})
-    made = nbformat.v4.new_notebook(cells=[cell], metadata={"formlab": said})
+    made = nbformat.v4.new_notebook(cells=[cell], metadata={"formlab": purpose})
     nbformat.write(made, path)
     return path
 
@@ -29,12 +30,12 @@ def folders(tmp_path):
     return (
         evaluation(tmp_path / "evals" / "ocr"),
         evaluation(tmp_path / "evals" / "rules"),
-        evaluation(tmp_path / "evals" / "facts", benchmark="fincriticaled", task="fact"),
+        evaluation(tmp_path / "evals" / "facts", task="fact", benchmark="fincriticaled"),
     )
 
 
 def planned(*requests, out="out"):
-    return [(job.name, job.parameters) for job in plan.jobs(requests, Settings(out))]
+    return [(job.name, job.parameters) for job in plan.jobs(requests, BuildSettings(out))]
 
 
 def test_notebook_runs_for_each_evaluation_that_it_is_made_for(tmp_path, folders):
@@ -67,7 +68,7 @@ def test_what_links_to_others_comes_last_and_equal_names_are_numbered(tmp_path):
     first = book(tmp_path / "a.ipynb", last=True)
     (tmp_path / "b").mkdir()
     second = book(tmp_path / "b" / "a.ipynb")
-    jobs = plan.jobs([Request(first), Request(second)], Settings(tmp_path))
+    jobs = plan.jobs([Request(first), Request(second)], BuildSettings(tmp_path))
     assert [(job.name, job.last) for job in jobs] == [("a-2", False), ("a", True)]
 
 
@@ -75,7 +76,7 @@ def test_mistakes_are_named_before_anything_runs(tmp_path, folders):
     path = book(tmp_path / "a.ipynb", tasks=["layout"])
     request = Request(path, {}, folders, choosing=True)
     with pytest.raises(UnknownName, match="no notebook is made for this evaluation"):
-        plan.check_used([request], plan.jobs([request], Settings(tmp_path)))
+        plan.check_used([request], plan.jobs([request], BuildSettings(tmp_path)))
     with pytest.raises(DataMissing, match="no evaluation here"):
         planned(Request(path, {}, (tmp_path,)))
     with pytest.raises(UnknownName, match=r"'wrost'.*a\.ipynb"):
@@ -87,10 +88,10 @@ def test_mistakes_are_named_before_anything_runs(tmp_path, folders):
 def test_command_has_no_absolute_path(tmp_path, folders, monkeypatch):
     monkeypatch.chdir(tmp_path)
     request = Request(book(tmp_path / "a.ipynb"), {"evaluation": "x y"}, folders[:1])
-    (job,) = plan.jobs([request], Settings(tmp_path / "out", layout="site"))
+    (job,) = plan.jobs([request], BuildSettings(tmp_path / "out", layout="site"))
     command = "formlab report a.ipynb --eval evals/ocr --layout site --out out"
     assert job.command == command
-    (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], Settings(tmp_path))
+    (job,) = plan.jobs([Request(request.notebook, {"evaluation": "x y"})], BuildSettings(tmp_path))
     assert job.command == "formlab report a.ipynb -p 'evaluation=x y' --out ."
 
 
@@ -114,14 +115,20 @@ def test_manifest_lists_reports_with_patterns_and_settings(tmp_path, folders):
     assert [name for name, _ in planned(*requests)] == ["mine--facts", "both"]
 
 
-def test_manifest_without_reports_takes_own_notebooks(tmp_path):
+def test_manifest_without_reports_takes_own_notebooks(tmp_path, monkeypatch):
     requests, settings = manifest.read(write(tmp_path, ""))
     assert [request.notebook for request in requests] == plan.own_notebooks()
     assert settings == {"out": tmp_path / "reports", "layout": "single", "figures": True}
+    # Those of plug-ins are found by name and run after formlab's own.
+    path = tmp_path / "theirs.ipynb"
+    path.write_text("{}")
+    monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
+    assert plan.find("mine") == path
+    assert plan.own_notebooks()[-1] == path
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("out: x\nlayout: sight\n", 2, "layout: Input should be 'single' or 'site'"),
         ("out: x\nworkers: 0\n", 2, "workers"),
@@ -135,26 +142,15 @@ def test_manifest_without_reports_takes_own_notebooks(tmp_path):
         ("!!python/object/apply:os.system [echo]\n", 1, "not YAML"),
     ],
 )
-def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, said):
+def test_mistakes_in_a_manifest_name_file_and_line(tmp_path, text, line, message):
     book(tmp_path / "mine.ipynb")
     with pytest.raises((DataBroken, DataMissing, UnknownName)) as caught:
         manifest.read(write(tmp_path, text))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert f"reports.yml:{line})" in str(caught.value)
 
 
-def test_notebooks_of_plug_ins_are_found_by_name_and_run_after_formlabs_own(tmp_path, monkeypatch):
-    path = tmp_path / "theirs.ipynb"
-    path.write_text("{}")
-    monkeypatch.setitem(plan.PLUGINS.loaded, "mine", str(path))
-    assert plan.find("mine") == path
-    assert plan.own_notebooks()[-1] == path
-
-
 def test_an_evaluation_of_an_older_format_is_refused_before_any_notebook_runs(tmp_path):
-    folder = evaluation(tmp_path / "a")
-    said = {"kind": "Evaluation", "benchmark": "funsd", "split": "test", "mode": "fixed"}
-    (folder / "manifest.json").write_text(json.dumps(said))
-    request = Request(book(tmp_path / "reads.ipynb"), {}, (folder,))
+    request = Request(book(tmp_path / "reads.ipynb"), {}, (evaluation(tmp_path / "a", format=1),))
     with pytest.raises(DataBroken, match=r"format 1; .* formlab score funsd"):
-        plan.jobs([request], Settings(tmp_path / "out"))
+        plan.jobs([request], BuildSettings(tmp_path / "out"))

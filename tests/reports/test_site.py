@@ -10,21 +10,11 @@ from PIL import Image
 
 from formlab import browser
 from formlab.reports import build_record, figures, index
+from tests.reports.test_pages import scroll_through
 
 pytestmark = pytest.mark.browser
 READY = "html[data-ready=yes]"
 STATES = "boxes => boxes.map(box => box.dataset.state)"
-
-
-def draw_all(page):
-    page.wait_for_selector(READY, state="attached")
-    for box in page.locator(".fl-object").all():
-        box.scroll_into_view_if_needed()
-    for _ in range(100):
-        if set(page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}:
-            return
-        page.wait_for_timeout(200)
-    pytest.fail("an object was never drawn")
 
 
 def read(file):
@@ -39,44 +29,43 @@ def saved(page, link, folder):
     return folder / download.value.suggested_filename
 
 
-def test_site_page_draws_everything_from_shared_files(site, tmp_path):
+def test_site_page_draws_everything_from_shared_files(site, results, tmp_path):
     assert site.ok, site.error
     html = site.html.read_text()
     assert len(html) < 100_000
     assert html.count("assets/") == 1 + 3  # one style, three scripts
     with browser.page(site.html) as visit:
-        draw_all(visit.page)
+        scroll_through(visit.page)
+        assert set(visit.page.eval_on_selector_all(".fl-object", STATES)) == {"drawn"}
         background = "getComputedStyle(document.querySelector('.fl-data a')).borderTopLeftRadius"
         assert visit.page.evaluate(background) == "5px"
         file = saved(visit.page, "a[download$='.csv']", tmp_path)
         assert file.name == "01-exact-by-system.csv"
-        assert read(file) == [
-            {"exact": "0.25", "n": "1", "system": "a"},
-            {"exact": "", "n": "2", "system": "b"},
-            {"exact": "0.75", "n": "3", "system": "c"},
-        ]
-        assert visit.trouble == []
-
-
-def test_single_page_holds_the_tables_behind_its_figures(results, tmp_path):
-    page = results["sound"].html.read_text()
-    assert "assets/" not in page.split("<script>")[0]
-    with browser.page(results["sound"].html) as visit:
+        assert [tuple(row.values()) for row in read(file)] == [
+            ("0.25", "1", "a"), ("", "2", "b"), ("0.75", "3", "c"),
+        ]  # fmt: skip
+        # A page of one file holds its tables.
+        assert "assets/" not in results["sound"].html.read_text().split("<script>")[0]
+        visit.page.goto(results["sound"].html.as_uri())
         file = saved(visit.page, "a[download^='02']", tmp_path)
         assert file.name == "02-table.csv"
         assert file.read_text() == "system,Exact accuracy,n\na,0.25,1\nb,,2\nc,0.75,3\n"
         assert visit.trouble == []
 
 
-def test_site_policy_stops_a_planted_script_inside_and_from_a_file(site):
-    (site.html.parent / "planted.js").write_text("globalThis.pwned = 1")
-    planted = "<script>globalThis.pwned=2</script><script src='planted.js'></script></main>"
-    copy = site.html.with_name("planted.html")
-    copy.write_text(site.html.read_text().replace("</main>", planted, 1))
+@pytest.mark.parametrize("layout", ["single", "site"])
+def test_policy_stops_a_planted_script_inside_and_from_a_file(site, results, layout):
+    html = {"site": site, "single": results["sound"]}[layout].html
+    (html.parent / "planted.js").write_text("globalThis.pwned = 1")
+    planted = "<script>globalThis.pwned=2</script><script src='planted.js'></script>"
+    planted += "<img src='https://beacon.invalid/x.png'></main>"
+    copy = html.with_name("planted.html")
+    copy.write_text(html.read_text().replace("</main>", planted, 1))
     with browser.page(copy) as visit:
         visit.page.wait_for_selector(READY, state="attached")
         assert visit.page.evaluate("typeof globalThis.pwned") == "undefined"
-        assert sum("Content Security Policy" in line for line in visit.console) == 2
+        assert visit.requests == []
+        assert sum("Content Security Policy" in line for line in visit.console) == 3
 
 
 def test_figures_stand_beside_the_page_as_pictures_and_tables(site):
@@ -94,10 +83,10 @@ def test_figures_stand_beside_the_page_as_pictures_and_tables(site):
     for file in folder.glob("*.svg"):
         assert etree.QName(etree.parse(file).getroot()).localname == "svg"
     assert len(read(folder / "03-a-surface.csv")) == 12 * 12
-    found = build_record.read(site.html.parent, "sound")
-    assert found is not None
-    assert found.thumbnail == "thumbs/sound.webp"
-    assert all((site.html.parent / name).is_file() for name in found.beside)
+    record = build_record.read(site.html.parent, "sound")
+    assert record is not None
+    assert record.thumbnail == "thumbs/sound.webp"
+    assert all((site.html.parent / name).is_file() for name in record.beside)
 
 
 def test_nothing_hostile_is_in_figures_beside_a_page(results):
@@ -120,22 +109,24 @@ def test_nothing_hostile_is_in_figures_beside_a_page(results):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_index_is_searched_by_words_and_state(out, results, width, scheme):
-    assert len(results) == 4
     with browser.page(out / index.FILE, size=(width, 800), scheme=scheme) as visit:
         page = visit.page
         cards = page.locator(".fl-report:visible")
-        assert cards.count() == 4
+        links = page.locator(".fl-report h2 a").evaluate_all("a => a.map(x => x.pathname)")
+        assert sorted(Path(link).name for link in links) == sorted(
+            result.html.name for result in results.values()
+        )
+        assert page.evaluate("typeof globalThis.pwned") == "undefined"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator(".fl-thumb img").count() == 4
         page.fill("#fl-search", "HALF right")
         assert cards.count() == 1
         assert "Half are right." in cards.inner_text()
         assert page.locator("#fl-found").inner_text() == "1 of 4"
-        page.fill("#fl-search", "")
-        page.select_option("#fl-state", "failed")
-        assert cards.count() == 3
-        page.fill("#fl-search", "half")
-        assert cards.count() == 0
+        for state, words, count in (("failed", "", 3), ("failed", "half", 0)):
+            page.fill("#fl-search", words)
+            page.select_option("#fl-state", state)
+            assert cards.count() == count
         page.click("#fl-clear")
         assert cards.count() == 4
         assert visit.trouble == []

@@ -58,11 +58,11 @@ class Desk:
         items = review.of_corpus(self.corpus)
         if any(made.task != "layout" for made in self.made):
             items += review.of_corpus(self.corpus, self.root)
-        one = review.Review(items, self.root / "reviews", reviewer)
+        drafted = review.Review(items, self.root / "reviews", reviewer)
         at = {f"{item.key['doc_id']}:{item.key['path']}": n for n, item in enumerate(items)}
-        for name, said in decided.items():
-            word, parts = said if isinstance(said, tuple) else (said, None)
-            one.decide(at[name], word, parts=parts)
+        for name, decision in decided.items():
+            word, parts = decision if isinstance(decision, tuple) else (decision, None)
+            drafted.decide(at[name], word, parts=parts)
 
     def accepted(self):
         return review.accepted(self.corpus, self.made, decisions.read(self.root / "reviews"))
@@ -87,16 +87,24 @@ def desk(tmp_path):
     return opened
 
 
+@pytest.fixture
+def accepted_one(desk):
+    """A folder with one question, which Ada accepts."""
+    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
+    drafted.says("ada", **{"order:/vqa/d1": "accept"})
+    return drafted
+
+
 def everything(word, *paths):
     return {f"order:{path}": word for path in paths}
 
 
-def outcomes(found):
-    return {path or "form": outcome for _, _, path, outcome, _ in found.fates}
+def outcomes(result):
+    return {path or "form": outcome for _, _, path, outcome, _ in result.fates}
 
 
 def test_items_go_in_as_decided_and_the_rest_is_counted(desk, tmp_path):
-    one = desk(
+    drafted = desk(
         draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")),
         draft("order", "vqa", question(2, "Ada", "/Name", "/Name#2")),
         draft("order", "vqa", question(3, "Ada", "/Name", "/Paid")),
@@ -107,53 +115,53 @@ def test_items_go_in_as_decided_and_the_rest_is_counted(desk, tmp_path):
     )
     edit = ("edit", {"question": "Who signs?", "answers": "Ada\nBob"})
     wrong = ("edit", {"expected": "unchecked"})
-    one.says("ada", **{
+    drafted.says("ada", **{
         "order:/vqa/d1": "accept", "order:/vqa/d2": edit, "order:/vqa/d3": "reject",
         "order:/consistency/d1": wrong, "order:/consistency/d2": "accept",
     })  # fmt: skip
-    one.says("bob", **{"order:/consistency/d2": "reject", "order:/vqa/d1": "accept"})
-    found = one.accepted()
-    assert found.counts().filter(pl.col("drafts") > 0).rows() == [
+    drafted.says("bob", **{"order:/consistency/d2": "reject", "order:/vqa/d1": "accept"})
+    result = drafted.accepted()
+    assert result.counts().filter(pl.col("drafts") > 0).rows() == [
         # drafted, drafts, accepted, edited, rejected, undecided, disputed, kept out, unsound
         ("vqa", 4, 1, 1, 1, 1, 0, 0, 0),
         ("consistency", 3, 0, 0, 0, 0, 1, 1, 1),
     ]
-    assert found.kept_out() == [
+    assert result.kept_out() == [
         ("order", "/consistency/d1",
          "expected 'unchecked', and the annotation of /Paid says 'checked'"),
     ]  # fmt: skip
-    made = benchmarks.load("formcraft", root=found.save(tmp_path / "out"))
+    made = benchmarks.load("formcraft", root=result.save(tmp_path / "out"))
     form = read_form(tmp_path / "out" / "test" / "forms" / "order.json")
     assert [(item.question, item.answers) for item in form.vqa] == [
         ("Who 1?", ["Bob"]), ("Who signs?", ["Ada", "Bob"]),
     ]  # fmt: skip
     assert form.consistency == []
     # The other form and its items are there as they were.
-    before = one.corpus.records.filter(pl.col("doc_id") == "lease")
+    before = drafted.corpus.records.filter(pl.col("doc_id") == "lease")
     assert made.records.filter(pl.col("doc_id") == "lease").equals(before)
     assert made.documents.filter(doc_id="order")["image"].item() == "test/images/order.png"
 
 
 def test_a_converted_form_is_written_once_all_its_fields_are_decided(desk, tmp_path):
-    one = desk(converted=True)
-    one.says("ada", **everything("accept", "/Name", "/Name#2", "/Paid"))
-    found = one.accepted()
-    assert set(found.forms) == {"lease"}
-    assert outcomes(found) == {
+    drafted = desk(converted=True)
+    drafted.says("ada", **everything("accept", "/Name", "/Name#2", "/Paid"))
+    result = drafted.accepted()
+    assert set(result.forms) == {"lease"}
+    assert outcomes(result) == {
         "/Name": "accepted", "/Name#2": "accepted", "/Paid": "accepted",
         "/Days/Start": "undecided", "form": "undecided",
     }  # fmt: skip
-    one.says("bob", **everything("accept", "/Days/Start"))
-    found = one.accepted()
-    assert outcomes(found)["form"] == "accepted"
-    made = benchmarks.load("formcraft", root=found.save(tmp_path / "out"))
+    drafted.says("bob", **everything("accept", "/Days/Start"))
+    result = drafted.accepted()
+    assert outcomes(result)["form"] == "accepted"
+    made = benchmarks.load("formcraft", root=result.save(tmp_path / "out"))
     old = ("split", "doc_id", "path", "task", "modality", "subtype", "value", "accepted", "x0")
-    assert made.records.select(old).equals(one.corpus.records.select(old))
+    assert made.records.select(old).equals(drafted.corpus.records.select(old))
 
 
 def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, tmp_path):
     formula = {"formula": "a + a", "fields": {"a": "/Name#2"}}
-    one = desk(
+    drafted = desk(
         draft("order", "vqa", question(1, "Robin", "/Name#2", "/Paid") | {"derivation": formula}),
         draft("order", "vqa", question(2, "checked", "/Name", "/Paid")),
         draft("order", "consistency", check(1, "/Name#2", "/Paid", "checked")),
@@ -161,26 +169,26 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
         converted=True,
     )
     paid = ("edit", {"modality": "Marking", "subtype": "Check Box"})
-    one.says("ada", **{
+    drafted.says("ada", **{
         "order:/Name": "reject", "order:/Name#2": ("edit", {"value": "Robin"}),
         "order:/Paid": paid, "order:/Days/Start": "accept",
     })  # fmt: skip
     every = ["/vqa/d1", "/vqa/d2", "/consistency/d1", "/consistency/d2"]
-    one.says("ada", **everything("accept", *every))
-    found = one.accepted()
-    assert set(found.kept_out()) == {
+    drafted.says("ada", **everything("accept", *every))
+    result = drafted.accepted()
+    assert set(result.kept_out()) == {
         ("order", "/vqa/d2", "no field at /Name"),
         ("order", "/consistency/d2", "expected 'Bob', and the annotation of /Name#2 says 'Robin'"),
     }
-    assert outcomes(found)["form"] == "edited"
-    made = benchmarks.load("formcraft", root=found.save(tmp_path / "out"))
+    assert outcomes(result)["form"] == "edited"
+    made = benchmarks.load("formcraft", root=result.save(tmp_path / "out"))
     rows = made.records.filter(doc_id="order")
     assert rows.select("path", "task", "value").rows() == [
         ("/Name", "text", "Robin"), ("/Paid", "marking", "checked"), ("/Days", "layout", "Days"),
         ("/Days/Start", "text", "1 May"), ("/vqa/d1", "vqa", "Robin"),
         ("/consistency/d1", "consistency", "checked"),
     ]  # fmt: skip
-    form = found.forms["order"]
+    form = result.forms["order"]
     assert form["vqa"][0]["fields"] == ["/Name", "/Paid"]
     assert form["vqa"][0]["derivation"]["fields"] == {"a": "/Name"}
     assert form["consistency"][0]["source"] == "/Name"
@@ -190,33 +198,30 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
 
 
 def test_an_edit_of_a_field_to_no_word_of_the_taxonomy_keeps_its_form_and_items_out(desk):
-    one = desk(
-        draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")),
-        converted=True,
-    )
-    one.says("ada", **everything("accept", "/Name", "/Name#2", "/Days/Start", "/vqa/d1"))
-    one.says("ada", **everything(("edit", {"subtype": "scrawled"}), "/Paid"))
-    assert {(path, why) for _, path, why in one.accepted().kept_out()} == {
+    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")), converted=True)
+    drafted.says("ada", **everything("accept", "/Name", "/Name#2", "/Days/Start", "/vqa/d1"))
+    drafted.says("ada", **everything(("edit", {"subtype": "scrawled"}), "/Paid"))
+    assert {(path, why) for _, path, why in drafted.accepted().kept_out()} == {
         ("/Paid", "its modality is not known"), (None, "one of its fields is kept out"),
         ("/vqa/d1", "its form is not accepted"),
     }  # fmt: skip
 
 
 def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept", "lease:/vqa/q1": "accept"})
-    one.made = [draft("order", "vqa", question(1, "Ada", "/Name", "/Name#2"))]
-    found = one.accepted()
-    assert outcomes(found) == {"/vqa/d1": "undecided"}
-    assert found.notes == {
+    drafted = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
+    drafted.says("ada", **{"order:/vqa/d1": "accept", "lease:/vqa/q1": "accept"})
+    drafted.made = [draft("order", "vqa", question(1, "Ada", "/Name", "/Name#2"))]
+    result = drafted.accepted()
+    assert outcomes(result) == {"/vqa/d1": "undecided"}
+    assert result.notes == {
         "decisions on a draft that reads otherwise by now": 1,
         "decisions on what is no draft here": 1,
     }
-    assert found.forms["order"] == FORM
+    assert result.forms["order"] == FORM
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("edit", "why"),
     [
         ({"parts": {"expected": "x"}}, "the edit is of expected, and the item has no such part"),
         ({"value": "x"}, "the edit is of value, and the item has no such part"),
@@ -226,55 +231,48 @@ def test_a_decision_on_an_older_draft_or_on_nothing_here_is_none(desk):
         ({"parts": {"options": ["", " "]}}, ""),
     ],
 )
-def test_an_edit_written_by_hand_is_held_against_the_item_as_well(desk, said, why):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    file = one.root / "reviews" / "ada.jsonl"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | said))
-    assert [reason for *_, reason in one.accepted().kept_out()] == ([why] if why else [])
+def test_an_edit_written_by_hand_is_held_against_the_item_as_well(accepted_one, edit, why):
+    file = accepted_one.root / "reviews" / "ada.jsonl"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"decision": "edit"} | edit))
+    assert [reason for *_, reason in accepted_one.accepted().kept_out()] == ([why] if why else [])
 
 
-def test_a_decision_without_a_split_holds_unless_one_is_closer(desk):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    file = one.root / "reviews" / "ada.jsonl"
+def test_a_decision_without_a_split_holds_unless_one_is_closer(accepted_one):
+    file = accepted_one.root / "reviews" / "ada.jsonl"
     row = json.loads(file.read_text())
     (file.parent / "bob.jsonl").write_text(
         json.dumps(row | {"split": None, "decision": "reject", "reviewer": "bob"})
     )
-    assert outcomes(one.accepted()) == {"/vqa/d1": "accepted"}
+    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "accepted"}
     file.unlink()
-    assert outcomes(one.accepted()) == {"/vqa/d1": "rejected"}
+    assert outcomes(accepted_one.accepted()) == {"/vqa/d1": "rejected"}
 
 
 def test_a_form_in_an_outer_key_keeps_its_fields(desk, tmp_path):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")), form={"form": FORM})
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    made = benchmarks.load("formcraft", root=one.accepted().save(tmp_path / "out"))
-    before, after = one.corpus.records, made.records
+    bob = draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2"))
+    drafted = desk(bob, form={"form": FORM})
+    drafted.says("ada", **{"order:/vqa/d1": "accept"})
+    made = benchmarks.load("formcraft", root=drafted.accepted().save(tmp_path / "out"))
+    before, after = drafted.corpus.records, made.records
     assert after.height == before.height + 1
-    assert made.documents["n_fields"].to_list() == one.corpus.documents["n_fields"].to_list()
+    assert made.documents["n_fields"].to_list() == drafted.corpus.documents["n_fields"].to_list()
 
 
-def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(desk, tmp_path):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    found = one.accepted()
+def test_the_forms_go_to_no_folder_where_they_could_be_mistaken(accepted_one, tmp_path):
+    result = accepted_one.accepted()
     with pytest.raises(DataBroken, match="the ones drafted on"):
-        found.save(one.root)
-    out = found.save(tmp_path / "out")
-    assert found.save(out) == out
+        result.save(accepted_one.root)
+    out = result.save(tmp_path / "out")
+    assert result.save(out) == out
     (out / "test" / "forms" / "stale.json").write_text("{}")
     with pytest.raises(DataBroken, match="stale.json, which is not among"):
-        found.save(out)
+        result.save(out)
 
 
-def test_drafts_on_a_form_that_is_not_here_are_an_error(desk):
-    one = desk(draft("order", "vqa", question(1, "Bob", "/Name", "/Name#2")))
-    one.says("ada", **{"order:/vqa/d1": "accept"})
-    one.made = [draft("gone", "vqa", question(1, "Bob", "/Name", "/Name#2"))]
+def test_drafts_on_a_form_that_is_not_here_are_an_error(accepted_one):
+    accepted_one.made = [draft("gone", "vqa", question(1, "Bob", "/Name", "/Name#2"))]
     with pytest.raises(DataBroken, match="no form of gone"):
-        one.accepted()
+        accepted_one.accepted()
     # A form that could not be converted is not there either, and no error.
-    one.made = [Draft("test", "gone", "layout", None, "refused")]
-    assert outcomes(one.accepted()) == {"form": "unsound"}
+    accepted_one.made = [Draft("test", "gone", "layout", None, "refused")]
+    assert outcomes(accepted_one.accepted()) == {"form": "unsound"}

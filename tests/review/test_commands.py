@@ -25,8 +25,8 @@ def formlab(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def run(server, *arguments):
-        given = ["formcraft", *map(str, arguments), "--model", "m", "--base-url", server.url]
-        return CliRunner().invoke(main, [*given, "--set", "attempts=1", "--json"])
+        options = ["formcraft", *map(str, arguments), "--model", "m", "--base-url", server.url]
+        return CliRunner().invoke(main, [*options, "--set", "attempts=1", "--json"])
 
     return run
 
@@ -53,8 +53,8 @@ def test_the_key_reaches_no_draft_and_no_output(formlab, tmp_path, caplog):
             ]
         assert server.calls[0]["key"] == f"Bearer {KEY}"
     assert all(result.exit_code == 0 for result in results)
-    said = "".join(result.stdout + result.stderr for result in results)
-    assert KEY not in said + caplog.text
+    output = "".join(result.stdout + result.stderr for result in results)
+    assert KEY not in output + caplog.text
     written = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert {"drafts.jsonl", "answers.sqlite"} <= {file.name for file in written}
     for file in written:
@@ -93,11 +93,11 @@ def test_what_people_accept_is_written_and_what_is_kept_out_is_named(formlab, tm
     with serving(then=json.dumps({"items": [sound, sound | {"question": "And?"}]})) as server:
         assert formlab(server, "vqa", "--limit", 1, "--out", tmp_path).exit_code == 0
     corpus = benchmarks.load("formcraft")
-    one = review.Review(review.of_corpus(corpus, tmp_path), tmp_path / "reviews", "ada")
-    one.decide(0, "accept")
-    one.decide(1, "edit", parts={"fields": "/Donor/\x1b[31m"})
-    given = ["--drafts", tmp_path, "--reviews", tmp_path / "reviews", "--out", tmp_path / "out"]
-    run = ["formcraft", "accept", *map(str, given), "--json"]
+    session = review.Review(review.of_corpus(corpus, tmp_path), tmp_path / "reviews", "ada")
+    session.decide(0, "accept")
+    session.decide(1, "edit", parts={"fields": "/Donor/\x1b[31m"})
+    options = ["--drafts", tmp_path, "--reviews", tmp_path / "reviews", "--out", tmp_path / "out"]
+    run = ["formcraft", "accept", *map(str, options), "--json"]
     result = CliRunner().invoke(main, run)
     assert result.exit_code == 0, result.stderr
     (row,) = json.loads(result.stdout)

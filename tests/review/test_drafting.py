@@ -34,9 +34,22 @@ def quick(server, **more):
     return {"base_url": server.url, "attempts": 1, "concurrency": 1} | more
 
 
+@pytest.fixture
+def items(tmp_path, corpus):
+    """Draft items for the first form, or the first `limit` ones."""
+
+    def drafted(server, task="vqa", *, limit=1, examples=None, **more):
+        settings = quick(server, **more)
+        return drafts.items(
+            task, corpus, model="m", out=tmp_path, settings=settings, limit=limit, examples=examples
+        )
+
+    return drafted
+
+
 def asked_of(body):
-    said = body["messages"][1]["content"]
-    return json.loads(said if isinstance(said, str) else said[0]["text"])
+    content = body["messages"][1]["content"]
+    return json.loads(content if isinstance(content, str) else content[0]["text"])
 
 
 def two_questions(body):
@@ -47,12 +60,10 @@ def two_questions(body):
     return json.dumps({"items": [good, good | {"question": "Why?", "fields": ["/Nowhere"]}]})
 
 
-def test_questions_are_drafted_once_for_each_form_and_held_against_it(tmp_path, corpus):
+def test_questions_are_drafted_once_for_each_form_and_checked_against_it(tmp_path, corpus, items):
     with serving(then=two_questions) as server:
         for _ in range(2):
-            made = drafts.items(
-                "vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=3
-            )
+            made = items(server, limit=3)
         assert len(server.calls) == 3
     assert drafts.counts(made) == {"forms": 3, "items": 6, "rejected": 3, "failed": 0}
     assert sorted(made, key=lambda draft: draft.key) == file.read(tmp_path)
@@ -63,15 +74,15 @@ def test_questions_are_drafted_once_for_each_form_and_held_against_it(tmp_path, 
     assert good.origin.startswith("answers.sqlite#")
 
 
-def test_fields_and_examples_are_shown_and_no_items_of_the_form(tmp_path, corpus):
+def test_fields_and_examples_are_shown_and_no_items_of_the_form(corpus, items):
     with serving(then='{"items": []}') as server:
-        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
+        items(server)
         body = server.calls[0]["body"]
     asked = asked_of(body)
     assert set(asked) == {"FIELDS", "EXAMPLES"}
     assert set(asked["FIELDS"][0]) == {"path", "value", "modality", "subtype", "page"}
-    held = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="vqa")
-    for question in held["meta"]:
+    own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="vqa")
+    for question in own["meta"]:
         assert json.loads(question)["question"] not in json.dumps(asked)
     assert body["response_format"]["json_schema"]["schema"]["properties"]["items"]
 
@@ -89,66 +100,55 @@ def test_formlabs_own_examples_are_sound(task):
             assert faults(task, _tidied(item, {}) | {"id": "d1"}, fields) == ()
 
 
-def test_items_that_were_verified_serve_as_examples(tmp_path, corpus):
+def test_items_that_were_verified_serve_as_examples(corpus, items):
     shown = drafts.examples_of(corpus, "vqa", most=2)
     assert len(shown) == 2
     with serving(then='{"items": []}') as server:
-        drafts.items(
-            "vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1, examples=shown
-        )
+        items(server, examples=shown)
         assert asked_of(server.calls[0]["body"])["EXAMPLES"] == shown
-    item = shown[0]["items"][0]
-    assert set(item) == {*QUESTION, "fields"}
+    assert set(shown[0]["items"][0]) == {*QUESTION, "fields"}
 
 
-def test_pairs_that_are_mere_constraints_or_contradict_the_annotation_are_rejected(
-    tmp_path, corpus
-):
-    held = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="consistency")
-    gold = held.row(0, named=True)
+def test_pairs_that_are_constraints_or_contradict_the_annotation_are_rejected(corpus, items):
+    own = corpus.records.filter(doc_id=corpus.documents["doc_id"][0], task="consistency")
+    gold = own.row(0, named=True)
     pair = {name: json.loads(gold["meta"])[name] for name in ("source", "dependent")}
     good = RELATION | pair | {"expected": gold["value"], "determined": True, "confidence": 0.8}
-    said = [good, good, good | {"determined": False, "source": "/Stamp"},
+    pairs = [good, good, good | {"determined": False, "source": "/Stamp"},
             good | {"expected": "something else", "source": "/Physician"}]  # fmt: skip
-    with serving(then=json.dumps({"items": said})) as server:
-        made = drafts.items(
-            "consistency", corpus, model="m", out=tmp_path, settings=quick(server), limit=1
-        )
-    reasons = [draft.rejected for draft in made if draft.path]
-    assert reasons[0] == ()
-    assert reasons[1] == ("the same as an earlier item",)
+    with serving(then=json.dumps({"items": pairs})) as server:
+        made = items(server, "consistency")
+    first, *others = [draft for draft in made if draft.path]
+    reasons = [first.rejected, *(draft.rejected for draft in others)]
+    assert reasons[:2] == [(), ("the same as an earlier item",)]
     assert "a mere constraint" in reasons[2][0]
     assert "the annotation of" in reasons[3][0]
     # Confidence and reason come along.
-    first = next(draft for draft in made if draft.path)
     assert (first.item["confidence"], first.item["rationale"]) == (0.8, "It follows.")
 
 
-def test_a_form_without_a_usable_answer_keeps_a_line_with_the_reason(tmp_path, corpus):
+def test_a_form_without_a_usable_answer_keeps_a_line_with_the_reason(tmp_path, items):
     with serving("refused", "truncated", "too_large", '{"answer": 5}') as server:
-        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=4)
+        made = items(server, limit=4)
     assert [draft.status for draft in made] == ["refused", "truncated", "api_error", "bad_json"]
     assert all(draft.rejected and draft.path is None for draft in made)
     with serving(then=two_questions) as server:
         # Asked again: what was never answered; the others on demand only.
-        settings = quick(server, store=str(tmp_path / "answers.sqlite"))
-        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=settings, limit=4)
+        made = items(server, limit=4, store=str(tmp_path / "answers.sqlite"))
     assert drafts.counts(made)["forms"] == 4
 
 
-def test_drafts_of_two_tasks_share_a_file(tmp_path, corpus):
+def test_drafts_of_two_tasks_share_a_file(tmp_path, items):
     with serving(then=two_questions) as server:
-        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
-        drafts.items(
-            "consistency", corpus, model="m", out=tmp_path, settings=quick(server), limit=1
-        )
+        items(server)
+        items(server, "consistency")
     assert {draft.task for draft in file.read(tmp_path)} == {"vqa", "consistency"}
 
 
-def test_hostile_items_are_kept_as_text(tmp_path, corpus):
+def test_hostile_items_are_kept_as_text(tmp_path, items):
     odd = [QUESTION | {"question": HOSTILE, "fields": HOSTILE, "derivation": {"fields": [1]}}, {}]
     with serving(then=json.dumps({"items": odd})) as server:
-        made = drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server), limit=1)
+        made = items(server)
     assert drafts.counts(made) == {"forms": 1, "items": 2, "rejected": 2, "failed": 0}
     assert len(file.read(tmp_path)) == 3
 
@@ -174,7 +174,7 @@ def test_annotations_become_forms_that_load(tmp_path, annotated):
     with serving(then=form_of((texts[0], texts[1]), (texts[0], "made up"))) as server:
         made = drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
         shown = server.calls[0]["body"]["messages"][1]["content"]
-        assert [part["type"] for part in shown] == ["text", "image_url"]
+        assert [entry["type"] for entry in shown] == ["text", "image_url"]
         # Forms that are there already are left as they are.
         drafts.forms(annotated, model="m", out=tmp_path, settings=quick(server))
         assert len(server.calls) == count
@@ -211,6 +211,6 @@ def test_annotations_that_are_not_there_are_an_error(tmp_path):
         drafts.forms(tmp_path, model="m", out=tmp_path / "out")
 
 
-def test_texts_of_an_ocr_engine_are_no_annotation(tmp_path, corpus):
+def test_texts_of_an_ocr_engine_are_no_annotation(items):
     with serving() as server, pytest.raises(NotAvailable, match="made of annotations"):
-        drafts.items("vqa", corpus, model="m", out=tmp_path, settings=quick(server, pages="text"))
+        items(server, pages="text")

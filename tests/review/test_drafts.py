@@ -30,7 +30,7 @@ def test_drafts_come_back_sorted_a_line_each(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"task": "click"}, "not a draft: task"),
         ({"item": []}, "not a draft: item"),
@@ -39,11 +39,11 @@ def test_drafts_come_back_sorted_a_line_each(tmp_path):
         ({"path": None}, "a second draft of the form of f"),
     ],
 )
-def test_a_line_that_is_no_draft_is_an_error_with_its_line(tmp_path, change, said):
+def test_a_line_that_is_no_draft_is_an_error_with_its_line(tmp_path, change, message):
     file = drafts.write(tmp_path, DRAFTS[:2])
     rows = [json.loads(line) for line in file.read_text().split("\n") if line]
     file.write_text("".join(json.dumps(row) + "\n" for row in [rows[0], rows[1] | change]))
-    with pytest.raises(DataBroken, match=said) as error:
+    with pytest.raises(DataBroken, match=message) as error:
         drafts.read(tmp_path)
     assert "drafts.jsonl:2" in str(error.value)
 

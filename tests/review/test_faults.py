@@ -53,8 +53,8 @@ CHECK = RELATION | {
     ],
 )  # fmt: skip
 def test_a_question_is_held_against_the_annotation(change, fault):
-    found = faults("vqa", QUESTION | change, FIELDS)
-    assert (len(found), fault in found[0]) == (1, True) if fault else found == ()
+    reasons = faults("vqa", QUESTION | change, FIELDS)
+    assert (len(reasons), fault in reasons[0]) == (1, True) if fault else reasons == ()
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_a_question_is_held_against_the_annotation(change, fault):
     ],
 )
 def test_a_check_is_held_against_the_annotation(change, fault):
-    found = faults("consistency", CHECK | change, FIELDS)
-    assert (len(found), fault in found[0]) == (1, True) if fault else found == ()
+    reasons = faults("consistency", CHECK | change, FIELDS)
+    assert (len(reasons), fault in reasons[0]) == (1, True) if fault else reasons == ()
 
 
 def test_what_is_not_of_the_schema_says_where():
@@ -84,15 +84,15 @@ def test_what_is_not_of_the_schema_says_where():
 
 def test_items_that_people_made_pass_unless_a_formula_could_not_be_written_for_them():
     corpus = benchmarks.load("formcraft")
-    found = {"vqa": [], "consistency": []}
+    reasons = {"vqa": [], "consistency": []}
     for file in sorted((corpus.root / "test" / "forms").glob("*.json")):
         rows = corpus.records.filter(doc_id=file.stem)
         fields = {row["path"]: row for row in rows.to_dicts() if row["modality"]}
         form = json.loads(file.read_text())
-        for task in found:
-            found[task] += [faults(task, item, fields) for item in form[task]]
-    assert not any(found["consistency"])
+        for task in reasons:
+            reasons[task] += [faults(task, item, fields) for item in form[task]]
+    assert not any(reasons["consistency"])
     # The sample's formulas cannot name a cell of a table or a number within a sentence.
-    wrong = [why for why in found["vqa"] if why]
+    wrong = [why for why in reasons["vqa"] if why]
     assert all("no formula says how" in why[0] for why in wrong)
-    assert len(wrong) < len(found["vqa"]) / 5
+    assert len(wrong) < len(reasons["vqa"]) / 5

@@ -12,7 +12,7 @@ __all__ = ["read_as"]
 
 
 def test_labels_that_most_systems_contradict_alike_come_first(read_as):
-    found = review.proposals(
+    labels = review.proposals(
         [
             read_as("x", a1="Ada Borg", b0="Total 8.00", a0="NAME:"),
             read_as("y", a1="ada  borg", b0="Total 7.00", a2="smudge"),
@@ -21,21 +21,21 @@ def test_labels_that_most_systems_contradict_alike_come_first(read_as):
     )
     # Ada Borg by x and y (case and space aside) of three; then one of three each, in the order
     # of documents: the blank read as a smudge by y, b0 by x. NAME: differs in form alone.
-    assert found.select("doc_id", "path", "n_agree", "n_systems").rows() == [
+    assert labels.select("doc_id", "path", "n_agree", "n_systems").rows() == [
         ("a", "/entities/1", 2, 3), ("a", "/entities/2", 1, 3), ("b", "/entities/0", 1, 3),
     ]  # fmt: skip
-    assert found["systems"][0].to_list() == ["x", "y"]
-    assert found["pred"].to_list() == ["Ada Borg", "smudge", "Total 8.00"]
+    assert labels["systems"][0].to_list() == ["x", "y"]
+    assert labels["pred"].to_list() == ["Ada Borg", "smudge", "Total 8.00"]
 
 
 def test_an_answer_that_depends_on_the_reading_rule_says_nothing_against_a_label(read_as):
-    one, other = read_as("x", a1="Borg"), read_as("y", a1="Borg")
-    ruled = one.cases.with_columns(
+    evaluation, other = read_as("x", a1="Borg"), read_as("y", a1="Borg")
+    ruled = evaluation.cases.with_columns(
         cause=pl.when(pl.col("path") == "/entities/1", pl.col("doc_id") == "a")
         .then(pl.lit("reader"))
         .otherwise("cause")
     )
-    (row,) = review.proposals([dataclasses.replace(one, cases=ruled), other]).to_dicts()
+    (row,) = review.proposals([dataclasses.replace(evaluation, cases=ruled), other]).to_dicts()
     assert (row["systems"], row["n_agree"], row["n_systems"]) == (["y"], 1, 2)
 
 
@@ -47,13 +47,13 @@ def test_a_share_asks_for_a_majority(read_as):
 def test_proposals_agree_with_a_count_by_hand_over_all_cases(read_as):
     ones = [read_as("x", a1="Borg", b0="T"), read_as("y", a1="borg", b0="t", a0="N")]
     votes = {}
-    for one in ones:
-        for case in one.cases.to_dicts():
+    for evaluation in ones:
+        for case in evaluation.cases.to_dicts():
             if case["path"] and case["gold"] is not None and case["outcome"] == "mismatch":
                 key = case["doc_id"], case["path"], case["pred"].lower()
-                votes.setdefault(key, set()).add(one.system)
-    found = review.proposals(ones).to_dicts()
-    assert {(p["doc_id"], p["path"], p["pred"].lower()): p["n_agree"] for p in found} == {
+                votes.setdefault(key, set()).add(evaluation.system)
+    labels = review.proposals(ones).to_dicts()
+    assert {(p["doc_id"], p["path"], p["pred"].lower()): p["n_agree"] for p in labels} == {
         key: len(systems) for key, systems in votes.items()
     }
 

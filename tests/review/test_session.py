@@ -38,14 +38,14 @@ def test_every_decision_is_in_the_file_at_once_and_a_new_session_goes_on(desk):
 
 
 def test_undo_brings_back_what_was_decided_before(desk):
-    one = desk()
-    one.decide(0, "accept")
-    one.decide(0, "reject")
-    assert one.undo() == 0
+    session = desk()
+    session.decide(0, "accept")
+    session.decide(0, "reject")
+    assert session.undo() == 0
     assert desk().done[0]["decision"] == "accept"
-    assert one.undo() == 0
+    assert session.undo() == 0
     assert desk().done == {}
-    assert one.undo() is None
+    assert session.undo() is None
 
 
 def test_undo_reaches_decisions_of_an_earlier_session(desk):
@@ -56,39 +56,40 @@ def test_undo_reaches_decisions_of_an_earlier_session(desk):
 
 
 def test_an_edit_keeps_only_what_it_changed(desk):
-    one = desk()
-    row = one.decide(0, "edit", parts={"value": "Ada Berg", "modality": "textual", "subtype": "x"})
+    session = desk()
+    parts = {"value": "Ada Berg", "modality": "textual", "subtype": "x"}
+    row = session.decide(0, "edit", parts=parts)
     assert (row["value"], row["parts"]) == (None, '{"subtype": "x"}')
-    row = one.decide(4, "edit", parts={"answers": "Ada\nBerg"})
+    row = session.decide(4, "edit", parts={"answers": "Ada\nBerg"})
     assert row["parts"] == '{"answers": ["Ada", "Berg"]}'
     with pytest.raises(DataBroken, match="changes nothing"):
-        one.decide(1, "edit", parts={"value": "9.00"})
+        session.decide(1, "edit", parts={"value": "9.00"})
     with pytest.raises(UnknownName, match="part of this item 'colour'"):
-        one.decide(1, "edit", parts={"colour": "red"})
+        session.decide(1, "edit", parts={"colour": "red"})
 
 
 def test_two_sessions_of_one_reviewer_overwrite_nothing(desk):
-    one, other = desk(), desk()
-    one.decide(0, "accept")
+    session, other = desk(), desk()
+    session.decide(0, "accept")
     other.decide(1, "accept")
-    one.decide(2, "accept")
+    session.decide(2, "accept")
     assert sorted(desk().done) == [0, 1, 2]
 
 
 def test_a_decision_on_an_older_label_leaves_its_item_open(desk, corpus):
-    one = desk()
-    one.decide(1, "accept")
+    session = desk()
+    session.decide(1, "accept")
     records = corpus.records.with_columns(
         pl.when(pl.col("path") == "/Total").then(pl.lit("9.01")).otherwise("value").alias("value")
     )
-    again = review.Review(review.of_records(records), one.folder, "ada")
+    again = review.Review(review.of_records(records), session.folder, "ada")
     assert again.done == {}
 
 
 def test_hostile_text_is_inert_in_the_file_and_comes_back_as_it_was(desk):
-    one = desk()
-    row = one.decide(2, "edit", parts={"value": f"{EVIL}\n\ud800"}, note="\x9b31m")
-    text = one.file.read_text()
+    session = desk()
+    row = session.decide(2, "edit", parts={"value": f"{EVIL}\n\ud800"}, note="\x9b31m")
+    text = session.file.read_text()
     assert not {"\x1b", "\u202e", "\x9b", "\x00"} & set(text)
     assert text.count("\n") == 1
     assert desk().done[2]["label"] == EVIL
@@ -111,8 +112,8 @@ def test_words_of_a_label_audit_are_not_those_of_a_review(desk):
 
 def test_a_report_shows_the_state_and_no_widget(desk, monkeypatch):
     monkeypatch.setenv("FORMLAB_REPORT", "1")
-    one = desk()
-    one.decide(0, "accept")
-    caption, table = one.show()
+    session = desk()
+    session.decide(0, "accept")
+    caption, table = session.show()
     assert "1 of 6 items are decided by ada" in str(caption)
     assert table.frame["items"].sum() == 6

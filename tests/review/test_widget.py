@@ -22,28 +22,28 @@ def test_the_state_comes_from_the_file_and_starts_at_the_first_open_item(desk):
 
 
 def test_a_decision_is_answered_once_it_is_on_the_disk(desk):
-    one = desk()
+    session = desk()
     edit = {"type": "decide", "at": 1, "decision": "edit", "parts": {"value": "8"}, "note": None}
-    decided, undone, refused = talk(one, edit, {"type": "undo"}, {"type": "undo"})
+    decided, undone, refused = talk(session, edit, {"type": "undo"}, {"type": "undo"})
     assert (decided["type"], decided["entry"]["value"]) == ("decided", "8")
     assert (undone["type"], undone["at"], undone["entry"]) == ("undone", 1, None)
     assert (refused["type"], refused["why"]) == ("refused", "there is nothing to undo")
-    assert decisions.read(one.file).height == 0
+    assert decisions.read(session.file).height == 0
 
 
 def test_what_cannot_be_saved_is_refused_and_changes_nothing(desk, tmp_path):
-    one = desk()
+    session = desk()
     bad = [
         {"type": "decide", "at": 99, "decision": "accept"},
         {"type": "decide", "at": 0, "decision": "maybe"},
         {"type": "decide", "at": 0, "decision": "edit", "parts": ["x"]},
         {"type": "decide"},
     ]
-    assert [answer["type"] for answer in talk(one, *bad)] == ["refused"] * 4
+    assert [answer["type"] for answer in talk(session, *bad)] == ["refused"] * 4
     (tmp_path / "reviews").write_text("a file where the folder should be")
-    (answer,) = talk(one, {"type": "decide", "at": 0, "decision": "accept"})
+    (answer,) = talk(session, {"type": "decide", "at": 0, "decision": "accept"})
     assert answer["type"] == "refused"
-    assert one.done == {}
+    assert session.done == {}
 
 
 def test_pages_are_sent_as_bytes_or_with_the_reason(desk):
@@ -55,11 +55,11 @@ def test_pages_are_sent_as_bytes_or_with_the_reason(desk):
 
 
 def test_hostile_text_travels_as_json_and_long_text_is_not_edited(desk):
-    one = desk()
-    items = one.view().items
+    session = desk()
+    items = session.view().items
     json.dumps(items, ensure_ascii=False).encode()
     assert items[2]["parts"][0][1] == EVIL
-    long = review.Item(one.items[0].key, "x", {"value": "x" * 30_000})
-    view = review.Review([long], one.folder, "bob").view()
+    long = review.Item(session.items[0].key, "x", {"value": "x" * 30_000})
+    view = review.Review([long], session.folder, "bob").view()
     assert view.items[0]["editable"] is False
     assert len(view.items[0]["parts"][0][1]) < 21_000

@@ -4,6 +4,19 @@ import pytest
 
 from formlab import analysis, benchmarks
 from formlab.formats import read_predictions
+from formlab.tables import only
+
+# The pages of the two forms, and the fields of the first.
+PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
+FIELDS = [
+    {"doc_id": "a", "path": "/entities/0", "value": "Name:"},
+    {"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"},
+    {"doc_id": "a", "path": "/entities/2", "value": ""},
+]
+
+
+def value(evaluation, metric, **where):
+    return only(evaluation.scores, metric=metric, **where)["value"].item()
 
 
 @pytest.fixture

@@ -158,16 +158,6 @@ def _characters(draw):
     return gold, gold[:place] + draw.choice("¥§ж") + gold[place + 1 :]
 
 
-def _case(draw):
-    gold = _words(draw)
-    return gold, draw.choice([gold.upper(), gold.lower(), gold.swapcase()])
-
-
-def _punctuation(draw):
-    gold = _words(draw)
-    return draw.choice([(gold + ":", gold), (gold, gold + "."), (gold, gold.replace(" ", ", ", 1))])
-
-
 def _date_format(draw):
     month, day, year = _day(draw)
     name = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -178,34 +168,9 @@ def _date_format(draw):
     return tuple(draw.sample(forms, 2))
 
 
-def _number_format(draw):
-    gold = _amount(draw)
-    return draw.choice([(gold, gold.replace(",", "")), (gold, gold + "0")])
-
-
-def _unit(draw):
-    gold = _amount(draw)
-    return draw.choice(
-        [(f"{gold}%", gold), (f"${gold}", gold), (gold, f"{gold} kg"), (f"€{gold}", f"${gold}")]
-    )
-
-
-def _sign(draw):
-    gold = _amount(draw)
-    return draw.choice([(f"({gold})", gold), (f"-{gold}", gold), (gold, f"-{gold}")])
-
-
 def _scale(draw):
     gold = draw.randint(11, 9_999)
     return f"{gold:,}", f"{gold * 10 ** draw.randint(2, 6):,}"
-
-
-def _notation(draw):
-    words = _words(draw)
-    return draw.choice(
-        [("☑", "x"), ("☐", "□"), (f"☐ {words}", words), (f"☒ {words}", f"x {words}"),
-         (f"{words} & {words}", f"{words} and {words}")]
-    )  # fmt: skip
 
 
 def _date_order(draw):
@@ -221,20 +186,27 @@ def _clipped(draw):
     return draw.choice([(gold, " ".join(kept)), (gold, gold[2:]), (gold, gold[:-3])])
 
 
-def _merged(draw):
-    gold = _words(draw, 1, 3)
-    return draw.choice(
-        [(gold, f"{gold} Quickly"), (gold, f"DATE{gold}"), (gold, f"Number 17 {gold}")]
-    )
-
-
+# A clean value, and the ways to write it otherwise.
+VARIANTS = {
+    "case": (_words, lambda v: [(v, v.upper()), (v, v.lower()), (v, v.swapcase())]),
+    "punctuation": (_words, lambda v: [(v + ":", v), (v, v + "."), (v, v.replace(" ", ", ", 1))]),
+    "number_format": (_amount, lambda v: [(v, v.replace(",", "")), (v, v + "0")]),
+    "unit": (_amount, lambda v: [(v + "%", v), ("$" + v, v), (v, v + " kg"), ("€" + v, "$" + v)]),
+    "sign": (_amount, lambda v: [(f"({v})", v), (f"-{v}", v), (v, f"-{v}")]),
+    "notation": (_words, lambda v: [("☑", "x"), ("☐", "□"), (f"☐ {v}", v), (f"☒ {v}", f"x {v}"),
+                                    (f"{v} & {v}", f"{v} and {v}")]),
+    "merged": (lambda draw: _words(draw, 1, 3),
+               lambda v: [(v, f"{v} Quickly"), (v, f"DATE{v}"), (v, f"Number 17 {v}")]),
+}  # fmt: skip
 CORRUPTIONS = {
     "lookalike": _lookalike, "space": _space, "lost_separator": _lost_separator, "digit": _digit,
-    "diacritic": _diacritic, "characters": _characters, "case": _case,
-    "punctuation": _punctuation, "date_format": _date_format, "number_format": _number_format,
-    "unit": _unit, "sign": _sign, "scale": _scale, "notation": _notation,
-    "date_order": _date_order, "clipped": _clipped, "merged": _merged,
+    "diacritic": _diacritic, "characters": _characters, "date_format": _date_format,
+    "scale": _scale, "date_order": _date_order, "clipped": _clipped,
 }  # fmt: skip
+CORRUPTIONS |= {
+    name: lambda draw, make=make, pairs=pairs: draw.choice(pairs(make(draw)))
+    for name, (make, pairs) in VARIANTS.items()
+}
 DRAWN = 1_500
 
 

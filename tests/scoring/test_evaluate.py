@@ -11,17 +11,7 @@ from formlab.folders import Evaluation, Predictions
 from formlab.formats import read_predictions
 from formlab.tables import only
 
-# The pages of the two forms, and the fields of the first.
-PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
-FIELDS = [
-    {"doc_id": "a", "path": "/entities/0", "value": "Name:"},
-    {"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"},
-    {"doc_id": "a", "path": "/entities/2", "value": ""},
-]
-
-
-def value(evaluation, metric, **where):
-    return only(evaluation.scores, metric=metric, **where)["value"].item()
+from .conftest import FIELDS, PAGE, value
 
 
 def test_document_without_a_line_stays_as_missing_and_loses_every_character(evaluate):
@@ -116,13 +106,6 @@ def test_evaluation_saved_and_loaded_is_the_same(evaluate, tmp_path):
     assert analysis.summarise(loaded).equals(analysis.summarise(result))
 
 
-def test_unknown_mode_is_refused(corpus, evaluate, tmp_path):
-    evaluate(PAGE)
-    predictions = read_predictions(tmp_path / "m.jsonl", corpus)
-    with pytest.raises(UnknownName, match="mode of funsd"):
-        analysis.evaluate(corpus, predictions, mode="official")
-
-
 def test_hostile_values_pass_through_unchanged(evaluate):
     hostile = "<script>\x00\u202e\x1b[31m</script>" + "x" * 100_000
     result = evaluate(
@@ -149,11 +132,14 @@ def test_word_of_a_field_that_the_system_names_is_not_read_for_another(corpus, e
     assert cases["/entities/0"] == ("", ["", "B"])
 
 
-def test_unknown_reading_rule_is_refused(corpus, tmp_path):
-    file = tmp_path / "m.jsonl"
-    file.write_text('{"doc_id": "a", "text": "x"}\n')
-    with pytest.raises(UnknownName, match="reading rule 'nearest'"):
-        analysis.evaluate(corpus, read_predictions(file, corpus), reader="nearest")
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [({"mode": "official"}, "mode of funsd"), ({"reader": "nearest"}, "reading rule 'nearest'")],
+)
+def test_unknown_mode_or_reading_rule_is_refused(evaluate, option, message):
+    result = evaluate(PAGE)
+    with pytest.raises(UnknownName, match=message):
+        analysis.evaluate(result.corpus, result.predictions, **option)
 
 
 def test_pages_are_not_scored_for_a_system_that_gives_values_alone(evaluate):

@@ -1,7 +1,7 @@
 import polars as pl
 
 from formlab import tables
-from formlab.scoring.factboxes import Seen, read_boxes, words_of
+from formlab.scoring.factboxes import PageLines, read_boxes, words_of
 
 # Two lines: "Sales 15 $15" and "Costs 15".
 WORDS = [
@@ -20,12 +20,12 @@ def row(pred, *, box=None, misplaced=False):
 
 
 def test_a_text_over_several_words_has_the_box_of_all():
-    assert Seen(WORDS).places("$15") == [(90.0, 0.0, 115.0, 10.0)]
-    assert Seen(WORDS).places("sales  15") == [(0.0, 0.0, 80.0, 10.0)]
+    assert PageLines(WORDS).places("$15") == [(90.0, 0.0, 115.0, 10.0)]
+    assert PageLines(WORDS).places("sales  15") == [(0.0, 0.0, 80.0, 10.0)]
 
 
 def test_a_figure_inside_another_has_no_place():
-    seen = Seen([("/ocr/lines/0/words/0", "2015", (0.0, 0.0, 9.0, 9.0))])
+    seen = PageLines([("/ocr/lines/0/words/0", "2015", (0.0, 0.0, 9.0, 9.0))])
     assert seen.places("15") == []
     assert seen.places("") == []
 

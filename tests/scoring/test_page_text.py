@@ -7,7 +7,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from formlab import analysis, benchmarks, text
-from formlab.scoring._stretches import MOST, Text, place, squash
+from formlab.scoring._stretches import MOST, Text, find_stretches, squash
 from formlab.scoring.page_text import RULES, read_page_text, texts_only
 from formlab.tables import BOX, only
 from tests.made_pages import LINES, entities, page_texts, planted
@@ -43,7 +43,7 @@ def fields(result, doc_id):
 
 def told(result, faults, fault):
     return [(doc_id, fields(result, doc_id), concerned)
-            for doc_id, (said, concerned, _) in faults.items() if said == fault]  # fmt: skip
+            for doc_id, (name, concerned, _) in faults.items() if name == fault]  # fmt: skip
 
 
 def nothing_but(page, *errors):
@@ -103,6 +103,8 @@ def test_noise_is_substituted_in_its_own_fields(result, faults, pages):
 
 
 def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
+    row = only(result.scores, level="field", metric="cer").row(0, named=True)
+    assert row["settings"]["read"] == RULES
     golds = dict(forms.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     scores = result.scores.filter(pl.col("level") == "page")
     for doc_id, (_, _, said) in faults.items():
@@ -115,11 +117,6 @@ def test_error_rates_of_pages_are_those_of_the_libraries(result, forms, faults):
         assert value["wer"] == jiwer.wer(gold, pred)
 
 
-def test_settings_tell_the_rule(result):
-    row = only(result.scores, level="field", metric="cer").row(0, named=True)
-    assert row["settings"]["read"] == RULES
-
-
 def test_fields_of_another_page_are_not_found(forms):
     """Values of the next page, planted among a page's own fields, have no stretch of it."""
     ids, found, asked = forms.documents["doc_id"].to_list(), 0, 0
@@ -127,7 +124,7 @@ def test_fields_of_another_page_are_not_found(forms):
         own, other = ([squash(v) for _, v in entities(forms, d)] for d in (here, there))
         page = Text(" ".join(v for _, v in entities(forms, here)))
         absent = [value for value in other if value not in page.squashed]
-        placed = place(own + absent, page, lambda *_: 0.0)
+        placed = find_stretches(own + absent, page, lambda *_: 0.0)
         assert all(placed[: len(own)])
         found += sum(one is not None for one in placed[len(own) :])
         asked += len(absent)
@@ -273,5 +270,5 @@ def test_lines_of_a_field_that_stand_apart_are_one_field():
     page = Text("Ship to: Bill to:\nAda Berg Zoë Quux\n5 Mill Lane 7 Low Ferry")
     values = ["Ship to:", "Bill to:", "Ada Berg 5 Mill Lane", "Zoë Quux 7 Low Ferry"]
     words = {i: [squash(word) for word in value.split()] for i, value in enumerate(values)}
-    placed = place([squash(v) for v in values], page, lambda *_: 0.0, words=words)
+    placed = find_stretches([squash(v) for v in values], page, lambda *_: 0.0, words=words)
     assert [page.shown(one.places) for one in placed] == values

@@ -139,10 +139,8 @@ def annotation(form: Form, page: Drawing) -> Json:
     names = [f"{form.name}.png", *(f"{form.name}_{number}.png" for number in numbers)]
     head = {"template": form.name, "domain": form.domain, "pages": names}
     items = {
-        "vqa": [_question(f"q{n}", item, values) for n, item in enumerate(form.questions, start=1)],
-        "consistency": [
-            _check(f"c{n}", item, values) for n, item in enumerate(form.checks, start=1)
-        ],
+        "vqa": [_question(f"q{n}", i, values) for n, i in enumerate(form.questions, start=1)],
+        "consistency": [_check(f"c{n}", i, values) for n, i in enumerate(form.checks, start=1)],
     }
     return head | page.form | items
 

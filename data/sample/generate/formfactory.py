@@ -22,7 +22,7 @@ from formlab.benchmarks.formfactory import forms
 from formlab_arena import form, make
 from formlab_arena.process import serving
 from formlab_arena.session import VIEWPORT
-from formlab_arena.spec import Field
+from formlab_arena.spec import FormField
 
 CODES = ("A12", "A13", "C12", "E12", "G11", "H11")
 INSTANCES = 3
@@ -62,7 +62,7 @@ def fields() -> str:
     return stream.getvalue()
 
 
-def _elements(field: Field) -> tuple[str, ...]:
+def _elements(field: FormField) -> tuple[str, ...]:
     return field.options if field.type in ("radio", "multiple") else (field.label,)
 
 

@@ -42,13 +42,10 @@ def annotation(sheet: Sheet) -> list[dict[str, Any]]:
         ]
         x0, y0, x1, y1 = zip(*(word["box"] for word in words), strict=True)
         return {
-            "id": entity.id,
-            "text": " ".join(word["text"] for word in words),
-            "box": [min(x0), min(y0), max(x1), max(y1)],
-            "label": entity.label,
-            "words": words,
+            "id": entity.id, "text": " ".join(word["text"] for word in words),
+            "box": [min(x0), min(y0), max(x1), max(y1)], "label": entity.label, "words": words,
             "linking": [list(link) for link in entity.links],
-        }
+        }  # fmt: skip
 
     return [written(entity) for entity in sheet.entities]
 

@@ -135,21 +135,15 @@ class Paper:
         return lines
 
     def text(
-        self,
-        text: str,
-        x: float,
-        y: float,
-        pen: Pen,
-        *,
-        width: float | None = None,
+        self, text: str, x: float, y: float, pen: Pen, *, width: float | None = None,
         align: str = "left",
-    ) -> Printed:
+    ) -> Printed:  # fmt: skip
         """Put `text` with its first line's top at `y`; `align` (left, centre, right) in `width`."""
         words = []
         space = self.length(" ", pen)
         for line in self.wrap(text, pen, width):
-            spare = (width or 0) - self.length(line, pen)
-            at = x + {"left": 0.0, "centre": spare / 2, "right": spare}[align]
+            room = (width or 0) - self.length(line, pen)
+            at = x + {"left": 0.0, "centre": room / 2, "right": room}[align]
             # A hand neither keeps to the line nor starts where the last one did.
             at += self.random.gauss(0, 1.2 * pen.wobble)
             base = y + pen.size + self.random.gauss(0, 0.6 * pen.wobble)
@@ -199,9 +193,8 @@ class Paper:
         height = pen.size * (pen.leading * len(lines) + 0.7)
         die = Paper(math.ceil(width), math.ceil(height), seed="", scale=self.scale)
         die.random = self.random
-        inked = die.text(
-            text, 0, pen.size * 0.3, replace(pen, shade=0), width=width, align="centre"
-        )
+        black = replace(pen, shade=0)
+        inked = die.text(text, 0, pen.size * 0.3, black, width=width, align="centre")
         die.frame((2, 2, width - 3, height - 3), width=2)
         tile = ImageChops.multiply(ImageChops.invert(die.image), self._patches(die.image.size))
         tile = tile.rotate(angle, Image.Resampling.BICUBIC, expand=True)
@@ -280,10 +273,6 @@ def _smooth(points: list[Point], steps: int = 8) -> list[Point]:
                 0.5 * t + 2 * t**2 - 1.5 * t**3,
                 -0.5 * t**2 + 0.5 * t**3,
             )
-            path.append(
-                tuple(
-                    sum(w * p[axis] for w, p in zip(weights, (a, b, c, d), strict=True))
-                    for axis in (0, 1)
-                )
-            )
+            pairs = list(zip(weights, (a, b, c, d), strict=True))
+            path.append(tuple(sum(w * p[axis] for w, p in pairs) for axis in (0, 1)))
     return [*path, points[-1]]

@@ -31,9 +31,8 @@ class BarChart(Block):
             peak = base - self.height * figure / most
             paper.fill((left, peak, right, base), shade=150)
             paper.frame((left, peak, right, base))
-            paper.text(
-                str(figure), left, peak - pen.size * 1.4, pen, width=right - left, align="centre"
-            )
+            y0, wide = peak - pen.size * 1.4, right - left
+            paper.text(str(figure), left, y0, pen, width=wide, align="centre")
             paper.text(name, x + place * step, base + 3, pen, width=step, align="centre")
         paper.rule(x, base, x + width, base)
         paper.rule(x, top - 12, x, base)
@@ -138,9 +137,9 @@ class Sketch(Block):
         paper.frame((x, top, x + width, top + self.height))
         cx, cy, r = x + width / 2, top + self.height / 2, self.height * 0.36
         for line in SHAPES[self.shape]:
-            paper.stroke(
-                [(cx + px * r + paper.random.gauss(0, 0.8), cy + py * r) for px, py in line]
-            )
+            # A hand strays sideways.
+            xs = [cx + px * r + paper.random.gauss(0, 0.8) for px, _ in line]
+            paper.stroke([(x, cy + py * r) for x, (_, py) in zip(xs, line, strict=True)])
         box = (x, top, x + width, top + self.height)
         sheet.field(self.label, self.value, "Visual", "Hand-Drawn", box)
         return top + self.height + 6

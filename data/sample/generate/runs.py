@@ -40,8 +40,8 @@ def main() -> None:
     """Read every sample anew."""
     shutil.rmtree(TARGET, ignore_errors=True)
     for corpus, reader, settings in corpora():
-        found = read(corpus, reader, settings)
-        found.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{found.system}")
+        predictions = read(corpus, reader, settings)
+        predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 
 if __name__ == "__main__":

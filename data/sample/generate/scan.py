@@ -57,12 +57,8 @@ def scan_box(box: Box, scan: Scan, paper: Paper) -> tuple[int, int, int, int]:
             ys.append(cy - x * sin + y * cos)
     # Rounded first, so that the last bit of a product cannot move a box by a pixel.
     x0, y0, x1, y1 = (round(v, 6) for v in (min(xs), min(ys), max(xs), max(ys)))
-    return (
-        max(0, math.floor(x0)),
-        max(0, math.floor(y0)),
-        min(paper.width, math.ceil(x1)),
-        min(paper.height, math.ceil(y1)),
-    )
+    ends = min(paper.width, math.ceil(x1)), min(paper.height, math.ceil(y1))
+    return max(0, math.floor(x0)), max(0, math.floor(y0)), *ends
 
 
 def scan_page(paper: Paper, scan: Scan) -> Image.Image:

@@ -65,22 +65,16 @@ class Table(Block):
         asked, bottom = [], y
         for left, right, column in zip(edges, edges[1:], self.columns, strict=False):
             room = right - left - 6
-            printed = sheet.paper.text(
-                column.title, left + inset, y + 3, pen, width=room, align=align
-            )
+            title = column.title
+            printed = sheet.paper.text(title, left + inset, y + 3, pen, width=room, align=align)
             asked.append(sheet.ask(printed.words))
             bottom = max(bottom, printed.bottom + 2)
         return asked, bottom
 
     def _draw_row(
-        self,
-        sheet: Sheet,
-        edges: list[float],
-        asked: list[int],
-        row: tuple[str, ...],
-        y: float,
+        self, sheet: Sheet, edges: list[float], asked: list[int], row: tuple[str, ...], y: float,
         pen: Pen,
-    ) -> float:
+    ) -> float:  # fmt: skip
         """The cells of a row, from y; the y below them."""
         bottom, slack = y + pen.size * pen.leading + 4, 8 if self.label else 10
         columns = zip(edges, edges[1:], self.columns, asked, row, strict=False)

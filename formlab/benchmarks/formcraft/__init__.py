@@ -47,6 +47,7 @@ from formlab.benchmarks.formcraft.schema import (
     Group,
     Question,
     Relation,
+    share,
 )
 from formlab.benchmarks.formcraft.taxonomy import (
     MODALITIES,
@@ -64,7 +65,8 @@ __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
     "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
-    "label_of", "modality_of", "number_in", "read", "read_form", "splits", "tidied", "value_of",
+    "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
+    "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -94,12 +96,12 @@ def read(split: str, root: Path) -> Corpus:
     base = root / split if (root / split / "forms").is_dir() else root
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
-    found = sorted(folder.glob("*.json"))
+    forms = sorted(folder.glob("*.json"))
     if listed.is_file():
-        found = [folder / f"{name}.json" for name in _ids(listed)]
+        forms = [folder / f"{name}.json" for name in _ids(listed)]
     flaws: Counter[str] = Counter()
     documents, records, sources = [], [], {}
-    for file in found:
+    for file in forms:
         form = read_form(file)
         key = {"doc_id": file.stem}
         fields = list(field_rows(form, flaws))
@@ -125,9 +127,9 @@ def read_form(file: Path) -> FormCraft:
         raise DataBroken(f"not a form: {error}", where=file, remedy="fields and groups") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = "/".join(str(step) for step in first["loc"])
+        path = "/".join(str(step) for step in first["loc"])
         raise DataBroken(
-            f"not of FORMCRAFT's schema: {first['msg']}", where=f"{file}#/{place}"
+            f"not of FORMCRAFT's schema: {first['msg']}", where=f"{file}#/{path}"
         ) from error
 
 
@@ -159,10 +161,10 @@ def _pages(folder: Path, form: FormCraft, stem: str) -> list[Path]:
         # The last part only: a file of annotations has no say over other folders.
         return [folder / Path(name).name for name in form.pages]
     first = [folder / f"{stem}{end}" for end in IMAGES]
-    found = [page for page in first if page.is_file()][:1]
-    while found:
-        page = found[0].with_name(f"{stem}_{len(found) + 1}{found[0].suffix}")
+    pages = [page for page in first if page.is_file()][:1]
+    while pages:
+        page = pages[0].with_name(f"{stem}_{len(pages) + 1}{pages[0].suffix}")
         if not page.is_file():
             break
-        found.append(page)
-    return found
+        pages.append(page)
+    return pages

@@ -63,8 +63,8 @@ def number_in(written: str) -> Fraction | None:
     """
     plain = written.strip().removesuffix("%").strip()
     amount = text.money(plain)
-    found: Any = amount.amount if amount else text.number(plain)
-    return None if found is None else Fraction(found)
+    number: Any = amount.amount if amount else text.number(plain)
+    return None if number is None else Fraction(number)
 
 
 def is_written_as(exact: Fraction, written: str) -> bool:

@@ -64,12 +64,12 @@ class Paths:
     def of(self, parent: str, label: str) -> str:
         """The path of `label` below `parent`, as in a JSON Pointer; a second one gets ``#2``."""
         step = " ".join(label[:_LONGEST_LABEL].split()) or "#"
-        wanted = f"{parent}/{escape(step)}"
-        path, number = wanted, max(self._next[wanted], 1)
+        base = f"{parent}/{escape(step)}"
+        path, number = base, max(self._next[base], 1)
         while path in self._used:
             number += 1
-            path = f"{wanted}#{number}"
-        self._next[wanted] = number
+            path = f"{base}#{number}"
+        self._next[base] = number
         self._used.add(path)
         return path
 
@@ -114,15 +114,15 @@ def _rows(
             "task": TASK_OF.get(modality or "", "text"), "path": paths.of(parent, field.label),
             "kind": field.kind or _KINDS.get(subtype or "", "string"), "modality": modality,
             "subtype": subtype, "value": field.value, "accepted": field.accepted or None,
-        } | _place(field)  # fmt: skip
+        } | _page_and_box(field)  # fmt: skip
     for group in groups or ():
         path = paths.of(parent, group.label)
         row = {"task": "layout", "path": path, "kind": "group", "value": group.label}
-        yield row | _place(group)
+        yield row | _page_and_box(group)
         yield from _rows(group.fields, group.groups, path, paths, flaws)
 
 
-def _place(item: FieldModel | Group) -> Row:
+def _page_and_box(item: FieldModel | Group) -> Row:
     box = dict(zip(tables.BOX, item.box, strict=True)) if item.box else {}
     return {"page": item.page or 1} | box
 
@@ -150,9 +150,9 @@ def item_rows(form: FormCraft, known: set[str], flaws: Counter[str]) -> Iterator
 def _item(item: Question | Check, path: str, task: str, meta: Row, flaws: Counter[str]) -> Row:
     labels = {}
     for axis in RELATIONS:
-        given = getattr(item, axis)
-        labels[axis] = canonical(axis, given)
+        label = getattr(item, axis)
+        labels[axis] = canonical(axis, label)
         flaws[f"items with an unknown {axis}"] += labels[axis] is None
     meta |= {"rationale": item.rationale, "derivation": item.derivation}
-    said = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
-    return {"task": task, "path": path, "meta": said} | labels
+    text = json.dumps({key: value for key, value in meta.items() if value}, ensure_ascii=False)
+    return {"task": task, "path": path, "meta": text} | labels

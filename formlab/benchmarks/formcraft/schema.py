@@ -14,7 +14,7 @@ from formlab.text.llm_json import as_text, as_texts
 
 
 def _box(value: Any) -> Any:
-    # A box that is no box is no reason to lose the field it belongs to.
+    # A malformed box must not cost the field it belongs to.
     if isinstance(value, list | tuple) and len(value) == 4:
         try:
             return tuple(float(side) for side in value)
@@ -35,7 +35,8 @@ def _word(value: Any) -> Any:
     return None if value is None else as_text(value)
 
 
-def _share(value: Any) -> Any:
+def share(value: Any) -> float | None:
+    """A number in any notation of Python's; None for anything else."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -47,7 +48,7 @@ Text = Annotated[str, BeforeValidator(as_text)]
 Texts = Annotated[list[str], BeforeValidator(as_texts)]
 Box = Annotated[tuple[float, float, float, float] | None, BeforeValidator(_box)]
 Page = Annotated[int | None, BeforeValidator(_page)]
-Share = Annotated[float | None, BeforeValidator(_share)]
+Share = Annotated[float | None, BeforeValidator(share)]
 
 
 class _Model(BaseModel):

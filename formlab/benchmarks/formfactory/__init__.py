@@ -14,7 +14,7 @@ from typing import Any
 from formlab import files
 from formlab.benchmarks._build import Row, corpus
 from formlab.benchmarks.formfactory._boxes import Box, Screens, owned, read_screens
-from formlab.benchmarks.formfactory._forms import Field, Form, forms
+from formlab.benchmarks.formfactory._forms import FormField, WebForm, forms
 from formlab.benchmarks.formfactory._gold import (
     elements_of,
     gold_items,
@@ -22,15 +22,15 @@ from formlab.benchmarks.formfactory._gold import (
     items_of,
     pointer,
     with_value,
-    written,
 )
 from formlab.benchmarks.formfactory._texts import split_texts
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
+from formlab.text.llm_json import as_text
 
 __all__ = [
-    "Box", "Field", "Form", "doc_id", "elements_of", "forms", "gold_items", "gold_row", "items_of",
-    "pointer", "read", "with_value",
+    "Box", "FormField", "WebForm", "doc_id", "elements_of", "forms", "gold_items", "gold_row",
+    "items_of", "pointer", "read", "with_value",
 ]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def read(split: str, root: Path) -> Corpus:
     `path` is ``/<label>``; `value` is a text as it stands and anything else as JSON, with the
     ways to type it in `accepted`; page (from 1) and box are those of the first place where a
     click is right. `meta` of a record has its `items`, the values to enter one by one, each with
-    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave alone has none. `meta` of a document
+    its `targets` ``[page, x0, y0, x1, y1]``; a box to leave unticked has none. `meta` of a document
     has the form's `images` and its `elements` ``[page, x0, y0, x1, y1, path]``.
     """
     folder = files.folder(
@@ -58,11 +58,11 @@ def read(split: str, root: Path) -> Corpus:
         parts = _Parts(form, screens, owned(form, screens))
         instances = _instances(file)
         texts = _texts(root, form, instances, flaws, sources)
-        for number, (instance, given) in enumerate(zip(instances, texts, strict=True), start=1):
+        for number, (instance, text) in enumerate(zip(instances, texts, strict=True), start=1):
             key = {"doc_id": doc_id(form, number)}
             rows = list(parts.records(instance, f"{file.name}#/{number - 1}", flaws))
             records += [key | {"task": "click"} | row for row in rows]
-            documents.append(key | parts.document(number, given, rows))
+            documents.append(key | parts.document(number, text, rows))
     return corpus(
         "formfactory", split, root, documents=documents, records=records, flaws=flaws,
         sources=sources,
@@ -70,7 +70,7 @@ def read(split: str, root: Path) -> Corpus:
     )  # fmt: skip
 
 
-def doc_id(form: Form, number: int) -> str:
+def doc_id(form: WebForm, number: int) -> str:
     """The id of an instance, counted from 1.
 
     Examples
@@ -82,43 +82,42 @@ def doc_id(form: Form, number: int) -> str:
 
 
 def _instances(file: Path) -> list[Row]:
-    given = files.read_json(file)
-    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-        raise DataBroken(
-            "gold is a list of objects, one an instance", where=file, remedy='[{"Label": "value"}]'
-        )
-    return given
+    instances = files.read_json(file)
+    if not isinstance(instances, list) or not all(isinstance(item, dict) for item in instances):
+        what = "gold is a list of objects, one an instance"
+        raise DataBroken(what, where=file, remedy='[{"Label": "value"}]')
+    return instances
 
 
 def _texts(
-    root: Path, form: Form, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
+    root: Path, form: WebForm, instances: list[Row], flaws: Counter[str], sources: dict[str, str]
 ) -> list[str | None]:
     file = root / "data2" / f"{form.file}.txt"
     flaws["forms without texts"] += not file.is_file()
     if not file.is_file():
         return [None] * len(instances)
     sources[file.relative_to(root).as_posix()] = files.sha256(file)
-    values = [[written(value) for value in instance.values()] for instance in instances]
+    values = [[as_text(value) for value in instance.values()] for instance in instances]
     return split_texts(files.read_text(file), values, flaws)
 
 
 class _Parts:
     """What the instances of one form share."""
 
-    def __init__(self, form: Form, screens: Screens, boxes: dict[str, list[Box]]) -> None:
+    def __init__(self, form: WebForm, screens: Screens, boxes: dict[str, list[Box]]) -> None:
         self.form, self.screens, self.boxes = form, screens, boxes
         self.elements = [
-            [*box.row, pointer(label)] for label, held in boxes.items() for box in held
+            [*box.row, pointer(label)] for label, inputs in boxes.items() for box in inputs
         ]
 
-    def document(self, number: int, given: str | None, rows: list[Row]) -> Row:
+    def document(self, number: int, text: str | None, rows: list[Row]) -> Row:
         """The row of *documents* of an instance."""
         width, height = self.screens.size or (None, None)
         images = self.screens.images
         meta = {"form": self.form.name, "file": self.form.file, "instance": number}
         meta |= {"images": images, "elements": self.elements}
         return {
-            "template": self.form.code, "domain": self.form.domain, "context": given,
+            "template": self.form.code, "domain": self.form.domain, "context": text,
             "image": images[0] if images else None, "width": width, "height": height,
             "n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows}),
             "meta": json.dumps(meta),
@@ -130,7 +129,7 @@ class _Parts:
         flaws["instances with labels that the form does not have"] += bool(strange)
         flaws["values under a label that the form does not have"] += len(strange)
         for label, value in instance.items():
-            field = self.form.fields.get(label) or Field(label, _kind(value), ())
+            field = self.form.fields.get(label) or FormField(label, _kind(value), ())
             entries = gold_items(field, value, self.boxes.get(label, []))
             flaws["values whose field has no box"] += not self.boxes.get(label)
             flaws["values whose option has no box"] += bool(

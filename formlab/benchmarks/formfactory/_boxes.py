@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 
 from formlab import files
 from formlab.benchmarks._build import image_columns
-from formlab.benchmarks.formfactory._forms import Field, Form
+from formlab.benchmarks.formfactory._forms import FormField, WebForm
 
 FOLDER = "labeled-images"
 _LINE = re.compile(r"\[([^\]]*)\]\[(.+)\]\[(\d+),(\d+),(\d+),(\d+)\]")
@@ -47,7 +47,9 @@ class Screens:
     boxes: list[Box] = field(default_factory=list)
 
 
-def read_screens(root: Path, form: Form, flaws: Counter[str], sources: dict[str, str]) -> Screens:
+def read_screens(
+    root: Path, form: WebForm, flaws: Counter[str], sources: dict[str, str]
+) -> Screens:
     """The screenshots and boxes of `form`; a line that is no box is counted in `flaws`."""
     folder = root / FOLDER / form.code[0]
     boxes: list[Box] = []
@@ -73,7 +75,7 @@ def _order(stem: str) -> tuple[int, str]:
 
 
 def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[str]) -> list[Box]:
-    found = []
+    boxes = []
     for number, line in enumerate(files.read_text(file).split("\n"), start=1):
         if not line.strip():
             continue
@@ -86,41 +88,41 @@ def _boxes(file: Path, page: int, size: tuple[int, int] | None, flaws: Counter[s
         flaws["boxes named for another screenshot"] += match[1] != file.stem
         flaws["boxes without area"] += not (x1 > x0 and y1 > y0)
         flaws["boxes beyond their screenshot"] += bool(size and (x1 > size[0] or y1 > size[1]))
-        found.append(Box(match[2], page, (x0, y0, x1, y1)))
-    return found
+        boxes.append(Box(match[2], page, (x0, y0, x1, y1)))
+    return boxes
 
 
-def owned(form: Form, screens: Screens) -> dict[str, list[Box]]:
+def owned(form: WebForm, screens: Screens) -> dict[str, list[Box]]:
     """The boxes of each field, by label: its inputs, and the options of a list when it is open.
 
     A screenshot of an open list names the input first and its options after it.
     """
     inputs = {name for item in form.fields.values() for name in item.elements}
-    found: dict[str, list[Box]] = {}
+    owners: dict[str, list[Box]] = {}
     for label, item in form.fields.items():
-        found[label] = [box for box in screens.boxes if box.name in item.elements]
+        owners[label] = [box for box in screens.boxes if box.name in item.elements]
         if item.kind != "dropdown":
             continue
-        for page in {box.page for box in found[label]}:
+        for page in {box.page for box in owners[label]}:
             listed = [box for box in screens.boxes if box.page == page]
             if listed[0].name in item.elements:
-                found[label] += [box for box in listed[1:] if box.name not in inputs]
-    return found
+                owners[label] += [box for box in listed[1:] if box.name not in inputs]
+    return owners
 
 
-def targets(item: Field, boxes: list[Box], value: str) -> list[Box]:
+def targets(item: FormField, boxes: list[Box], value: str) -> list[Box]:
     """Where a click is right that enters `value`: the input, or the option that is meant."""
     if item.kind not in ("dropdown", "radio", "choice"):
         return boxes
     names = {box.name for box in boxes}
-    option = value if value in names else _meant(names, value)
+    option = value if value in names else _closest_option(names, value)
     chosen = [box for box in boxes if box.name == option]
     if item.kind == "dropdown":
         return [box for box in boxes if box.name in item.elements or box in chosen]
     return chosen
 
 
-def _meant(options: set[str], value: str) -> str | None:
+def _closest_option(options: set[str], value: str) -> str | None:
     def likeness(option: str) -> float:
         if _NUMBER.findall(option) != _NUMBER.findall(value):
             return 0.0

@@ -8,8 +8,9 @@ from typing import Any
 
 from formlab import tables, text
 from formlab.benchmarks.formfactory._boxes import Box, targets
-from formlab.benchmarks.formfactory._forms import Field
+from formlab.benchmarks.formfactory._forms import FormField
 from formlab.benchmarks.meta import Row, meta_of
+from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
 
@@ -24,30 +25,30 @@ def pointer(label: str) -> str:
     return f"/{escape(label)}"
 
 
-def gold_items(field: Field, value: Any, boxes: Sequence[Box]) -> list[Row]:
-    """The values to enter one by one, each with its `targets`; none for a field to leave alone.
+def gold_items(field: FormField, value: Any, boxes: Sequence[Box]) -> list[Row]:
+    """The values to enter one by one, each with its `targets`; none for a field to leave empty.
 
     Examples
     --------
-    >>> gold_items(Field("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
+    >>> gold_items(FormField("Age", "number", ("Age",)), 40, [Box("Age", 1, (10, 10, 90, 30))])
     [{'value': '40', 'targets': [[1, 10, 10, 90, 30]]}]
     """
-    if _left_alone(field.kind, value):
+    if _left_empty(field.kind, value):
         return []
     chosen = value if field.kind == "choice" and isinstance(value, list) else [value]
     return [
-        {"value": written, "targets": [box.row for box in targets(field, list(boxes), written)]}
-        for written in map(_typed, chosen)
+        {"value": entry, "targets": [box.row for box in targets(field, list(boxes), entry)]}
+        for entry in map(_typed, chosen)
     ]
 
 
-def gold_row(field: Field, value: Any, entries: list[Row]) -> Row:
+def gold_row(field: FormField, value: Any, entries: list[Row]) -> Row:
     """What *records* has of a field: page and box are those of the first place that is right."""
-    places = [place for entry in entries for place in entry["targets"]]
+    places = [target for entry in entries for target in entry["targets"]]
     page, *box = places[0] if places else [None] * 5
     return {
         "path": pointer(field.label), "kind": field.kind, "page": page,
-        "value": written(value), "accepted": _accepted(field, value),
+        "value": as_text(value), "accepted": _accepted(field, value),
         "meta": json.dumps({"items": entries}, ensure_ascii=False),
     } | {
         side: None if edge is None else float(edge)
@@ -64,8 +65,8 @@ def items_of(metas: Iterable[str | None]) -> list[list[Row]]:
     [[{'value': '40', 'targets': []}], []]
     """
     # One JSON of all of them is read faster than each by itself.
-    found = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
-    return [meta.get("items", []) for meta in found]
+    metas_read = json.loads(f"[{','.join(meta or '{}' for meta in metas)}]")
+    return [meta.get("items", []) for meta in metas_read]
 
 
 def with_value(meta: str, value: str) -> str:
@@ -80,22 +81,15 @@ def elements_of(document: Row | str | None) -> list[list[Any]]:
     return meta_of(document).get("elements", [])
 
 
-def written(value: Any) -> str:
-    """A value as a text: a text as it stands, nothing as no text, the rest as JSON."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 def _typed(value: Any) -> str:
     """A list in one field is typed with commas."""
-    return ", ".join(map(written, value)) if isinstance(value, list) else written(value)
+    return ", ".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
 
 
-def _accepted(field: Field, value: Any) -> list[str] | None:
+def _accepted(field: FormField, value: Any) -> list[str] | None:
     """How else a value that is no text may be typed or said."""
     if field.kind == "checkbox":
-        ticked = text.checked(written(value))
+        ticked = text.checked(as_text(value))
         return ["Yes", "true", "checked", field.label] if ticked else ["No", "false", "unchecked"]
     if isinstance(value, float) and value.is_integer():
         return [str(int(value))]
@@ -104,8 +98,8 @@ def _accepted(field: Field, value: Any) -> list[str] | None:
     return None
 
 
-def _left_alone(kind: str, value: Any) -> bool:
+def _left_empty(kind: str, value: Any) -> bool:
     """Whether the right thing to do is nothing: a box not to tick, a file not to upload."""
     if kind == "file":
         return value in (None, "", "None")
-    return value is None or (kind == "checkbox" and text.checked(written(value)) is False)
+    return value is None or (kind == "checkbox" and text.checked(as_text(value)) is False)

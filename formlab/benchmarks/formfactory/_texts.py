@@ -29,20 +29,20 @@ def split_texts(
     ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
     chosen: list[re.Match[str] | None] = []
     last = -1
-    for number, held in enumerate(values, start=1):
+    for number, answers in enumerate(values, start=1):
         places = [
-            (place, end)
-            for place, end in zip(marks, ends, strict=True)
-            if int(place[1]) == number and place.start() > last
+            (mark, end)
+            for mark, end in zip(marks, ends, strict=True)
+            if int(mark[1]) == number and mark.start() > last
         ]
-        best = max(places, key=lambda p: _shared(text[p[0].end() : p[1]], held), default=None)
+        best = max(places, key=lambda p: _shared(text[p[0].end() : p[1]], answers), default=None)
         chosen.append(best[0] if best else None)
         last = best[0].start() if best else last
     texts = _between(text, chosen)
-    for given, held in zip(texts, values, strict=True):
-        flaws["instances without a text"] += given is None
-        flaws["texts that hold none of their values"] += given is not None and not _shared(
-            given, held
+    for passage, answers in zip(texts, values, strict=True):
+        flaws["instances without a text"] += passage is None
+        flaws["texts that hold none of their values"] += passage is not None and not _shared(
+            passage, answers
         )
     left = {int(mark[1]) for mark in marks} - set(range(1, len(values) + 1))
     flaws["numbered texts without an instance"] += len(left)

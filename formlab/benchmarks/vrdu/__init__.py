@@ -17,15 +17,15 @@ from formlab import files
 from formlab.benchmarks._build import Row, corpus
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
-from formlab.benchmarks.vrdu._dataset import fractions, placed, whole
+from formlab.benchmarks.vrdu._dataset import flat_path, fractions, placed, whole
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
 from formlab.folders import Corpus
 
 __all__ = [
-    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "fractions", "placed", "read",
-    "split_meta", "splits", "whole",
+    "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
+    "read", "split_meta", "splits", "whole",
 ]  # fmt: skip
 
 
@@ -65,20 +65,20 @@ def read(split: str, root: Path) -> Corpus:
     flaws: Counter[str] = Counter()
     file = _dataset.find(home)
     if file is not None:
-        found, twice = _dataset.documents(file)
+        by_name, twice = _dataset.documents(file)
         flaws["documents given twice, the last one counts"] = twice
-        chosen = _chosen(found, listed, home, flaws)
-        golds = {key: list(_dataset.records(found[key], schema, flaws)) for key in chosen}
-        sizes = {key: found[key].sizes for key in chosen}
-        paths = {key: found[key].file for key in chosen}
+        chosen = _chosen(by_name, listed, home, flaws)
+        golds = {key: list(_dataset.records(by_name[key], schema, flaws)) for key in chosen}
+        sizes = {key: by_name[key].sizes for key in chosen}
+        paths = {key: by_name[key].file for key in chosen}
     else:
         file = home / _labels.NAME
         if not file.is_file():
             remedy = f"{' or '.join(_dataset.NAMES)}, or {_labels.NAME} beside main/"
             raise DataMissing("no annotations", where=home / "main", remedy=remedy)
-        labelled, found = _labels.read(file)
+        labelled, by_name = _labels.read(file)
         schema = schema.only(labelled)
-        golds = {key: found[key] for key in _chosen(found, listed, home, flaws)}
+        golds = {key: by_name[key] for key in _chosen(by_name, listed, home, flaws)}
         flaws["labels left blank"] = sum(row["value"] is None for r in golds.values() for row in r)
         sizes, paths = {}, {}
     meta = _meta(split, schema)
@@ -90,7 +90,9 @@ def read(split: str, root: Path) -> Corpus:
         records += [gold | {"subtype": schema.type_of(row["kind"])} | row for row in rows]
         pdf = _pdf(home, root, paths.get(key), key, flaws)
         counts = {"n_fields": len(rows), "n_kinds": len({row["kind"] for row in rows})}
-        documents.append(base | info | pdf | counts | _page(sizes.get(key)))
+        if size := next(iter(sizes.get(key, ())), None):
+            counts |= {"width": round(size[0]), "height": round(size[1])}
+        documents.append(base | info | pdf | counts)
     sources = {str(file.relative_to(root)): files.sha256(file)}
     return corpus(
         "vrdu", split, root, documents=documents, records=records, flaws=flaws, sources=sources
@@ -98,19 +100,19 @@ def read(split: str, root: Path) -> Corpus:
 
 
 def _chosen(
-    found: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
+    golds: dict[str, Any], listed: list[str] | None, home: Path, flaws: Counter[str]
 ) -> list[str]:
     if listed is None:
-        return [key for key in found if "/" not in key and (home / "main/pdfs" / key).is_file()]
-    wanted = set(listed)
-    flaws["documents of the split that have no gold"] = len(wanted - found.keys())
-    return [key for key in found if key in wanted]
+        return [key for key in golds if "/" not in key and (home / "main/pdfs" / key).is_file()]
+    names = set(listed)
+    flaws["documents of the split that have no gold"] = len(names - golds.keys())
+    return [key for key in golds if key in names]
 
 
 def _meta(split: str, schema: Schema) -> Row:
-    said = decode(split)
-    task = {"task": said.task, "train_size": said.train, "seed": said.seed} if said else {}
-    return task | {"schema": schema._asdict(), "template": said.template if said else None}
+    parts = decode(split)
+    task = {"task": parts.task, "train_size": parts.train, "seed": parts.seed} if parts else {}
+    return task | {"schema": schema._asdict(), "template": parts.template if parts else None}
 
 
 def split_meta(documents: pl.DataFrame) -> Row:
@@ -133,8 +135,3 @@ def _pdf(home: Path, root: Path, stated: str | None, key: str, flaws: Counter[st
             return {"image": (main / path).relative_to(root).as_posix()}
     flaws["PDFs missing"] += 1
     return {}
-
-
-def _page(sizes: list[tuple[float, float] | None] | None) -> Row:
-    first = sizes[0] if sizes else None
-    return {"width": round(first[0]), "height": round(first[1])} if first else {}

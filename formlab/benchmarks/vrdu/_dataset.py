@@ -21,7 +21,7 @@ Row = dict[str, Any]
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 
 
-class Document(NamedTuple):
+class Annotated(NamedTuple):
     """One line of the data set without its OCR text.
 
     `sizes` are width and height of each page where the OCR states them, else None.
@@ -39,7 +39,7 @@ def find(home: Path) -> Path | None:
     return next((f for name in NAMES if (f := home / "main" / name).is_file()), None)
 
 
-def documents(path: Path) -> tuple[dict[str, Document], int]:
+def documents(path: Path) -> tuple[dict[str, Annotated], int]:
     """The documents by file name, and how many names came twice; the last one counts."""
     stat = path.stat()
     return _documents(path, stat.st_mtime_ns, stat.st_size)
@@ -47,16 +47,16 @@ def documents(path: Path) -> tuple[dict[str, Document], int]:
 
 # All splits of a benchmark share one file, which takes far longer to read than to score.
 @functools.lru_cache(maxsize=2)
-def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Document], int]:
-    found: dict[str, Document] = {}
+def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
+    documents: dict[str, Annotated] = {}
     count = 0
     for number, line in _lines(path):
         document = _document(line, where=f"{path.name}:{number}", path=path, number=number)
-        found[document.name] = document
+        documents[document.name] = document
         count += 1
-    if not found:
+    if not documents:
         raise DataBroken("no documents in the file", where=path, remedy="check the download")
-    return found, count - len(found)
+    return documents, count - len(documents)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -67,14 +67,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataBroken(
-            f"the compressed file is damaged or was cut off: {error}",
-            where=f"{path}:{number + 1}",
-            remedy="download it again",
-        ) from error
+        what = f"the compressed file is damaged or was cut off: {error}"
+        raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
 
 
-def _document(line: bytes, *, where: str, path: Path, number: int) -> Document:
+def _document(line: bytes, *, where: str, path: Path, number: int) -> Annotated:
     try:
         text = line.rstrip().decode()
     except UnicodeDecodeError as error:
@@ -89,7 +86,7 @@ def _document(line: bytes, *, where: str, path: Path, number: int) -> Document:
     pages = ocr.get("pages") if isinstance(ocr, dict) else None
     sizes = [_size(page) for page in pages] if isinstance(pages, list) else []
     file = value.get("file_path")
-    return Document(name, file if isinstance(file, str) else None, annotations, sizes, where)
+    return Annotated(name, file if isinstance(file, str) else None, annotations, sizes, where)
 
 
 def _size(page: Any) -> tuple[float, float] | None:
@@ -101,14 +98,14 @@ def _size(page: Any) -> tuple[float, float] | None:
     return pair if all(isinstance(side, int | float) and side > 1 for side in pair) else None
 
 
-def records(document: Document, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
+def records(document: Annotated, schema: Schema, flaws: Counter[str]) -> Iterator[Row]:
     """The gold records of a document: entities at ``/<name>``, line items' parts below theirs."""
     seen: Counter[str] = Counter()
-    for place, annotation in enumerate(document.annotations):
-        where = f"{document.where}#/annotations/{place}"
+    for index, annotation in enumerate(document.annotations):
+        where = f"{document.where}#/annotations/{index}"
         name, entities = _shape(annotation, where)
         if isinstance(name, str):
-            path = _flat_path(name, schema, seen)
+            path = flat_path(name, schema, seen)
             flaws["unrepeated entities annotated twice"] += (
                 schema.patterns.get(name) == UNREPEATED and seen[name] > 1
             )
@@ -130,15 +127,16 @@ def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any
     raise DataBroken(what, where=where, remedy="the file as it is published")
 
 
-def _flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
+def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
+    """The path of the next entity of a name, which `seen` then counts."""
     number = seen[name]
     seen[name] += 1
-    alone = schema.patterns.get(name) == UNREPEATED and number == 0
-    return f"/{escape(name)}" if alone else f"/{escape(name)}/{number}"
+    single = schema.patterns.get(name) == UNREPEATED and number == 0
+    return f"/{escape(name)}" if single else f"/{escape(name)}/{number}"
 
 
 def _line_item(
-    names: tuple[str, ...], entities: list[Any], document: Document, schema: Schema,
+    names: tuple[str, ...], entities: list[Any], document: Annotated, schema: Schema,
     seen: Counter[str], flaws: Counter[str], where: str,
 ) -> Iterator[Row]:  # fmt: skip
     group = schema.group_of(names) or "line_item"
@@ -149,18 +147,18 @@ def _line_item(
     flaws["line items with more names than values, or fewer"] += len(names) != len(entities)
     base = f"/{escape(group)}/{seen[group]}"
     seen[group] += 1
-    given: Counter[str] = Counter()
-    for place, name in enumerate(names):
+    counts: Counter[str] = Counter()
+    for index, name in enumerate(names):
         path = f"{base}/{escape(name)}"
-        if given[name]:
+        if counts[name]:
             flaws["line items with a component twice"] += 1
-            path += f"/{given[name]}"
-        given[name] += 1
-        yield _record(path, name, entities[place : place + 1], document, where, flaws)
+            path += f"/{counts[name]}"
+        counts[name] += 1
+        yield _record(path, name, entities[index : index + 1], document, where, flaws)
 
 
 def _record(
-    path: str, name: str, entities: list[Any], document: Document, where: str, flaws: Counter[str]
+    path: str, name: str, entities: list[Any], document: Annotated, where: str, flaws: Counter[str]
 ) -> Row:
     forms, boxes, segments = [], [], []
     for entity in entities:
@@ -206,10 +204,10 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     """Page (from 1), and the corners in pixels where the page's size is known."""
-    found = fractions(box)
-    if found is None:
+    page_box = fractions(box)
+    if page_box is None:
         return {}
-    page, corners = found
+    page, corners = page_box
     size = sizes[page] if 0 <= page < len(sizes) else None
     if size is None:
         return {"page": page + 1}

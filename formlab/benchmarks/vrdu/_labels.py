@@ -26,7 +26,7 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
     if header[:1] != [KEY] or len(set(header)) != len(header) or len(header) < 2:
         what = f"the first line names the columns, {KEY} first"
         raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
-    found: dict[str, list[dict[str, Any]]] = {}
+    labels: dict[str, list[dict[str, Any]]] = {}
     for row in reader:
         where = f"{path.name}:{reader.line_num}"
         if not row:
@@ -35,13 +35,12 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
             what = f"{len(row)} cells, the first line has {len(header)}"
             raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy="mend that line")
         name = f"{row[0]}.pdf"
-        if name in found:
+        if name in labels:
             what = f"{row[0]!r} is labelled twice"
-            raise DataBroken(
-                what, where=f"{path}:{reader.line_num}", remedy="keep one of the lines"
-            )
-        found[name] = list(_records(header[1:], row[1:], where))
-    return tuple(header[1:]), found
+            remedy = "keep one of the lines"
+            raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy=remedy)
+        labels[name] = list(_records(header[1:], row[1:], where))
+    return tuple(header[1:]), labels
 
 
 def _records(names: list[str], cells: list[str], where: str) -> Iterator[dict[str, Any]]:

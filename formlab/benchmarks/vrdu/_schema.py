@@ -61,9 +61,8 @@ class Schema(NamedTuple):
                 schemas.append(schema)
         if len(schemas) != 1 or schemas[0] is None:
             what = f"the documents carry {len(schemas)} schemas of entities, one is needed"
-            raise DataBroken(
-                what, where=f"{source.benchmark}:{source.split}", remedy="load it anew"
-            )
+            remedy = "load it anew"
+            raise DataBroken(what, where=f"{source.benchmark}:{source.split}", remedy=remedy)
         return schemas[0]
 
     def only(self, names: tuple[str, ...]) -> Schema:

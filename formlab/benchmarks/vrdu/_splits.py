@@ -59,17 +59,17 @@ def decode(name: str) -> Split | None:
     if level is None:
         return None
     template = None if task["template"] in (None, "template") else task["template"]
-    counts = (int(match[part]) for part in ("train", "test", "valid", "seed"))
+    counts = (int(match[key]) for key in ("train", "test", "valid", "seed"))
     return Split(name, match["dataset"], TASKS[level], *counts, template)
 
 
 def homes(root: Path) -> list[Path]:
     """The folders below or at `root` that hold a data set: those with `main` and splits."""
-    found = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
-    if not found:
+    folders = [path for path in (root, *sorted(root.glob("*/"))) if (path / "main").is_dir()]
+    if not folders:
         remedy = "a folder with main/ and few_shot-splits/, as VRDU is published"
         raise DataMissing("no VRDU data set", where=root, remedy=remedy)
-    return found
+    return folders
 
 
 def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
@@ -87,15 +87,15 @@ def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
 
 def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     """The splits below `root`, each with its data set and file: the published ones come first."""
-    found: dict[str, tuple[Path, Path | None]] = {
+    known: dict[str, tuple[Path, Path | None]] = {
         file.stem: (home, file)
         for home in homes(root)
         for file in sorted(home.glob("few_shot-splits/*.json"))
     }
     for home in homes(root):
         if next(home.glob("main/pdfs/*.pdf"), None):
-            found[f"{Schema.read(home / 'main' / 'meta.json')[1]}{WITH_PDF}"] = (home, None)
-    return found
+            known[f"{Schema.read(home / 'main' / 'meta.json')[1]}{WITH_PDF}"] = (home, None)
+    return known
 
 
 def documents(file: Path) -> list[str]:

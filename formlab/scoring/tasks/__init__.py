@@ -14,10 +14,10 @@ from formlab.scoring.tasks import (
     relations,
     text,
 )
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores
 
 # A scorer that stands for several tasks runs once.
-TASKS: dict[str, Callable[..., Scored]] = {
+TASKS: dict[str, Callable[..., TaskScores]] = {
     "text": text.score,
     "marking": content.score,
     "visual": content.score,

@@ -22,7 +22,7 @@ def entity_cases(
     corpus: Corpus,
     predictions: Predictions,
     schema: Schema,
-    found: Leaves,
+    records: Leaves,
     matching: Matching,
     *,
     mode: str,
@@ -35,9 +35,9 @@ def entity_cases(
     agrees, to show how it differs. A value is a `match` where the entity's match function says
     so; a line item as a whole may still be missed.
     """
-    rows = _aligned(found, matching, schema)
-    rows = _with_outcome(rows, found, schema, mode)
-    joined = _filled(rows, corpus, found, statuses)
+    rows = _aligned(records, matching, schema)
+    rows = _with_outcome(rows, records, schema, mode)
+    joined = _filled(rows, corpus, records, statuses)
     types = {name: schema.type_of(name) for name in joined["kind"].drop_nulls().unique()}
     kinds = joined["kind"]
     typed = kinds.replace_strict(types, return_dtype=pl.String) if types else kinds
@@ -45,16 +45,16 @@ def entity_cases(
         joined.with_columns(typed.alias("kind"), pl.coalesce("subtype", typed).alias("subtype")),
         system=predictions.system,
         threshold=threshold,
-        orders=dict(found.gold.select("doc", "order").drop_nulls().iter_rows()),
+        orders=dict(records.gold.select("doc", "order").drop_nulls().iter_rows()),
     )
     return table.with_columns(kinds.alias("kind"))
 
 
-def _aligned(found: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
+def _aligned(records: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
     """Pairs of rows of gold and prediction, one of them null where a side has no partner."""
     gold, pred = (
         side.with_columns(pl.int_range(pl.len()).over("item", "component").alias("turn"))
-        for side in (found.gold, found.pred)
+        for side in (records.gold, records.pred)
     )
     pairs = matching.pairs.select("gold", "pred")
     forgiven = pl.Series(matching.forgiven, dtype=pl.Int64)
@@ -73,16 +73,16 @@ def _aligned(found: Leaves, matching: Matching, schema: Schema) -> pl.DataFrame:
         maintain_order="left",
     )  # fmt: skip
     both = both.select(pl.col("row").alias("gold_row"), pl.col("row_pred").alias("pred_row"))
-    alone = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
-    free = alone.filter(pl.col("item").is_in(forgiven.implode()))["row"]
-    spurious = alone.filter(~pl.col("item").is_in(forgiven.implode()))["row"]
-    unknown = found.gold_records.filter(pl.col("status") == "unscored")["row"]
+    unpaired = pred.filter(~pl.col("row").is_in(both["pred_row"].drop_nulls().implode()))
+    free = unpaired.filter(pl.col("item").is_in(forgiven.implode()))["row"]
+    spurious = unpaired.filter(~pl.col("item").is_in(forgiven.implode()))["row"]
+    unknown = records.gold_records.filter(pl.col("status") == "unscored")["row"]
     return pl.concat(
         [
             both.with_columns(pl.lit(None, pl.String).alias("outcome")).cast(_ROWS),
             _one_sided(spurious, "spurious"),
             _one_sided(free, "unscored"),
-            _one_sided(found.left_out, "unscored"),
+            _one_sided(records.left_out, "unscored"),
             _one_sided(unknown, "unscored", "gold_row"),
         ]
     )
@@ -113,12 +113,12 @@ def _one_sided(rows: pl.Series, outcome: str, side: str = "pred_row") -> pl.Data
     return pl.DataFrame(none | {side: rows}).with_columns(outcome=pl.lit(outcome)).cast(_ROWS)
 
 
-def _with_outcome(rows: pl.DataFrame, found: Leaves, schema: Schema, mode: str) -> pl.DataFrame:
+def _with_outcome(rows: pl.DataFrame, records: Leaves, schema: Schema, mode: str) -> pl.DataFrame:
     rows = rows.with_row_index("case")
     both = rows.filter(pl.col("gold_row").is_not_null() & pl.col("pred_row").is_not_null())
     name = pl.coalesce("component", "name").alias("name")
     sides = []
-    for side, key in ((found.gold, "gold_row"), (found.pred, "pred_row")):
+    for side, key in ((records.gold, "gold_row"), (records.pred, "pred_row")):
         leaf = both.join(side.rename({"row": key}), on=key, how="left", maintain_order="left")
         # Each case is a document of its own, so that only its two values are compared.
         case = pl.col("case").cast(pl.String).alias("doc")
@@ -141,14 +141,14 @@ def _with_outcome(rows: pl.DataFrame, found: Leaves, schema: Schema, mode: str) 
 
 
 def _filled(
-    rows: pl.DataFrame, corpus: Corpus, found: Leaves, statuses: pl.DataFrame
+    rows: pl.DataFrame, corpus: Corpus, records: Leaves, statuses: pl.DataFrame
 ) -> pl.DataFrame:
-    gold = found.gold_records.select(
+    gold = records.gold_records.select(
         pl.col("row").alias("gold_row"), pl.col("doc_id").alias("gold_doc"), "path",
         pl.col("kind").alias("gold_kind"), pl.col("value").alias("gold"),
         pl.col("origin").alias("gold_origin"), *_GOLD,
     )  # fmt: skip
-    pred = found.pred_records.select(
+    pred = records.pred_records.select(
         pl.col("row").alias("pred_row"), pl.col("doc_id").alias("pred_doc"),
         pl.col("path").alias("pred_path"), pl.col("kind").alias("pred_kind"),
         pl.col("value").alias("pred"), pl.col("origin").alias("pred_origin"), "confidence",

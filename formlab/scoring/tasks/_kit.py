@@ -1,9 +1,9 @@
-"""What all scorers share: the status of each case, settings, and rows of scores."""
+"""What all scorers share: their result, settings, and rows of scores."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -18,13 +18,23 @@ from formlab.tables import LADDER, USABLE, Settings
 NORM = ("nfc", "space", "lower")
 
 
-def with_status(joined: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
-    """The status of each case: its prediction's, else what became of its document."""
-    whole = records.filter(pl.col("path").is_null(), ~pl.col("status").is_in(USABLE))
-    whole = whole.select("doc_id", doc_status="status").unique("doc_id", keep="first")
-    joined = joined.join(whole, on="doc_id", how="left", maintain_order="left")
-    status = pl.coalesce("pred_status", "doc_status", pl.lit("missing"))
-    return joined.with_columns(status.alias("status")).drop("doc_status")
+@dataclass(frozen=True)
+class TaskScores:
+    """The cases (schema CASES) and scores (schema SCORES) of one family of tasks."""
+
+    cases: pl.DataFrame = field(default_factory=lambda: tables.table("cases", []))
+    scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
+    notes: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, cases: Iterable[pl.DataFrame], scores: Iterable[pl.DataFrame],
+        notes: Mapping[str, int] | None = None,
+    ) -> TaskScores:  # fmt: skip
+        """All cases and all scores, of which there may be none, and the notes that count some."""
+        every = (pl.concat([tables.table(name, []), *frames])
+                 for name, frames in (("cases", cases), ("scores", scores)))  # fmt: skip
+        return cls(*every, {what: count for what, count in (notes or {}).items() if count})
 
 
 def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
@@ -36,10 +46,10 @@ def any_for(records: pl.DataFrame, answers: pl.DataFrame) -> bool:
     return answers.height > 0 or not records.filter(pl.col("status").is_in(USABLE)).height
 
 
-def used(part: pl.DataFrame) -> list[str]:
-    """What counts as predicted in each case: nothing unless its status is usable."""
+def used(cases: pl.DataFrame) -> list[str]:
+    """The predicted text of each case; empty unless its status is usable."""
     kept = pl.when(pl.col("status").is_in(USABLE)).then("pred").fill_null("")
-    return part.select(kept).to_series().to_list()
+    return cases.select(kept).to_series().to_list()
 
 
 def made_by(*rules: str | None, read: str | None = None) -> Settings:
@@ -49,7 +59,7 @@ def made_by(*rules: str | None, read: str | None = None) -> Settings:
 
 
 def score_rows(
-    part: pl.DataFrame,
+    rows: pl.DataFrame,
     metric: Metric,
     tallies: np.ndarray,
     settings: Settings,
@@ -60,16 +70,16 @@ def score_rows(
     slice_by: str | None = None,
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
-    """Rows of *scores* for the rows of `part` by one metric.
+    """Rows of *scores* for the rows of `rows` by one metric.
 
-    `part` are cases, or what has their ``benchmark split doc_id system task path status``;
+    `rows` are cases, or what has their ``benchmark split doc_id system task path status``;
     `tallies` has the shape (n, k), a row a case. A case without what the metric needs of its gold
     is undefined, and adds nothing to a sum; the settings say what it needs. `task`, `slice_by` and
     `slice_value` are given where the cases' columns do not tell them.
     """
     tallies = np.asarray(tallies, dtype=float)
-    if tallies.ndim != 2 or len(tallies) != part.height:
-        what = f"tallies of {metric.name} have shape {tallies.shape} for {part.height} cases"
+    if tallies.ndim != 2 or len(tallies) != rows.height:
+        what = f"tallies of {metric.name} have shape {tallies.shape} for {rows.height} cases"
         raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
     if np.isinf(tallies).any():
         raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
@@ -78,11 +88,11 @@ def score_rows(
     pair = tallies.shape[1] == 2
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
-        rules = "|".join(filter(None, (settings.rules, need.said)))
-        settings = dataclasses.replace(settings, rules=rules)
+        rules = "|".join(filter(None, (settings.rules, need.rule)))
+        settings = replace(settings, rules=rules)
     values = metric.values(tallies, mode)
-    none = [None] * part.height
-    columns = part.select(
+    none = [None] * rows.height
+    columns = rows.select(
         "benchmark", "split", "doc_id", "system", "path", "status",
         task=pl.lit(task) if task else "task",
     )  # fmt: skip
@@ -94,7 +104,7 @@ def score_rows(
         pl.Series("total", tallies[:, 1] if pair else none, dtype=pl.Float64),
         pl.Series("stats", none if pair else tallies.tolist(), dtype=pl.List(pl.Float64)),
         pl.Series("value", values, dtype=pl.Float64),
-        tables.settings_of(**dataclasses.asdict(settings)),
+        tables.settings_of(**asdict(settings)),
         level=pl.lit(level),
         metric=pl.lit(metric.name),
         mode=pl.lit(mode),
@@ -103,7 +113,7 @@ def score_rows(
 
 
 def text_rows(
-    part: pl.DataFrame,
+    rows: pl.DataFrame,
     *,
     task: str,
     level: str,
@@ -120,18 +130,18 @@ def text_rows(
     `norm`, or compared as they are if it is None; `rules` and `read` go into the settings. With
     `gold_only`, texts that no gold asks for are compared with nothing only by metrics of claims.
     """
-    sides = part["gold"].fill_null("").to_list(), used(part)
+    sides = rows["gold"].fill_null("").to_list(), used(rows)
     golds, preds = ([text.normalise(v, norm) if norm else v for v in side] for side in sides)
-    part = part.with_columns(
+    rows = rows.with_columns(
         pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
     )
     for metric in metrics.of(task, level, "text", *LADDER):
         if metric.view in LADDER:
-            how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", part
-            tallies = metric.count(part[metric.view].to_list())
+            how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", rows
+            tallies = metric.count(rows[metric.view].to_list())
         else:
             asked = gold_only and metric.need != SOME_CLAIM
-            cases = part.filter(pl.col("gold").is_not_null()) if asked else part
+            cases = rows.filter(pl.col("gold").is_not_null()) if asked else rows
             if gold_only:
                 cases = cases.filter(pl.col("task").is_in(metric.tasks))
             how = f"norm={','.join(norm)}" if norm else "norm=visible"

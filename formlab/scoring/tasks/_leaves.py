@@ -35,9 +35,9 @@ def leaves(corpus: Corpus, predictions: Predictions, schema: Schema) -> Leaves:
     confident it is (VRDU, appendix A.1).
     """
     gold_records = corpus.records.filter(pl.col("path").is_not_null()).with_row_index("row")
-    given = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
-    usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
-    pred_records = given.filter(usable).with_row_index("row")
+    claims = predictions.records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    is_usable = pl.col("status").is_in(USABLE) & pl.col("value").is_not_null()
+    pred_records = claims.filter(is_usable).with_row_index("row")
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     written = pl.col("doc").replace_strict(orders, default=None, return_dtype=pl.String)
     gold, pred = (

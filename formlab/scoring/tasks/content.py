@@ -14,16 +14,15 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import metrics, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
 from formlab.scoring import fields as reading
 from formlab.scoring import page_text
-from formlab.scoring.align import in_order, in_page_text, judged, side_by_side
+from formlab.scoring.align import in_order, in_page_text, judged, side_by_side, with_status
 from formlab.scoring.field_alignment import PAIRINGS, match
-from formlab.scoring.tasks._kit import any_for, made_by, score_rows, text_rows, used, with_status
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows, text_rows, used
 
 TASKS = ("text", "marking", "visual", "cross")
 # What a system that only reads text can be read for: the text under the field's box.
@@ -38,94 +37,80 @@ def score(
     threshold: float,
     pairing: str = "default",
     reader: str = reading.READER,
-) -> Scored:
+) -> TaskScores:
     """Every field by the measures of its modality and by the ladder.
 
     `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
-    given = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+    claims = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
     seen = predictions.records.filter(
         pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
     )
     texts = predictions.records.filter(pl.col("task") == "text")
-    if not given.height and not seen.height and page_text.texts_only(texts):
-        return _in_texts(corpus, predictions, gold, texts, mode, threshold)
-    if not any_for(predictions.records, given) and not seen.height:
-        notes = {"gold fields not scored: the predictions give none": gold.height}
-        return Scored(tables.table("cases", []), tables.table("scores", []), notes)
-    joined = _under_boxes(side_by_side(gold, given, match(gold, given, by=pairing)), seen, reader)
+    notes: dict[str, int] = {}
+    rules = PAIRINGS[pairing], reading.described(reader) if seen.height else None
+    if not claims.height and not seen.height and page_text.texts_only(texts):
+        joined, notes = _in_texts(corpus, gold, texts)
+        rules = None, page_text.RULES
+    elif not any_for(predictions.records, claims) and not seen.height:
+        return TaskScores(notes={"gold fields not scored: the predictions give none": gold.height})
+    else:
+        joined = side_by_side(gold, claims, match(gold, claims, by=pairing))
+        unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
+        joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
-    part = cases.filter(pl.col("outcome") != "unscored")
-    read = reading.described(reader) if seen.height else None
-    scores = [tables.table("scores", []), *_scores(part, PAIRINGS[pairing], read, mode, threshold)]
-    if given.height:
-        scores += _found(part, PAIRINGS[pairing], mode)
-    return Scored(cases, pl.concat(scores))
+    cases = in_order(cases, joined)
+    scored = cases.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
+    )
+    scores = [*_scores(scored, *rules, mode, threshold)]
+    if claims.height:
+        scores += _field_scores(scored, PAIRINGS[pairing], mode)
+    return TaskScores.of([cases], scores, notes)
 
 
 def _in_texts(
-    corpus: Corpus,
-    predictions: Predictions,
-    gold: pl.DataFrame,
-    texts: pl.DataFrame,
-    mode: str,
-    threshold: float,
-) -> Scored:
+    corpus: Corpus, gold: pl.DataFrame, texts: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[str, int]]:
     """What is written, found in the texts of pages; marks and drawings cannot be read there."""
     fields = gold.filter(pl.col("task").is_in(READABLE))
     pages = corpus.records.filter(pl.col("path").is_null(), pl.col("task") == "text")
     claims = texts.filter(pl.col("path").is_not_null())
     joined = side_by_side(fields, claims, match(fields, claims, by="default"))
     joined, notes = in_page_text(joined, pl.concat([fields, pages]), texts)
-    notes["gold fields not scored: a text shows no marks"] = gold.height - fields.height
-    joined = with_status(joined, predictions.records)
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
-    cases = in_order(done, joined)
-    part = cases.filter(
-        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
-    )
-    scores = [tables.table("scores", []), *_scores(part, None, page_text.RULES, mode, threshold)]
-    return Scored(cases, pl.concat(scores), notes)
-
-
-def _under_boxes(joined: pl.DataFrame, seen: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """Fill in what a reader of pages saw under the boxes of fields that no prediction names."""
-    if not seen.height:
-        return joined
-    gold = joined.filter(pl.col("gold_status").is_not_null())
-    unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
-    return reading.filled(joined, reading.read_fields(gold, seen, reader=reader), unnamed)
+    return joined, notes | {
+        "gold fields not scored: a text shows no marks": gold.height - fields.height
+    }
 
 
 def _scores(
-    part: pl.DataFrame, pairing: str | None, read: str | None, mode: str, threshold: float
+    cases: pl.DataFrame, pairing: str | None, read: str | None, mode: str, threshold: float
 ) -> Iterator[pl.DataFrame]:
-    if part.height:
+    if cases.height:
         yield from text_rows(
-            part, task="visual", level="field", mode=mode, threshold=threshold, rules=[pairing],
+            cases, task="visual", level="field", mode=mode, threshold=threshold, rules=[pairing],
             read=read, gold_only=True,
         )  # fmt: skip
-    marked = part.filter(pl.col("modality") == "marking")
+    marked = cases.filter(pl.col("modality") == "marking")
     if marked.height:
         golds, preds = marked["gold"].fill_null("").to_list(), used(marked)
         columns = marked["subtype"].to_list(), marked["kind"].to_list()
-        said = made_by("marks=normalised,read as the gold", pairing, read=read)
+        settings = made_by("marks=normalised,read as the gold", pairing, read=read)
         for name, tallies in mark_tallies(golds, preds, *columns).items():
-            yield score_rows(marked, metrics.get(name), tallies, said, level="field", mode=mode)
-    crossed = part.filter(pl.col("modality") == "cross", pl.col("gold").is_not_null())
+            yield score_rows(marked, metrics.get(name), tallies, settings, level="field", mode=mode)
+    crossed = cases.filter(pl.col("modality") == "cross", pl.col("gold").is_not_null())
     if crossed.height:
         tallies = cross_tallies(crossed["gold"].fill_null("").to_list(), used(crossed))
-        said = made_by("constituents=typed|of=gold fields", pairing, read=read)
+        settings = made_by("constituents=typed|of=gold fields", pairing, read=read)
         metric = metrics.get("cross_accuracy")
-        yield score_rows(crossed, metric, tallies, said, level="field", mode=mode)
+        yield score_rows(crossed, metric, tallies, settings, level="field", mode=mode)
 
 
-def _found(part: pl.DataFrame, pairing: str, mode: str) -> Iterator[pl.DataFrame]:
+def _field_scores(cases: pl.DataFrame, pairing: str, mode: str) -> Iterator[pl.DataFrame]:
     """Which fields were found at all, whatever was read in them."""
-    for name, tallies in field_tallies(part["gold"].fill_null("").to_list(), used(part)).items():
-        said = made_by("of=fields with a value", pairing)
-        yield score_rows(part, metrics.get(name), tallies, said, level="field", mode=mode)
+    for name, tallies in field_tallies(cases["gold"].fill_null("").to_list(), used(cases)).items():
+        settings = made_by("of=fields with a value", pairing)
+        yield score_rows(cases, metrics.get(name), tallies, settings, level="field", mode=mode)

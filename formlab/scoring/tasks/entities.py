@@ -7,33 +7,32 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from formlab import tables, text
+from formlab import text
 from formlab.benchmarks.vrdu import UNREPEATED, Schema
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import entities as family
 from formlab.metrics.entities import Matching, match_entities
 from formlab.scoring.tasks._entity_cases import entity_cases
-from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
+from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.scoring.tasks._leaves import Leaves, leaves
-from formlab.scoring.tasks._spec import Scored
 from formlab.tables import USABLE, Settings
 
 RULES = "unrepeated=most-confident,else-first"
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every document by every entity, all together and as means over entities.
 
     Slices are by ``entity``, and the ``group`` of unrepeated ones; line items are one entity. The
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
     schema = Schema.of(corpus)
-    found = leaves(corpus, predictions, schema)
-    matching = match_entities(found.gold, found.pred, schema.matches, mode=mode)
-    counts = _counts(corpus, found, matching, schema)
+    records = leaves(corpus, predictions, schema)
+    matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
+    counts = _counts(corpus, records, matching, schema)
     statuses = _statuses(corpus, predictions)
     cases = entity_cases(
-        corpus, predictions, schema, found, matching, mode=mode, threshold=threshold,
+        corpus, predictions, schema, records, matching, mode=mode, threshold=threshold,
         statuses=statuses,
     )  # fmt: skip
     date_rule = None if mode == "official" else text.DATE_RULE
@@ -41,7 +40,6 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         statuses["status"], system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
     scores = [
-        tables.table("scores", []),
         *_rows(counts, schema, documents, made_by(RULES, date_rule), mode),
         *text_rows(
             cases.filter(pl.col("outcome") != "unscored"),
@@ -52,20 +50,19 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             rules=[RULES],
         ),
     ]
-    notes = {name: count for name, count in found.notes.items() if count}
-    return Scored(cases, pl.concat(scores), notes)
+    return TaskScores.of([cases], scores, records.notes)
 
 
 def _counts(
-    corpus: Corpus, found: Leaves, matching: Matching, schema: Schema
+    corpus: Corpus, records: Leaves, matching: Matching, schema: Schema
 ) -> dict[tuple[str | None, str | None], np.ndarray]:
     """By slice: credit, gold and predicted items of each document, shape (documents, 3)."""
-    documents = {name: place for place, name in enumerate(corpus.documents["doc_id"])}
+    documents = {name: index for index, name in enumerate(corpus.documents["doc_id"])}
     gold, pred = (
         side.group_by("item", maintain_order=True)
         .agg(pl.col("doc", "name").first())
         .with_columns(pl.col("doc").replace_strict(documents, return_dtype=pl.Int64).alias("place"))
-        for side in (found.gold, found.pred)
+        for side in (records.gold, records.pred)
     )
     credit = gold.join(matching.pairs, left_on="item", right_on="gold")
     taken = matching.pairs["pred"].implode()
@@ -80,22 +77,22 @@ def _counts(
             side if names is None else side.filter(pl.col("name").is_in(names))
             for side in (credit, gold, wrong)
         ]
-        places = [part["place"].to_numpy() for part in parts]
+        places = [side["place"].to_numpy() for side in parts]
         size = len(documents)
         earned = np.bincount(places[0], weights=parts[0]["credit"], minlength=size)
         # A pair is one prediction that counts, whatever share of it is right.
         paired = np.bincount(places[0], minlength=size)
-        wanted, extra = (np.bincount(place, minlength=size) for place in places[1:])
-        counts[of] = np.stack([earned, wanted, paired + extra], axis=1).astype(float)
+        expected, extra = (np.bincount(index, minlength=size) for index in places[1:])
+        counts[of] = np.stack([earned, expected, paired + extra], axis=1).astype(float)
     return counts
 
 
 def _statuses(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
     """What became of each document: ``ok`` if it was answered, else why not."""
-    given = predictions.records.select("doc_id", "status")
-    usable = pl.col("status").is_in(USABLE)
-    best = given.group_by("doc_id", maintain_order=True).agg(
-        pl.col("status").sort_by(~usable, maintain_order=True).first()
+    statuses = predictions.records.select("doc_id", "status")
+    is_usable = pl.col("status").is_in(USABLE)
+    best = statuses.group_by("doc_id", maintain_order=True).agg(
+        pl.col("status").sort_by(~is_usable, maintain_order=True).first()
     )
     joined = corpus.documents.select("doc_id").join(
         best, on="doc_id", how="left", maintain_order="left"
@@ -105,7 +102,7 @@ def _statuses(corpus: Corpus, predictions: Predictions) -> pl.DataFrame:
 
 def _rows(
     counts: dict[tuple[str | None, str | None], np.ndarray], schema: Schema,
-    documents: pl.DataFrame, said: Settings, mode: str,
+    documents: pl.DataFrame, settings: Settings, mode: str,
 ) -> Iterator[pl.DataFrame]:  # fmt: skip
     every = np.hstack([
         np.zeros((documents.height, 0)), *(counts["entity", name] for name in schema.entities)
@@ -118,6 +115,6 @@ def _rows(
             stats = every if name.startswith("macro_") else parts
             if stats.shape[1]:
                 yield score_rows(
-                    documents, family.METRICS[name], stats, said, level="document", mode=mode,
+                    documents, family.METRICS[name], stats, settings, level="document", mode=mode,
                     task="entity", slice_by=by, slice_value=value,
                 )  # fmt: skip

@@ -20,20 +20,19 @@ from formlab.metrics.structure import structure, structure_score
 from formlab.scoring.align import judged
 from formlab.scoring.causes import STAGES, cause
 from formlab.scoring.factboxes import read_boxes, words_of
-from formlab.scoring.tasks._kit import made_by, score_rows, text_rows
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
 
-# What is divided by, said in the settings of each metric.
+# The denominator, for the settings of each metric.
 PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _PAGES = 64
 Row = dict[str, Any]
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every fact and every page.
 
     In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
@@ -41,7 +40,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`).
     """
     notes: Counter[str] = Counter()
-    given, words = _given(predictions, notes), words_of(predictions.records)
+    pages, words = _predicted_pages(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
     verdicts: list[FactVerdict] = []
     points: list[int] = []
@@ -51,34 +50,34 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
-        pred = given.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
-        rows, said, score = _page(document, gold, pred, mode=mode, notes=notes)
+        pred = pages.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
+        rows, page_verdicts, score = _page(document, gold, pred, mode=mode, notes=notes)
         read = read_boxes(rows, words.get(document["doc_id"], ()))
         rows = [row | box for row, box in zip(rows, read, strict=True)]
         batch += rows
-        verdicts += said
+        verdicts += page_verdicts
         points += score
         if number % _PAGES == 0 or number == corpus.documents.height:
             cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
-    scores = [tables.table("scores", []), *_scores(table, verdicts, points, mode, threshold)]
-    return Scored(table, pl.concat(scores), {name: n for name, n in notes.items() if n})
+    scores = _scores(table, verdicts, points, mode, threshold)
+    return TaskScores.of([table], scores, notes)
 
 
-def _given(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:
+def _predicted_pages(predictions: Predictions, notes: Counter[str]) -> dict[str, Row]:
     """The page of each document that was predicted."""
     whole = pl.col("path").is_null() & (pl.col("task") != "layout")
     rows = predictions.records.filter(whole)
     claims = predictions.records.filter(~whole, pl.col("task") != "layout")
     notes["predicted values beside the pages, not scored"] += claims.height
-    found: dict[str, Row] = {}
+    pages: dict[str, Row] = {}
     for row in rows.select("doc_id", "value", "status", "origin").iter_rows(named=True):
         value = row["value"] if row["status"] in USABLE else None
         notes["empty predictions"] += value is not None and not value.strip()
-        if row["doc_id"] not in found:
-            found[row["doc_id"]] = row | {"value": value or ""}
-    return found
+        if row["doc_id"] not in pages:
+            pages[row["doc_id"]] = row | {"value": value or ""}
+    return pages
 
 
 def _page(
@@ -93,26 +92,26 @@ def _page(
     whole = gold.filter(pl.col("path").is_null())
     markup = whole["value"][0] if whole.height else ""
     facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
-    said, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
+    verdicts, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
     rows = [
         base | {side: fact[side] for side in BOX} | {
             "level": "fact", "path": fact["path"], "kind": fact["kind"], "gold": fact["value"],
             "pred": verdict.text or None, "gold_origin": fact["origin"],
             "gold_status": fact["status"],
-            "outcome": _outcome(verdict), "misplaced": verdict.misplaced,
+            "outcome": _outcome(verdict.correct, verdict.found), "misplaced": verdict.misplaced,
             "why": _why(fact["value"], written, verdict),
         }
-        for fact, verdict, written in zip(facts, said, signed, strict=True)
+        for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]  # fmt: skip
     texts = visible_text(markup), visible_text(pred["value"])
     points = structure(markup, pred["value"]).score
-    same = "match" if texts[0] == texts[1] else "mismatch" if texts[1] else "missing"
+    same = _outcome(texts[0] == texts[1], bool(texts[1]))
     origin = whole["origin"][0] if whole.height else None
     page = {"level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1]}
     rows.append(
         base | page | {"outcome": same, "gold_origin": origin, "misplaced": False, "why": None}
     )
-    return rows, said, [points]
+    return rows, verdicts, [points]
 
 
 def _verdicts(
@@ -122,24 +121,24 @@ def _verdicts(
 
     A tag may hold a figure and leave its brackets outside.
     """
-    alone: list[str | None] = [None] * len(facts)
+    unsigned: list[str | None] = [None] * len(facts)
     if mode == "official":
-        return by_substring([fact["value"] for fact in facts], pred), alone
+        return by_substring([fact["value"] for fact in facts], pred), unsigned
     if not pred.strip():
-        return [MISSING] * len(facts), alone
+        return [MISSING] * len(facts), unsigned
     page = Places(Flow(written_events(markup), tags=FACTS))
     marks = (fact_meta(fact).mark for fact in facts)
-    wanted = [
+    targets = [
         locate(page, fact["kind"], fact["value"], mark)
         for fact, mark in zip(facts, marks, strict=True)
     ]
-    notes["facts that the page does not show"] += sum(fact is None for fact in wanted)
-    signed = [page.figure(fact.first, fact.last) if fact else None for fact in wanted]
-    return match_facts(page, wanted, Places(read(pred))), signed
+    notes["facts that the page does not show"] += sum(fact is None for fact in targets)
+    signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
+    return match_facts(page, targets, Places(read(pred))), signed
 
 
 def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
-    """The cause of a wrong figure, told from its sign on the page; None where rules of text do."""
+    """The cause of a wrong figure from its sign on the page; None where the texts decide."""
     if verdict.correct or not verdict.text:
         return None
     # The same figure twice, read once: the place that is there is another fact's.
@@ -152,10 +151,8 @@ def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
     return cause(written or "", verdict.text, right=same)
 
 
-def _outcome(verdict: FactVerdict) -> str:
-    if verdict.correct:
-        return "match"
-    return "mismatch" if verdict.found else "missing"
+def _outcome(right: bool, found: bool) -> str:
+    return "match" if right else "mismatch" if found else "missing"
 
 
 def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
@@ -183,8 +180,8 @@ def _scores(
     if facts.height:
         rule = "match=context" if mode == "fixed" else "match=substring"
         for name, tallies in family.counts(verdicts).items():
-            said = made_by(f"per={PER.get(name, 'gold')}", rule)
-            yield score_rows(facts, metrics.get(name), tallies, said, level="fact", mode=mode)
+            settings = made_by(f"per={PER.get(name, 'gold')}", rule)
+            yield score_rows(facts, metrics.get(name), tallies, settings, level="fact", mode=mode)
     if not whole.height:
         return
     yield from text_rows(

@@ -11,25 +11,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from formlab import tables
 from formlab.benchmarks.omniai import WHOLE
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.jsonacc import accuracy_parts, json_accuracy
-from formlab.scoring.tasks._kit import made_by, score_rows, with_status
-from formlab.scoring.tasks._spec import Scored
+from formlab.metrics.jsonacc import accuracy_parts, json_accuracy, loaded
+from formlab.scoring.align import with_status
+from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import USABLE
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:  # noqa: ARG001
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:  # noqa: ARG001
     """JSON accuracy of every document.
 
     A document without a usable JSON has lost every leaf. Mode `official` forgives a null that was
     filled in, as the published tool does.
     """
     gold = corpus.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
-    given = predictions.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
-    given = given.select("doc_id", pred="value", pred_status="status")
-    both = gold.drop("status").join(given, on="doc_id", how="left", maintain_order="left")
+    answers = predictions.records.filter(pl.col("task") == "value", pl.col("path") == WHOLE)
+    answers = answers.select("doc_id", pred="value", pred_status="status")
+    both = gold.drop("status").join(answers, on="doc_id", how="left", maintain_order="left")
     both = with_status(both, predictions.records).with_columns(
         system=pl.lit(predictions.system), path=pl.lit(None, pl.String)
     )
@@ -38,15 +37,9 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         both, json_accuracy, np.array(tallies).reshape(-1, 2), made_by("lists=any-order"),
         level="document", mode=mode,
     )  # fmt: skip
-    return Scored(tables.table("cases", []), scores)
+    return TaskScores(scores=scores)
 
 
 def _tally(row: dict[str, Any], *, official: bool) -> tuple[float, float]:
-    gold = json.loads(row["value"])
-    if row["status"] not in USABLE or row["pred"] is None:
-        return 0.0, accuracy_parts(gold, gold)[1]
-    try:
-        pred = json.loads(row["pred"])
-    except (ValueError, RecursionError):
-        return 0.0, accuracy_parts(gold, gold)[1]
-    return accuracy_parts(gold, pred, official=official)
+    pred = loaded(row["pred"] or "") if row["status"] in USABLE else None
+    return accuracy_parts(json.loads(row["value"]), pred, official=official)

@@ -13,8 +13,7 @@ from formlab import metrics, tables
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.tree import tree_edit_tallies
 from formlab.metrics.tree_edits import Edit
-from formlab.scoring.tasks._kit import made_by, score_rows
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows
 from formlab.tables import USABLE
 from formlab.trees import Node, from_records
 
@@ -26,7 +25,7 @@ _OUTCOMES = {"kept": "match", "deleted": "missing", "inserted": "spurious"}
 _ENTITY = r"^/entities/-?\d+$"
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """The trees of every document gold beside predicted.
 
     A document without a usable prediction has the tree of an empty form. The cases are the edit
@@ -36,23 +35,23 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     del threshold
     # A field whose value is not scored has its place in the form all the same.
     gold = structure(corpus.records.with_columns(pl.lit("ok").alias("status")))
-    given = structure(predictions.records)
+    predicted = structure(predictions.records)
     # Entities without a link between them say nothing of how the form is built.
-    claims = given.filter(~pl.col("path").str.contains(_ENTITY))
+    claims = predicted.filter(~pl.col("path").str.contains(_ENTITY))
     if not claims.height and predictions.records["status"].is_in(USABLE).any():
         notes = {
             "trees not compared: the predictions give no groups or links": corpus.documents.height
         }
-        return Scored(tables.table("cases", []), tables.table("scores", []), notes)
+        return TaskScores(notes=notes)
     flaws: Counter[str] = Counter()
-    golds, preds = (by_document(records, flaws) for records in (gold, given))
+    golds, preds = (by_document(records, flaws) for records in (gold, predicted))
     failed = _failed(predictions.records)
     ids = corpus.documents["doc_id"].to_list()
     tallies = tree_edit_tallies(
         [golds.get(doc, Node("form")) for doc in ids], [preds.get(doc, Node("form")) for doc in ids]
     )
     status = ["ok" if doc in preds else failed.get(doc, "missing") for doc in ids]
-    part = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
+    rows = corpus.documents.select("benchmark", "split", "doc_id").with_columns(
         pl.lit(predictions.system).alias("system"),
         pl.lit(None, pl.String).alias("path"),
         pl.Series("status", status, dtype=pl.String),
@@ -60,14 +59,14 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     distance = np.stack([tallies[:, 0], np.ones(len(ids))], axis=1)
     scores = [
         score_rows(
-            part, metrics.get(name), parts, made_by(RULES),
+            rows, metrics.get(name), parts, made_by(RULES),
             level="document", mode=mode, task="layout",
         )
         for name, parts in (("tree_edit_distance", distance), ("tree_similarity", tallies[:, 1:]))
     ]  # fmt: skip
     notes = {f"gold tree: {name}": count for name, count in flaws.items()}
-    pairs = ((row, golds.get(row["doc_id"]), preds.get(row["doc_id"])) for row in part.to_dicts())
-    return Scored(_cases(pairs), pl.concat(scores), notes)
+    pairs = ((row, golds.get(row["doc_id"]), preds.get(row["doc_id"])) for row in rows.to_dicts())
+    return TaskScores.of([_cases(pairs)], scores, notes)
 
 
 def _cases(pairs: Iterable[tuple[dict[str, Any], Node | None, Node | None]]) -> pl.DataFrame:

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, tables, text
+from formlab import metrics, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.metrics.relations import RELATION_METRICS, held
 from formlab.scoring import field_alignment
-from formlab.scoring.align import judged, same_paths, side_by_side
+from formlab.scoring.align import judged, same_paths, side_by_side, with_status
 from formlab.scoring.tasks import content
-from formlab.scoring.tasks._kit import any_for, made_by, score_rows, with_status
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows
 from formlab.tables import LADDER
 
 TASKS = {"vqa": "vqa_accuracy", "consistency": "consistency_accuracy"}
@@ -28,42 +26,41 @@ _KEY = ["doc_id", "path"]
 _FIELDS = pl.col("task").is_in(content.TASKS) & pl.col("path").is_not_null()
 
 
-def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> Scored:
+def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every question and check: for itself, and in each slice it belongs to.
 
     It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
     the four rungs of the ladder by task.
     """
-    found, scores, notes = [], [tables.table("scores", [])], {}
+    case_tables, scores, notes = [], [], {}
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
-        given = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        took_part = given
+        answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
+        took_part = answers
         if task == "consistency":
             fields = predictions.records.filter(_FIELDS)
-            given = pl.concat([given, _extracted(gold, given, corpus, fields)])
-            took_part = pl.concat([given, fields])
+            answers = pl.concat([answers, _extracted(gold, answers, corpus, fields)])
+            took_part = pl.concat([answers, fields])
         if not any_for(predictions.records, took_part):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
-        joined = side_by_side(gold, given, same_paths(gold, given))
+        joined = side_by_side(gold, answers, same_paths(gold, answers))
         cases = judged(
             with_status(joined, predictions.records).with_columns(level=pl.lit(LEVELS[task])),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
         )
-        found.append(cases)
+        case_tables.append(cases)
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
         scores += _scores(asked, task, mode, threshold)
-    cases = pl.concat([tables.table("cases", []), *found])
-    return Scored(cases, pl.concat(scores), {what: n for what, n in notes.items() if n})
+    return TaskScores.of(case_tables, scores, notes)
 
 
 def _extracted(
-    gold: pl.DataFrame, given: pl.DataFrame, corpus: Corpus, theirs: pl.DataFrame
+    gold: pl.DataFrame, answers: pl.DataFrame, corpus: Corpus, theirs: pl.DataFrame
 ) -> pl.DataFrame:
     """Records at the checks' paths with what was extracted for their dependent fields."""
     pairs = field_alignment.match(corpus.records.filter(_FIELDS), theirs).select(
@@ -71,11 +68,11 @@ def _extracted(
     )
     dependents = [item_meta(meta).dependent for meta in gold["meta"]]
     open_checks = gold.select(_KEY).with_columns(pl.Series("dependent", dependents, pl.String))
-    open_checks = open_checks.join(given, on=_KEY, how="anti").rename({"path": "check"})
-    found = open_checks.join(pairs, on=["doc_id", "dependent"], how="inner")
-    rows = theirs.join(found.select("doc_id", "check", path="pred_path"), on=_KEY, how="inner")
+    open_checks = open_checks.join(answers, on=_KEY, how="anti").rename({"path": "check"})
+    matched = open_checks.join(pairs, on=["doc_id", "dependent"], how="inner")
+    rows = theirs.join(matched.select("doc_id", "check", path="pred_path"), on=_KEY, how="inner")
     rows = rows.drop("path").rename({"check": "path"})
-    return rows.with_columns(pl.lit("consistency").alias("task")).select(given.columns)
+    return rows.with_columns(pl.lit("consistency").alias("task")).select(answers.columns)
 
 
 def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]]:
@@ -91,14 +88,15 @@ def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iter
     if not cases.height:
         return
     of = {"level": LEVELS[task], "mode": mode}
-    metric, tallies = RELATION_METRICS[TASKS[task]], held(cases["typed"].to_list())
+    metric = metrics.get(TASKS[task])
+    tallies = metric.count(cases["typed"].to_list())
     answers = (
         ("answer=given,else-extracted", field_alignment.RULES) if task == "consistency" else ()
     )
-    said = made_by("rung=typed", text.DATE_RULE, *answers)
+    settings = made_by("rung=typed", text.DATE_RULE, *answers)
     for by, values in _slices(cases):
-        yield score_rows(cases, metric, tallies, said, slice_by=by, slice_value=values, **of)
-    said = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
+        yield score_rows(cases, metric, tallies, settings, slice_by=by, slice_value=values, **of)
+    settings = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())
-        yield score_rows(cases, metric, tallies, said, slice_by="task", slice_value=task, **of)
+        yield score_rows(cases, metric, tallies, settings, slice_by="task", slice_value=task, **of)

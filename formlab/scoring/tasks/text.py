@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import polars as pl
 
-from formlab import tables
 from formlab.folders import Corpus, Predictions
 from formlab.scoring.align import cases, words_read
 from formlab.scoring.fields import READER, described
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
-from formlab.scoring.tasks._kit import text_rows
-from formlab.scoring.tasks._spec import Scored
+from formlab.scoring.tasks._kit import TaskScores, text_rows
 
 
 def score(
-    corpus: Corpus,
-    predictions: Predictions,
-    *,
-    mode: str,
-    threshold: float,
-    reader: str = READER,
-) -> Scored:
+    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float, reader: str = READER
+) -> TaskScores:
     """Pages and fields by every text metric.
 
     Text is compared as NFC, with white space collapsed and trimmed, in lower case. A missing or
@@ -37,11 +30,11 @@ def score(
         pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(INSERTED))
     )
     page = pl.col("path").is_null()
-    scores = [tables.table("scores", [])]
-    for level, part in (("page", scored.filter(page)), ("field", scored.filter(~page))):
-        if part.height:
+    scores = []
+    for level, rows in (("page", scored.filter(page)), ("field", scored.filter(~page))):
+        if rows.height:
             read = rules if level == "field" else None
             scores += text_rows(
-                part, task="text", level=level, mode=mode, threshold=threshold, read=read
+                rows, task="text", level=level, mode=mode, threshold=threshold, read=read
             )
-    return Scored(table, pl.concat(scores), notes)
+    return TaskScores.of([table], scores, notes)

@@ -4,17 +4,22 @@ import json
 
 import pytest
 
+from formlab import tables
 from formlab.benchmarks import formcraft as benchmark
+from formlab.folders import Predictions
 from formlab.formats import formcraft
 
 
+def predictions(*rows):
+    """Rows of records as predictions of the system `m`, usable unless they say otherwise."""
+    base = {"role": "prediction", "system": "m", "status": "ok"}
+    records = tables.table("records", [base | row for row in rows])
+    return Predictions(records, tables.table("responses", []), system="m")
+
+
 def field(label, modality, subtype, value, **more):
-    return {
-        "label": label,
-        "modality": modality,
-        "modality_subtype": subtype,
-        "value": value,
-    } | more
+    base = {"label": label, "modality": modality, "modality_subtype": subtype, "value": value}
+    return base | more
 
 
 def item(number, scope="Intra-Group", complexity="Simple", **more):

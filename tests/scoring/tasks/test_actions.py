@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import folders, tables
+from formlab import tables
 from formlab.benchmarks import formfactory
 from formlab.formats import formfactory as outputs
 from formlab.metrics.actions import METRICS
@@ -13,6 +13,7 @@ from formlab.scoring.tasks import actions
 from formlab.tables import only
 
 from ...made_formfactory import make
+from .conftest import predictions
 
 GOOD = """[15,20] Ada
 [150,20] Berg
@@ -127,16 +128,13 @@ def test_form_is_not_completed_by_a_date_whose_day_and_month_may_be_swapped(scor
 
 
 def test_submission_is_judged_by_what_was_sent(corpus):
-    base = {"benchmark": "formfactory", "split": "all", "role": "prediction", "system": "s"}
-    base |= {"task": "value", "status": "ok", "doc_id": "A12-01"}
+    base = {"benchmark": "formfactory", "split": "all", "task": "value", "doc_id": "A12-01"}
     sent = {
         "/first_name": "Ada", "/lastName": "Berg", "/email": "wrong", "/Gender": "Female",
         "/dateOfBirth": "1980-02-03", "/extra": "x",
     }  # fmt: skip
     rows = [base | {"path": path, "value": value} for path, value in sent.items()]
-    found = folders.Predictions(
-        tables.table("records", rows), tables.table("responses", []), system="s"
-    )
+    found = predictions(*rows)
     done = actions.score(corpus, found, mode="fixed", threshold=0.8)
     # All but the address; the newsletter's empty box is not sent.
     assert total(done, "value_submitted_accuracy", "A12-01") == (5, 6)
@@ -201,10 +199,7 @@ def clicked(corpus, *, shift):
         for item in json.loads(row["meta"])["items"]:
             x, y = middle(item, 1), middle(item, 2) + shift
             rows.append({key: row[key] for key in ("benchmark", "split", "doc_id")} | {
-                "role": "prediction", "system": "s", "task": "click", "status": "ok",
-                "path": f"/lines/{len(rows)}", "value": item["value"],
+                "task": "click", "path": f"/lines/{len(rows)}", "value": item["value"],
                 "x0": x, "x1": x, "y0": y, "y1": y,
             })  # fmt: skip
-    return folders.Predictions(
-        tables.table("records", rows), tables.table("responses", []), system="s"
-    )
+    return predictions(*rows)

@@ -6,9 +6,10 @@ from PIL import Image
 
 from formlab import tables
 from formlab.benchmarks._own import OWN
-from formlab.folders import Predictions
 from formlab.formats.fincriticaled import FORMAT
 from formlab.scoring.tasks.facts import score
+
+from .conftest import predictions
 
 GOLD = (
     "<html><body><table><tr><td>Net sales</td><td><number>4,310</number></td></tr>"
@@ -26,17 +27,8 @@ def corpus(tmp_path):
 
 
 def predicted(corpus, texts):
-    base = {
-        "benchmark": corpus.benchmark,
-        "split": corpus.split,
-        "role": "prediction",
-        "system": "m",
-    }
-    rows = [
-        base | {"doc_id": doc, "task": "text", "kind": "page", "value": text, "status": "ok"}
-        for doc, text in texts.items()
-    ]
-    return Predictions(tables.table("records", rows), tables.table("responses", []), system="m")
+    base = {"benchmark": corpus.benchmark, "split": corpus.split, "task": "text", "kind": "page"}
+    return predictions(*(base | {"doc_id": doc, "value": text} for doc, text in texts.items()))
 
 
 def pooled(scored, metric, kind=None):
@@ -154,14 +146,13 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     Image.new("L", (90, 40), 255).save(tmp_path / "images" / "0.png")
     (tmp_path / "images" / "0.json").write_text("[[50, 10, 80, 20]]")
     corpus = OWN["fincriticaled"].load("test", tmp_path)
-    given = predicted(corpus, {"0": "Net sales 4,310"})
-    word = {
-        "benchmark": corpus.benchmark, "split": corpus.split, "role": "prediction", "system": "m",
-        "doc_id": "0", "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0",
-        "value": "4,310", "status": "ok", "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
+    base = {"benchmark": corpus.benchmark, "split": corpus.split, "doc_id": "0"}
+    page = base | {"task": "text", "kind": "page", "value": "Net sales 4,310"}
+    word = base | {
+        "task": "layout", "kind": "word", "path": "/ocr/lines/0/words/0", "value": "4,310",
+        "x0": 51.0, "y0": 11.0, "x1": 79.0, "y1": 19.0,
     }  # fmt: skip
-    records = pl.concat([given.records, tables.table("records", [word])])
-    given = Predictions(records, given.responses, system="m")
-    (case,) = score(corpus, given, mode="fixed", threshold=0.8).cases.drop_nulls("path").to_dicts()
+    scored = score(corpus, predictions(page, word), mode="fixed", threshold=0.8)
+    (case,) = scored.cases.drop_nulls("path").to_dicts()
     assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
     assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]

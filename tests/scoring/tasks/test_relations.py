@@ -62,16 +62,17 @@ def test_a_system_that_answered_no_questions_is_not_scored_on_them(score):
     assert scored.notes == {"gold items of vqa not scored: the predictions answer none": 6}
 
 
-def test_a_system_that_only_failed_is_scored_as_finding_nothing(score):
-    scored = score({"a.txt": "no"})
-    vqa = scored.scores.filter(pl.col("metric") == "vqa_accuracy", pl.col("slice_by").is_null())
-    assert (vqa["hits"].sum(), vqa["total"].sum()) == (0, 6)
-    assert scored.notes == {}
-
-
-def test_a_system_that_extracted_other_fields_found_nothing_to_check(score):
-    scored = score({"a.json": {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}})
-    rows = scored.scores.filter(
-        pl.col("metric") == "consistency_accuracy", pl.col("slice_by").is_null()
-    )
-    assert (rows["hits"].sum(), rows["total"].sum()) == (0, 6)
+@pytest.mark.parametrize(
+    ("answers", "metric", "notes"),
+    [
+        ({"a.txt": "no"}, "vqa_accuracy", 0),
+        ({"a.json": {"fields": [{"label": "Zzz", "value": "1"}], "groups": []}},
+         "consistency_accuracy", 1),
+    ],
+)  # fmt: skip
+def test_a_system_that_only_failed_or_extracted_other_fields_is_right_in_nothing(
+    score, answers, metric, notes
+):
+    scored = score(answers)
+    rows = scored.scores.filter(pl.col("metric") == metric, pl.col("slice_by").is_null())
+    assert (rows["hits"].sum(), rows["total"].sum(), len(scored.notes)) == (0, 6, notes)

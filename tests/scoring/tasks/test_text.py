@@ -3,31 +3,17 @@ import math
 import polars as pl
 import pytest
 
-from formlab import analysis, metrics
+from formlab import analysis, benchmarks, metrics, tables
+from formlab.folders import Predictions
 from formlab.tables import only, readable
 
-# The pages of the two forms, and the fields of the first.
-PAGE = {"doc_id": "a", "text": "name: ADA  berg"}
-FIELDS = [
-    {"doc_id": "a", "path": "/entities/0", "value": "Name:"},
-    {"doc_id": "a", "path": "/entities/1", "value": "Ada Borg"},
-    {"doc_id": "a", "path": "/entities/2", "value": ""},
-]
+from ..conftest import FIELDS, PAGE, value
 
 
-def value(evaluation, metric, **where):
-    return only(evaluation.scores, metric=metric, **where)["value"].item()
-
-
-def test_whole_page_is_compared_without_case_and_white_space(evaluate):
-    result = evaluate(PAGE)
-    assert value(result, "cer", doc_id="a", level="page") == 0
-    assert value(result, "wer", doc_id="a", level="page") == 0
-    assert value(result, "bleu", doc_id="a", level="page") == pytest.approx(1)
-
-
-def test_error_rates_are_not_capped(evaluate):
-    result = evaluate({"doc_id": "b", "text": "Total 9.00" + "x" * 20})
+def test_whole_page_is_compared_without_case_and_white_space_and_without_a_cap(evaluate):
+    result = evaluate(PAGE, {"doc_id": "b", "text": "Total 9.00" + "x" * 20})
+    values = [value(result, name, doc_id="a", level="page") for name in ("cer", "wer", "bleu")]
+    assert values == [0, 0, pytest.approx(1)]
     assert value(result, "cer", doc_id="b", level="page") == 2
 
 
@@ -90,9 +76,6 @@ def test_settings_say_how_the_score_was_made(evaluate):
 
 
 def test_every_metric_stays_in_its_range_on_real_pages(shared):
-    from formlab import benchmarks, tables
-    from formlab.folders import Predictions
-
     corpus = benchmarks.load("funsd", root=shared / "data/funsd", split="test")
     page = corpus.records.filter(pl.col("path").is_null())
     # Every page gets the text of the next one: as wrong as real text can be.

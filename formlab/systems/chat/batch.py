@@ -137,7 +137,7 @@ class BatchResults:
 
 def _lines(paths: Iterable[Path]) -> Iterator[tuple[Path, int, bytes]]:
     for path in paths:
-        files.read_bytes_start(path)
+        files.read_bytes(path, 0)
         with path.open("rb") as stream:
             start = 0
             for line in stream:

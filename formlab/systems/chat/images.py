@@ -114,7 +114,7 @@ def pages(
         raise DataMissing("this document has no image")
     made: list[PageImage] = []
     for path in paths:
-        is_pdf = files.read_bytes_start(path, 5) == b"%PDF-"
+        is_pdf = files.read_bytes(path, 5) == b"%PDF-"
         sizes = _pdf_sizes(path) if is_pdf else files.image_sizes(path)
         unit = width / sizes[0].width if is_pdf and width else 1.0
         sha256 = files.sha256(path)

@@ -96,11 +96,13 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     responses = predictions.responses
     say(predictions.notes)
     if options["batch"]:
-        files = predictions.notes.get("batch files written", 0)
-        show([{"system": predictions.system, "files": files, "batch": options["batch"]}],
-             as_json=as_json)  # fmt: skip
-        click.echo("when its results are there: the same command, --batch-results for --batch",
-                   err=True)  # fmt: skip
+        from formlab.systems import chat
+
+        counts = {n: predictions.notes.get(note, 0) for n, note in chat.BATCH_NOTES.items()}
+        row = {"system": predictions.system} | counts | {"batch": options["batch"]}
+        show([row], as_json=as_json)
+        remedy = "once its results are there: the same command with --batch-results"
+        click.echo(remedy, err=True)
         return
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():

@@ -51,6 +51,7 @@ BATCH: dict[str, Any] = {
     "batch": "", "batch_results": "", "batch_requests": MOST_REQUESTS,
     "batch_megabytes": MOST_MEGABYTES,
 }  # fmt: skip
+BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
 
 
 def client_of(model: str, settings: dict[str, Any]) -> Client:
@@ -262,7 +263,8 @@ class _Plan:
             workers = chosen["concurrency"]
             outcomes = results(todo, asker, root=corpus.root, view=view, workers=workers)
         if batch:
-            notes |= {"batch files written": batch.files, "requests in them": len(batch.names)}
+            counts = {"files": batch.files, "requests": len(batch.names)}
+            notes |= {BATCH_NOTES[name]: count for name, count in counts.items()}
         if back:
             notes |= {"results of the batch": back.lines, "lines that are no result": back.unread}
         price, settings = self.client.price, self.settings | versions

@@ -337,7 +337,7 @@ _JSON = {"number": "number", "checkbox": "boolean"}
 def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         leaf: dict[str, Any] = (
-            _leaf(one) if following is None
+            _leaf(one, step) if following is None
             else {"type": "array", "items": {}} if following == "*"
             else {"type": "object", "properties": {}}
         )  # fmt: skip
@@ -348,11 +348,13 @@ def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
             node = node.setdefault("properties", {}).setdefault(step, leaf)
 
 
-def _leaf(one: FieldType) -> dict[str, Any]:
+def _leaf(one: FieldType, name: str) -> dict[str, Any]:
     stated: dict[str, Any] = {"type": [_JSON.get(one.kind or "", "string"), "null"]}
     if one.choices:
         stated["enum"] = [*one.choices, None]
-    asked = one.question or one.label
+    # Titles that pydantic makes of a field's name say nothing more.
+    is_name = (one.label or "").replace(" ", "_").casefold() == name.casefold()
+    asked = one.question or (None if is_name else one.label)
     return stated | ({"description": asked} if asked else {})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,8 @@ class Asker:
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
         self.requests, self._results = requests, results
+        # Of two threads with the same question one takes its result.
+        self._lock = threading.Lock()
         # The first way to ask that was answered.
         self._first: int | None = None
 
@@ -75,7 +78,8 @@ class Asker:
         """
         keys = self._keys(prompt)
         if self._results is not None:
-            self._take(self._results, prompt, keys)
+            with self._lock:
+                self._take(self._results, prompt, keys)
         stored = self.store.get(keys)
         if stored is not None and not (self.may_ask and stored.status in self._again):
             return stored

@@ -54,12 +54,15 @@ BATCH: dict[str, Any] = {
 BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
 
 
-def client_of(model: str, settings: dict[str, Any]) -> Client:
-    """A client of `model` with these settings.
+def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) -> Client:
+    """A client of `model` with these settings; only where it `batches` may they name a batch.
 
     `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price or the
     questions go into a batch, or if `extra` is no JSON object.
     """
+    offline = bool(settings.get("batch") or settings.get("batch_results"))
+    if offline and not batches:
+        raise NotAvailable("no batch can be asked for here", remedy="formlab run --batch")
     prices = settings["prices"] or PRICES
     price = price_of(model, prices=prices)
     if math.isfinite(settings["max_cost"]) and price is None:
@@ -79,7 +82,7 @@ def client_of(model: str, settings: dict[str, Any]) -> Client:
         model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
         options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
         timeout=settings["timeout"], limits=limits, price=price,
-        offline=bool(settings.get("batch") or settings.get("batch_results")),
+        offline=offline,
     )  # fmt: skip
 
 
@@ -214,7 +217,7 @@ class _Plan:
             check_prompts(chosen["prompts"], corpus.benchmark)
         shown = {key: chosen[key] for key in ("prompts", "boxes", "pages")}
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        client = client_of(model, chosen)
+        client = client_of(model, chosen, batches=True)
         # A bound that is not set is not named: runs of before there was one go on.
         bounds = ("image_pixels", "image_dpi")
         settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in bounds}

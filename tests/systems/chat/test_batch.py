@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from formlab import formats, own
 from formlab.cli import main
-from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.errors import DataBroken, DataMissing, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.batch import BatchRequests
 from tests.systems.chat.made_runs import KEY, kept, ran
@@ -238,8 +238,8 @@ def test_what_cannot_be_done_with_a_batch_is_an_error(tmp_path, corpus):
             ran(server, tmp_path / "a", batch="b", max_cost=1.0, prices=str(prices), **given)
         with pytest.raises(DataMissing, match="no results"):
             ran(server, tmp_path / "b", batch_results=str(tmp_path / "none"), **given)
-        with pytest.raises(UnknownName, match="batch"):
-            chat.tasks_of("own", "batch")
+        with pytest.raises(NotAvailable, match="no batch can be asked for here"):
+            chat.client_of("m", chat.SHAPING | chat.RUNNING | {"batch": "b"})
 
 
 def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):

@@ -191,7 +191,9 @@ def test_results_that_are_none_are_counted_and_what_lacks_them_is_missing(tmp_pa
     given = SETTINGS | {"corpus": corpus}
     with serving(then=reply) as server:
         ran(server, tmp_path / "run", batch=str(tmp_path / "batch"), **given)
-        names = [line["custom_id"] for line in requests_of(tmp_path / "batch")]
+        # The question of two documents is left without a result, as three others are.
+        lines = requests_of(tmp_path / "batch")
+        names = [r["custom_id"] for r in lines if r["body"]["messages"][1]["content"] != "same"]
         expired = {"code": "batch_expired", "message": "not executed in time"}
         odd = [
             {"custom_id": names[0], "response": None, "error": expired},

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import struct
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,12 @@ import polars as pl
 from PIL import Image
 
 from formlab.errors import DataBroken, DataMissing
+
+# What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
+_UNREADABLE = (
+    OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
+    Image.DecompressionBombError,
+)  # fmt: skip
 
 
 def version() -> str:
@@ -172,8 +179,7 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
     try:
         with Image.open(path) as image:
             yield image
-    # SyntaxError is what Pillow raises for a PNG with a broken header.
-    except (OSError, EOFError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except _UNREADABLE as error:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 from formlab import formats, own
 from formlab.cli import main
 from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.folders import Predictions
 from formlab.systems import chat
 from formlab.systems.chat.batch import BatchRequests
-from tests.systems.chat.made_runs import KEY, kept, ran
+from tests.systems.chat.made_runs import FORM, KEY, kept, ran
 from tests.systems.scripted_server import serving
 
 HOSTILE = '../<script>"é\u2028\n'
@@ -97,6 +98,19 @@ def test_the_answers_of_a_batch_are_those_of_live_calls(tmp_path, corpus):
     assert written.notes["requests in them"] == len(STEPS) == corpus.documents.height - 1
     assert found.notes["results of the batch"] == len(STEPS)
     assert formats.read_predictions(tmp_path / "run", corpus).records.equals(found.records)
+
+
+def test_pages_and_their_boxes_come_back_as_from_live_calls(tmp_path):
+    given = SETTINGS | {"limit": 2, "tasks": "extraction", "image_limit": 200}
+    with serving(then=FORM) as server:
+        live = ran(server, tmp_path / "live", **given)
+        ran(server, tmp_path / "run", batch=str(tmp_path / "batch"), **given)
+        (page,) = requests_of(tmp_path / "batch")[0]["body"]["messages"][1]["content"]
+        assert page["image_url"]["url"].startswith("data:image/")
+        process(server, tmp_path / "batch")
+        found = ran(server, tmp_path / "run", batch_results=str(tmp_path / "batch"), **given)
+    assert found.records["x1"].drop_nulls().len() == 2
+    assert all(t.equals(o) for t, o in zip(plain(found), plain(live), strict=True))
 
 
 def test_requests_are_those_that_would_be_sent_under_names_of_letters_and_digits(
@@ -257,9 +271,10 @@ def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):
                    tmp_path / "run", "--json", *arguments]  # fmt: skip
         return CliRunner().invoke(main, [str(argument) for argument in command])
 
-    batch = tmp_path / "batch"
+    batch, prices = tmp_path / "batch", tmp_path / "prices.csv"
+    prices.write_text("model,input,output\nm,10000,0\n")
     with serving(then=reply) as server:
-        options = ["--base-url", server.url]
+        options = ["--base-url", server.url, "--prices", prices]
         written = formlab(*options, "--batch", batch)
         assert json.loads(written.stdout) == [
             {"system": "chat:m", "files": 1, "requests": 1, "batch": str(batch)}
@@ -268,6 +283,9 @@ def test_two_commands_write_a_batch_and_finish_the_run(tmp_path):
         process(server, batch)
         (row,) = json.loads(formlab(*options, "--batch-results", batch).stdout)
     assert (row["documents"], row["failed"], row["records"]) == (2, 0, 2)
+    run = Predictions.load(tmp_path / "run")
+    assert run.responses["cost"].to_list() == [1.0, 1.0]
+    assert run.settings["price"] == "10000 in, 0 out, USD a million tokens"
     wrong = CliRunner().invoke(
         main, ["run", "funsd", "--system", "ocr", "--batch", str(tmp_path / "x")]
     )

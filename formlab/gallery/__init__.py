@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
+from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.errors import TableBroken
 from formlab.gallery import _words
@@ -183,7 +184,7 @@ def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], Source
     if documents is None:
         return {}
     return {
-        document_key(row): Source(row["image"], width=row["width"])
+        document_key(row): Source(row["image"], width=row["width"], pages=tuple(page_images(row)))
         for row in documents.iter_rows(named=True)
         if row["image"] is not None
     }

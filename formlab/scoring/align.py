@@ -53,8 +53,9 @@ def cases(
     if given.height and not whole["status"].is_in(USABLE).any():
         # Who gives values alone was not asked for pages: that is no page read wrong.
         page = pl.col("path").is_null()
+        asked_for = page & pl.col("gold_status").is_in(USABLE)
         notes["pages not scored: the predictions give no text of a page"] = joined.filter(
-            page
+            asked_for
         ).height
         joined = joined.with_columns(
             pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")

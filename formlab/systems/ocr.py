@@ -8,24 +8,38 @@ from typing import Any
 import numpy as np
 
 from formlab import files
-from formlab.systems._runs import image_file
+from formlab.systems._runs import pages_of
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
 
+# Pixels to a point of a PDF: print of 8 points is read well.
+SHARP = 2.0
+
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
-    """A reader of page images: lines and words with boxes and confidence, and the page's text."""
+    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
+
+    A PDF that is measured in points is drawn with `SHARP` pixels a point.
+    """
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        image = files.read_image(image_file(document, root))
-        scale = settings["scale"]
-        if scale != 1:
-            size = (max(1, round(side * scale)) for side in image.size)
-            image = image.resize(tuple(size))
-        result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-        return records(result, scale=scale)
+        rows: list[dict[str, Any]] = []
+        texts, lines, width = [], 0, document.get("width")
+        for number, (file, place) in enumerate(pages_of(document, root), start=1):
+            drawn = file.suffix.lower() == ".pdf"
+            scale = settings["scale"] * (SHARP if drawn and not width else 1.0)
+            image = files.read_image(file, page=place, width=width, zoom=scale)
+            if scale != 1 and not drawn:
+                size = (max(1, round(side * scale)) for side in image.size)
+                image = image.resize(tuple(size))
+            result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
+            text, *found = records(result, scale=scale, page=number, first=lines)
+            lines += sum(row["kind"] == "line" for row in found)
+            texts.append(text["value"])
+            rows += found
+        return [text | {"value": "\n".join(texts)}, *rows]
 
     return read
 
@@ -43,22 +57,26 @@ def engine(*, text_score: float, threads: int = -1) -> Any:
     )
 
 
-def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:
+def records(
+    result: Any, *, scale: float = 1.0, page: int = 1, first: int = 0
+) -> list[dict[str, Any]]:
     """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
 
-    Lines are at ``/ocr/lines/<n>``, their words below them, the page's text at no path.
+    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page's text at no
+    path.
     """
     lines = list(zip(result.boxes, result.txts, result.scores, strict=True)) if result.txts else []
     words = list(result.word_results or ()) or [()] * len(lines)
     rows: list[dict[str, Any]] = []
     boxes = [_box(corners, scale) for corners, _, _ in lines]
     for place, ((_, text, score), box) in enumerate(zip(lines, boxes, strict=True)):
-        path = f"/ocr/lines/{place}"
+        path = f"/ocr/lines/{first + place}"
         rows.append(_row(path, "line", text, score, box))
         for number, (word, confidence, corners) in enumerate(words[place]):
             box = _box(corners, scale)
             rows.append(_row(f"{path}/words/{number}", "word", word, confidence, box))
     text = page_text(np.array(boxes), [text for _, text, _ in lines])
+    rows = [row | {"page": page} for row in rows]
     return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
 
 
@@ -69,7 +87,7 @@ def _box(corners: Any, scale: float) -> tuple[float, float, float, float]:
 
 def _row(path: str, kind: str, text: str, score: float, box: tuple) -> dict[str, Any]:
     # Task `layout`: what stands where on the page, not a claim about any field of the form.
-    row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": 1}
+    row = {"path": path, "kind": kind, "task": "layout", "value": text}
     return row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True))
 
 

@@ -22,7 +22,7 @@ from formlab.systems._form_build import build
 from formlab.systems._form_tree import Group
 from formlab.systems._page_spec import Rect
 from formlab.systems._page_text import words
-from formlab.systems._runs import page_files
+from formlab.systems._runs import pages_of
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -60,8 +60,9 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, file in enumerate(page_files(document, root), start=1):
-            page = _Page(np.asarray(files.read_image(file).convert("L")), engine, settings)
+        for number, (file, place) in enumerate(pages_of(document, root), start=1):
+            image = files.read_image(file, page=place, width=document.get("width"))
+            page = _Page(np.asarray(image.convert("L")), engine, settings)
             rows += [row | {"page": number} for row in page.tree_rows(paths)]
             rows += [row | {"page": number} for row in page.word_rows(number)]
             texts.append(page.text)

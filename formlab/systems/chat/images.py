@@ -73,7 +73,8 @@ class Page:
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
         if not self.zoom:
-            return files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
+            image = files.read_image(self.path, page=self.number)
+            return image.resize(self.sent, Image.Resampling.LANCZOS)
         with _PDFIUM:
             image = files.read_image(self.path, page=self.number, zoom=self.zoom)
         return image.resize(self.sent) if image.size != self.sent else image
@@ -91,7 +92,7 @@ class Page:
 
 
 def pages(paths: list[Path], *, limit: int, most: int, width: float | None = None) -> list[Page]:
-    """The first `most` pages of images, one a page, or of one PDF.
+    """The first `most` pages of images, one a page, or of one PDF or TIFF.
 
     `limit` is the longest side in pixels: larger images are made smaller, pages of a PDF are drawn
     at it. `width` is the first page's in the document's units, where that is not the file's own.
@@ -106,6 +107,8 @@ def pages(paths: list[Path], *, limit: int, most: int, width: float | None = Non
             _page(paths[0], number, own, limit / max(own), unit)
             for number, own in enumerate(sizes, start=1)
         ]
+    if len(paths) == 1 and (count := files.page_count(paths[0])) > 1:
+        paths = paths * count
     shown = [(path, files.image_size(path)) for path in paths[:most]]
     return [
         _page(path, number, own, min(1.0, limit / max(own)))

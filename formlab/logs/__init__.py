@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
 __all__ = [
-    "ALL", "ASKED", "LOGS", "LogFormat", "LogRun", "differences", "headlines", "open_log",
+    "ALL", "ASKED", "LOGS", "LogFormat", "LogRun", "called", "differences", "headlines", "open_log",
     "open_logs", "read", "stated",
 ]  # fmt: skip
 
@@ -124,7 +124,7 @@ def open_log(
         what = f"the log holds {len(opened)} runs: {names}"
         raise DataBroken(what, where=where, remedy="run= with one of these names, or open_logs")
     (one,) = opened
-    return _called(one, system) if system else one
+    return called(one, system) if system else one
 
 
 def open_logs(
@@ -171,7 +171,7 @@ def _format(path: Path) -> LogFormat | None:
     return None
 
 
-def _called(one: Evaluation, system: str) -> Evaluation:
+def called(one: Evaluation, system: str) -> Evaluation:
     """The evaluation with another name of its system."""
     import polars as pl
 

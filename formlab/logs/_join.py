@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, tables
-from formlab.errors import DataBroken
+from formlab import benchmarks, files, own, tables
+from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.logs._spec import LogRun
 from formlab.scoring.evaluate import evaluate
@@ -66,22 +66,22 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
 def own_corpus(run: LogRun) -> Corpus:
     """The forms of a log with the gold that stands in it."""
     gold = run.gold
-    names = pl.concat([gold["doc_id"], run.responses["doc_id"]]).unique(maintain_order=True)
-    field = pl.col("path").is_not_null()
-    counts = gold.group_by("doc_id").agg(
-        pl.col("path").filter(field).len().cast(pl.Int64).alias("n_fields")
-    )
-    table = pl.DataFrame({"doc_id": names}).join(
-        counts, on="doc_id", how="left", maintain_order="left"
-    )
-    if run.documents.width:
-        table = table.join(run.documents, on="doc_id", how="left", maintain_order="left")
+    if run.benchmark == own.BENCHMARK:
+        # Named, so that no column of the log's own is taken for another.
+        columns = {name: name for name in ("doc_id", "path", "value")}
+        corpus = own.corpus(gold, name=run.name, columns=columns)
+        return dataclasses.replace(corpus, sources=_hashes(run))
+    table = pl.DataFrame({"doc_id": gold["doc_id"].unique(maintain_order=True)})
+    counts = gold.filter(pl.col("path").is_not_null()).group_by("doc_id")
+    counts = counts.agg(pl.len().cast(pl.Int64).alias("n_fields"))
+    for more in (counts, run.documents):
+        table = table.join(more, on="doc_id", how="left", maintain_order="left")
     key = {"benchmark": run.benchmark, "split": run.name}
-    absent = {"task": "text", "status": "ok"}
-    absent = {name: value for name, value in absent.items() if name not in gold.columns}
+    if "status" not in gold.columns:
+        gold = gold.with_columns(status=pl.lit("ok"))
     return Corpus(
         documents=_as("documents", table, key),
-        records=_as("records", gold, key | {"role": "gold"} | absent),
+        records=_as("records", gold.with_columns(pl.col("status").fill_null("ok")), key | {"role": "gold"}),
         benchmark=run.benchmark,
         split=run.name,
         sources=_hashes(run),
@@ -213,6 +213,9 @@ def _predictions(run: LogRun, corpus: Corpus, notes: Counter[str]) -> Prediction
         answers = answers.join(
             tasks, on=["doc_id", "path"], how="left", nulls_equal=True, maintain_order="left"
         ).with_columns(pl.col("task").fill_null("text"))
+    page = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
+    kind = page.otherwise("kind") if "kind" in answers.columns else page
+    answers = answers.with_columns(kind.alias("kind"))
     scored = run.scores.filter(pl.col("path").is_not_null())
     if scored.height:
         wide = _scored(scored, run, ["doc_id", "path"])
@@ -288,7 +291,7 @@ def best_split(
             break
         try:
             corpus = benchmarks.load(name, root=root, split=other)
-        except files.DataMissing:
+        except DataMissing:
             continue
         if (more := matched(corpus)) > count:
             best, count = corpus, more

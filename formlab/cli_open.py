@@ -23,16 +23,21 @@ _SHOWN = 10
 @root
 @split
 @click.option(
-    "--columns", metavar="NAME=COLUMN,…",
+    "--columns",
+    metavar="NAME=COLUMN,…",
     help="Of a table: its columns, such as doc_id=id,gold=target,value=output.",
 )
 @click.option(
-    "--documents", type=click.Choice(["asked", "all"]), default="asked", show_default=True,
+    "--documents",
+    type=click.Choice(["asked", "all"]),
+    default="asked",
+    show_default=True,
     help="With --benchmark: only what the log asks for, or all; the rest counts as missing.",
 )
 @click.option("--system", help="What the system is called [as the log calls it].")
 @click.option(
-    "--out", type=click.Path(path_type=Path),
+    "--out",
+    type=click.Path(path_type=Path),
     help="Folder to save the evaluation in; of several, a folder each inside of it.",
 )
 @as_json

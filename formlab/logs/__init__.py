@@ -22,7 +22,10 @@ __all__ = [
 ]  # fmt: skip
 
 # In the order in which they are tried; a plug-in goes before, a table of any columns is last.
-_OWN = ("inspect", "lmms_eval", "vlmevalkit", "omniai", "table")
+_OWN = (
+    "inspect", "lmms_eval", "omniai", "ocrbench", "vlmevalkit", "stickler", "funsd_bench", "olmocr",
+    "docling_eval", "table",
+)  # fmt: skip
 LOGS = Registry("logs", {name: f"formlab.logs.{name}:FORMAT" for name in _OWN})
 
 
@@ -146,7 +149,9 @@ def open_logs(
     path = Path(source) if isinstance(source, str | Path) else None
     if path and path.exists() and benchmark and not columns and not _format(path):
         # What the benchmark's own tools write has a reader among the formats of predictions.
-        corpus = load(benchmark, root=root, split=split) if isinstance(benchmark, str) else benchmark
+        corpus = (
+            load(benchmark, root=root, split=split) if isinstance(benchmark, str) else benchmark
+        )
         answers = formats.read_predictions(path, corpus)
         return [evaluate(corpus, answers, documents="all" if documents == ALL else "answered")]
     runs = read(source, columns=columns)

@@ -45,7 +45,14 @@ class Archive:
             if self._zip.getinfo(name).file_size > _LARGEST:
                 raise DataBroken("a member of more than a gigabyte", where=where)
             data = self._zip.read(name)
-        except (KeyError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+        except (
+            KeyError,
+            OSError,
+            EOFError,
+            ValueError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
         except (zipfile.BadZipFile, zipfile.zlib.error) as error:
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error

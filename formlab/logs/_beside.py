@@ -120,9 +120,7 @@ def _by_document(evaluation: Evaluation, scorer: str | None) -> pl.DataFrame:
     )
     if same.height:
         return same.group_by("doc_id").agg(pl.col("value").mean().alias("formlab"))
-    fields = evaluation.fields.filter(
-        pl.col("gold").is_not_null(), pl.col("outcome") != "unscored"
-    )
+    fields = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
     return fields.group_by("doc_id").agg((pl.col("outcome") == "match").mean().alias("formlab"))
 
 

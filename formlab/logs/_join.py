@@ -48,7 +48,9 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
     if corpus is None:
         if not run.gold.height:
             what = f"the log has no gold: {run.format} keeps answers alone"
-            raise DataBroken(what, where=_where(run), remedy="--benchmark with the gold they are of")
+            raise DataBroken(
+                what, where=_where(run), remedy="--benchmark with the gold they are of"
+            )
         corpus = own_corpus(run)
     else:
         run, corpus = joined(run, corpus, notes, documents=documents)
@@ -81,7 +83,9 @@ def own_corpus(run: LogRun) -> Corpus:
         gold = gold.with_columns(status=pl.lit("ok"))
     return Corpus(
         documents=_as("documents", table, key),
-        records=_as("records", gold.with_columns(pl.col("status").fill_null("ok")), key | {"role": "gold"}),
+        records=_as(
+            "records", gold.with_columns(pl.col("status").fill_null("ok")), key | {"role": "gold"}
+        ),
         benchmark=run.benchmark,
         split=run.name,
         sources=_hashes(run),
@@ -272,9 +276,7 @@ def _where(run: LogRun) -> str | None:
     return str(run.source[0]) if run.source else None
 
 
-def best_split(
-    run: LogRun, name: str, *, root: Any = None, split: str | None = None
-) -> Corpus:
+def best_split(run: LogRun, name: str, *, root: Any = None, split: str | None = None) -> Corpus:
     """The corpus of a benchmark that a run is of: of `split`, else of the one that it fits best."""
     entry = benchmarks.get(name)
     first = benchmarks.load(name, root=root, split=split)

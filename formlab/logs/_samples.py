@@ -54,7 +54,8 @@ class Samples:
         `gold` is a text, a list of texts that are all accepted, an object of fields, or None; so
         is `answer`, where an object may be written as text. `path` None is the text of a whole
         page. `scores` maps scorers to values; `own` are columns of the log's own; `more` are
-        columns of *records* and *responses*.
+        columns of *records* and *responses*, of the gold's record under ``gold_<name>``, and
+        `answer_path` where the answer stands elsewhere than the gold.
         """
         row = {
             "doc_id": str(doc_id), "path": path, "gold": gold, "answer": answer, "status": status,
@@ -159,7 +160,7 @@ def number(value: Any) -> float | None:
 def _gold(row: Row) -> Iterator[Row]:
     gold, place = row["gold"], {"doc_id": row["doc_id"]} | _known(row["own"])
     columns = {name: row[name] for name in tables.RECORDS if name in row and name not in _ANSWERED}
-    columns |= {name: row[f"gold_{name}"] for name in _PLACED if f"gold_{name}" in row}
+    columns |= {name: row[f"gold_{name}"] for name in (*_PLACED, "status") if f"gold_{name}" in row}
     if (whole := _form(row)) is not None:
         for path, value in fields(whole, _base(row)):
             yield place | columns | {"path": path, "value": value}
@@ -185,7 +186,8 @@ def _answers(row: Row) -> Iterator[Row]:
         value = as_text(row["answer"])
         if value is None and status in USABLE:
             place["status"] = "missing"
-        yield place | {"path": row["path"], "value": value if status in USABLE else None}
+        path = row.get("answer_path", row["path"])
+        yield place | {"path": path, "value": value if status in USABLE else None}
         return
     answer = row["answer"]
     if isinstance(answer, str):
@@ -228,7 +230,8 @@ def _scores(row: Row) -> Iterator[Row]:
     for scorer, value in row["scores"].items():
         credit = number(value)
         yield {
-            "doc_id": row["doc_id"], "path": None if whole else row["path"], "scorer": scorer,
+            "doc_id": row["doc_id"], "scorer": scorer,
+            "path": None if whole else row.get("answer_path", row["path"]),
             "value": credit, "correct": bool(credit) if credit in (0, 1) else None,
             "compared": row["compared"],
         }  # fmt: skip

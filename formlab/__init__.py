@@ -28,7 +28,8 @@ _HOME = {
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {
     "agent": "agents", "benchmark": "benchmarks", "chart": "charts", "command": "commands",
-    "log": "logs", "metric": "metrics", "notebook": "notebooks", "reader": "formats", "system": "systems",
+    "log": "logs", "metric": "metrics", "notebook": "notebooks", "reader": "formats",
+    "system": "systems",
 }  # fmt: skip
 
 

@@ -84,13 +84,13 @@ def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Pa
 
 
 def _told(log: Path, one: Evaluation, folder: Path | None) -> dict[str, Any]:
-    from formlab.logs import differences, headlines, stated
+    from formlab.logs import differences, headlines, join_report, stated
 
     differ = differences(one)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
     return {
         "log": str(log), "format": stated(one).get("format"), "system": one.system,
-        "benchmark": f"{one.benchmark}:{one.split}", "notes": one.notes,
+        "benchmark": f"{one.benchmark}:{one.split}", "join": join_report(one), "notes": one.notes,
         "headlines": headlines(one).to_dicts(), "differences": differ.to_dicts(),
         "why": dict(counts.most_common()), "out": None if folder is None else str(folder),
     }  # fmt: skip
@@ -99,6 +99,8 @@ def _told(log: Path, one: Evaluation, folder: Path | None) -> dict[str, Any]:
 def _print(row: dict[str, Any], one: Evaluation) -> None:
     where = plain(f"{row['log']}: {row['system']}, {row['benchmark']}")
     click.secho(where, bold=True, err=True)
+    counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
+    click.echo(f"samples: {counts}", err=True)
     say(one.notes)
     show(row["headlines"], as_json=False)
     if row["differences"]:

@@ -220,8 +220,8 @@ def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
 
     For benchmarks, metrics, systems, formats and logs a function will do: it becomes
     `Benchmark.read`, `Metric.tallies`, `System.start`, `Format.read` or `LogFormat.read`, and
-    `fields` are the other fields of that entry. Two of one name are an error that names both when it is used; a cell or a file that is
-    run again replaces what it registered.
+    `fields` are the other fields of that entry. Two of one name are an error that names both when
+    it is used; a cell or a file that is run again replaces what it registered.
 
     Examples
     --------

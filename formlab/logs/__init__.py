@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formlab.errors import DataBroken, DataMissing, FormlabError
-from formlab.logs._beside import differences, headlines, stated
+from formlab.logs._beside import differences, headlines, join_report, stated
 from formlab.logs._join import ALL, ASKED, best_split, evaluation
+from formlab.logs._samples import DUPLICATES, MISSING, UNREADABLE
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.registry import Registry
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
 __all__ = [
-    "ALL", "ASKED", "LOGS", "LogFormat", "LogRun", "called", "differences", "headlines", "open_log",
-    "open_logs", "read", "stated",
+    "ALL", "ASKED", "DUPLICATES", "LOGS", "MISSING", "UNREADABLE", "LogFormat", "LogRun", "called",
+    "differences", "headlines", "join_report", "open_log", "open_logs", "read", "stated",
 ]  # fmt: skip
 
 # In the order in which they are tried; a plug-in goes before, a table of any columns is last.
@@ -83,7 +84,8 @@ def open_log(
     """An evaluation made of a log of another harness.
 
     The log's own scores stand in `cases` as `log_score`, `log_correct` and a column for each
-    further scorer, or in `documents` where whole documents were scored; `headlines` and
+    further scorer, or in `documents`, as `log_document_score` and so on, where whole documents were
+    scored; `headlines` and
     `differences` compare them with formlab's. `notes` counts samples that were matched, missing,
     given twice, failed or unreadable.
 

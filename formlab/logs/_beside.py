@@ -8,6 +8,8 @@ import polars as pl
 
 from formlab import metrics
 from formlab.folders import Evaluation
+from formlab.logs._join import FAILED, MATCHED
+from formlab.logs._samples import DUPLICATES, MISSING, UNREADABLE
 from formlab.scoring.causes import STAGE_OF
 from formlab.tables import USABLE
 
@@ -21,6 +23,20 @@ _FIGURES: dict[str, Any] = {
 def stated(evaluation: Evaluation) -> dict[str, Any]:
     """What an evaluation of `open_log` keeps of its log: format, name, source, headline, judged."""
     return (evaluation.settings.get("system") or {}).get("log") or {}
+
+
+def join_report(evaluation: Evaluation) -> dict[str, int]:
+    """How the samples of a log were joined, from an evaluation of `open_log`: five counts.
+
+    Examples
+    --------
+    >>> from formlab import open_log
+    >>> join_report(open_log([{"id": "a", "target": "9.00", "output": "9.00"}]))
+    {'matched': 1, 'missing': 0, 'duplicate': 0, 'failed': 0, 'unreadable': 0}
+    """
+    named = {"matched": MATCHED, "missing": MISSING, "duplicate": DUPLICATES, "failed": FAILED,
+             "unreadable": UNREADABLE}  # fmt: skip
+    return {word: evaluation.notes.get(f"log: {note}", 0) for word, note in named.items()}
 
 
 def headlines(evaluation: Evaluation) -> pl.DataFrame:
@@ -42,10 +58,12 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
 
     Examples
     --------
-    >>> from formlab import logs
-    >>> logs.headlines(logs.open_log(logs.EXAMPLE)).select("by", "over", "value").rows()
-    [('log, as stated', 'scored', 0.6667), ('log', 'scored', 0.6666666666666666), \
-('log', 'all', 0.5), ('formlab', 'scored', 0.6666666666666666), ('formlab', 'all', 0.5)]
+    >>> from formlab import open_log
+    >>> rows = [{"id": "a", "target": "May", "output": "may", "score": 0},
+    ...         {"id": "b", "target": "June", "output": None, "error": "time-out", "score": None}]
+    >>> headlines(open_log(rows)).select("by", "over", "value", "n").rows()
+    [('log', 'scored', 0.0, 1), ('log', 'all', 0.0, 2), ('formlab', 'scored', 1.0, 1), \
+('formlab', 'all', 0.5, 2)]
     """
     rows = [
         {
@@ -80,37 +98,55 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
         `why`. Empty for a log without scores.
     """
     units = _units(evaluation)
+    columns = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
     if "log_scorer" not in units.columns:
-        return units.clear()
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String) | {"why": pl.String})
     judged = set(stated(evaluation).get("judged", ()))
     differ = units.filter(
         pl.col("log_score").is_null() | ((pl.col("log_score") - pl.col("formlab")).abs() > _CLOSE)
     )
     why = [_why(row, judged) for row in differ.iter_rows(named=True)]
-    columns = ("doc_id", "path", "gold", "pred", "status", "log_score", "formlab")
     return differ.select(*columns, why=pl.Series(why, dtype=pl.String))
 
 
 def _units(evaluation: Evaluation) -> pl.DataFrame:
-    """What the log scored: fields, or whole documents; with formlab's own verdict as `formlab`."""
-    whole = "log_score" in evaluation.documents.columns
-    if whole:
-        scorer = evaluation.documents["log_scorer"].drop_nulls().first()
-        units = evaluation.documents.join(
-            _by_document(evaluation, scorer), on="doc_id", how="left", maintain_order="left"
-        )
-        cases = evaluation.cases.group_by("doc_id").agg(
-            pl.col("status").filter(~pl.col("status").is_in(USABLE)).first()
-        )
-        units = units.join(cases, on="doc_id", how="left", maintain_order="left")
-        text = pl.lit(None, pl.String)
-        return units.with_columns(
-            pl.col("status").fill_null("ok"), path=text, gold=text, pred=text, cause=text,
-        )  # fmt: skip
+    """What the log scored: single fields, and whole documents; formlab's own verdict beside it.
+
+    Without scores of the log: every field that was asked for.
+    """
     # What an answer has beyond the gold is no sample of the log.
     asked = evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
     right = (pl.col("outcome") == "match").cast(pl.Float64)
-    return asked.with_columns(right.alias("formlab"))
+    asked = asked.with_columns(right.alias("formlab"))
+    documents = _documents(evaluation)
+    if documents is None:
+        return asked
+    rest = asked.join(documents, on="doc_id", how="anti")
+    return pl.concat([documents, rest], how="diagonal_relaxed") if _fields(rest) else documents
+
+
+def _fields(cases: pl.DataFrame) -> bool:
+    return "log_scorer" in cases.columns and cases["log_scorer"].null_count() < cases.height
+
+
+def _documents(evaluation: Evaluation) -> pl.DataFrame | None:
+    """The documents that the log scored as a whole; None if there are none."""
+    if "log_document_scorer" not in evaluation.documents.columns:
+        return None
+    scored = evaluation.documents.filter(pl.col("log_document_scorer").is_not_null())
+    scored = scored.rename(lambda name: name.replace("log_document_", "log_", 1))
+    scored = scored.join(
+        _by_document(evaluation, scored["log_scorer"].first()), on="doc_id", how="left",
+        maintain_order="left",
+    )  # fmt: skip
+    # One field of a usable answer may be missing.
+    odd = pl.col("status").filter(~pl.col("status").is_in([*USABLE, "missing"])).first()
+    statuses = evaluation.cases.group_by("doc_id").agg(odd)
+    text = pl.lit(None, pl.String)
+    scored = scored.join(statuses, on="doc_id", how="left", maintain_order="left")
+    return scored.with_columns(
+        pl.col("status").fill_null("ok"), path=text, gold=text, pred=text, cause=text
+    )
 
 
 def _by_document(evaluation: Evaluation, scorer: str | None) -> pl.DataFrame:
@@ -125,7 +161,7 @@ def _by_document(evaluation: Evaluation, scorer: str | None) -> pl.DataFrame:
 
 
 def _measure(evaluation: Evaluation, scorer: str | None) -> tuple[str, str]:
-    whole = "log_score" in evaluation.documents.columns
+    whole = "log_document_score" in evaluation.documents.columns
     if whole and scorer in set(evaluation.scores["metric"]):
         return scorer or "", "formlab"
     return "normalised_accuracy of fields" + (", mean of documents" if whole else ""), "formlab"
@@ -165,7 +201,7 @@ def _why(row: dict[str, Any], judged: set[str]) -> str:
         return "the whole document is scored by another rule"
     if row["log_correct"] is None:
         return "partial credit in the log"
-    if row["log_compared"] is not None and row["log_compared"] != row["pred"]:
+    if row["log_compared"] is not None and _letters(row["log_compared"]) != _letters(row["pred"]):
         return "the log compared another text, taken from the answer"
     if not score:
         # Equal for formlab after case and spaces, or as typed values.
@@ -175,3 +211,8 @@ def _why(row: dict[str, Any], judged: set[str]) -> str:
     if (row["gold"] or "").strip().lower() in (row["pred"] or "").lower():
         return "the log takes gold that stands within a longer answer"
     return f"the log's own rule accepts it: {row['cause']}"
+
+
+def _letters(text: str | None) -> str:
+    """What scorers keep of a text that they compare, and how they compare it."""
+    return "".join(c for c in (text or "").lower() if c.isalnum())

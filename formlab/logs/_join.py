@@ -12,17 +12,20 @@ import polars as pl
 from formlab import benchmarks, files, own, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
+from formlab.logs._samples import ANSWER
 from formlab.logs._spec import LogRun
 from formlab.scoring.evaluate import evaluate
 from formlab.tables import USABLE
 
 ASKED, ALL = "asked", "all"
-MATCHED = "log: samples matched"
-STRANGE = "log: samples that the benchmark does not have"
-FAILED = "log: samples that failed"
-OTHER_DOCUMENTS = "log: documents of the benchmark that no sample asks for"
-OTHER_FIELDS = "log: fields of these documents that no sample asks for"
-OTHER_GOLD = "log: targets that differ from the benchmark's gold, which is used"
+MATCHED = "samples matched"
+STRANGE = "samples that the benchmark does not have"
+FAILED = "samples failed"
+OTHER_DOCUMENTS = "documents of the benchmark that no sample asks for"
+OTHER_FIELDS = "fields of these documents that no sample asks for"
+OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
+# How many reasons of failed samples are named.
+_REASONS = 5
 Place = tuple[str, str | None]
 
 
@@ -44,7 +47,7 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
     DataBroken
         If the log has no gold and no benchmark is given, or no sample is of the benchmark.
     """
-    notes = Counter({f"log: {note}": count for note, count in run.notes.items()})
+    notes = Counter(run.notes)
     if corpus is None:
         if not run.gold.height:
             what = f"the log has no gold: {run.format} keeps answers alone"
@@ -54,12 +57,20 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
         corpus = own_corpus(run)
     else:
         run, corpus = joined(run, corpus, notes, documents=documents)
-    notes[MATCHED] = run.responses.height
-    notes[FAILED] = run.responses.filter(~pl.col("status").is_in(USABLE)).height
+    # A sample that asks for an object has several answers, and is counted once.
+    single = run.answers.height <= run.responses.height
+    notes[MATCHED] = (run.answers if single else run.responses).height
+    failed = run.responses.filter(~pl.col("status").is_in([*USABLE, "missing"]))
+    notes[FAILED] = failed.height
+    if "error" in failed.columns:
+        why = failed["error"].drop_nulls().value_counts(sort=True).head(_REASONS)
+        notes.update({f"failed with {str(error)[:120]}": n for error, n in why.rows()})
     predictions = _predictions(run, corpus, notes)
     scored = run.scores.filter(pl.col("path").is_null())
     if scored.height:
         wide = _scored(scored, run, ["doc_id"])
+        # Single fields of another document may be scored beside whole documents.
+        wide = wide.rename(lambda n: n.replace("log_", "log_document_", 1))
         table = corpus.documents.join(wide, on="doc_id", how="left", maintain_order="left")
         corpus = dataclasses.replace(corpus, documents=table)
     return evaluate(corpus, predictions)
@@ -98,13 +109,12 @@ def joined(
     """The run at the places of the benchmark, and the part of the corpus that it is of.
 
     A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
-    such as ``0000971160/entities/11``; or to the document whose name, or name of its image, ends
-    its name. `notes` counts what has no partner on either side.
+    such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
+    with its target as value. A document may go by the name of its image. `notes` counts what has
+    no partner on either side.
     """
     find = _Places(corpus)
-    asked = pl.concat([run.answers.select("doc_id", "path"), run.gold.select("doc_id", "path")])
-    asked = asked.unique(maintain_order=True)
-    places = {place: find.place(*place) for place in asked.rows()}
+    places = find.places(run)
     known = {place: found for place, found in places.items() if found}
     if not known:
         first = [place[0] for place in list(places)[:3]]
@@ -140,16 +150,33 @@ class _Places:
     def __init__(self, corpus: Corpus) -> None:
         gold = corpus.records.filter(pl.col("path").is_not_null())
         self.paths = set(gold.select("doc_id", "path").rows())
+        self.values: dict[tuple[str, str], list[str]] = {}
+        asked = gold.filter(pl.col("task") != "layout").select("doc_id", "value", "path")
+        for doc, value, path in asked.rows():
+            self.values.setdefault((doc, (value or "").strip()), []).append(path)
         names = corpus.documents.select("doc_id", "image").rows()
         self.stems = {PurePosixPath(image).stem: doc for doc, image in names if image}
         self.stems |= {PurePosixPath(doc).stem: doc for doc, _ in names}
         self.names = {doc for doc, _ in names}
 
-    def place(self, doc_id: str, path: str | None) -> Place | None:
-        """The document and path in the corpus; None if it does not have them."""
+    def places(self, run: LogRun) -> dict[Place, Place | None]:
+        """For each document and path of a run those of the corpus; None where it has none."""
+        asked = [
+            table.select("doc_id", "path") for table in (run.answers, run.gold) if table.height
+        ]
+        places = pl.concat(asked).unique(maintain_order=True).rows()
+        targets = {}
+        if run.gold.height:
+            targets = {row[:2]: row[2] for row in run.gold.select("doc_id", "path", "value").rows()}
+        return {place: self._place(*place, targets.get(place)) for place in places}
+
+    def _place(self, doc_id: str, path: str | None, target: str | None) -> Place | None:
         doc = self._document(doc_id)
         if doc is not None:
-            return (doc, path) if path is None or (doc, path) in self.paths else None
+            if path is None or (doc, path) in self.paths:
+                return doc, path
+            alike = self.values.get((doc, (target or "").strip()), [])
+            return (doc, alike[0]) if path == ANSWER and target and len(alike) == 1 else None
         pieces = doc_id.split("/")
         for count in range(1, len(pieces)):
             doc = self._document("/".join(pieces[:count]))
@@ -234,7 +261,7 @@ def _predictions(run: LogRun, corpus: Corpus, notes: Counter[str]) -> Prediction
         system=run.system,
         settings={"log": stated},
         sources=_hashes(run),
-        notes={note: count for note, count in notes.items() if count},
+        notes={f"log: {note}": count for note, count in notes.items() if count},
     )
 
 
@@ -281,15 +308,14 @@ def best_split(run: LogRun, name: str, *, root: Any = None, split: str | None = 
     entry = benchmarks.get(name)
     first = benchmarks.load(name, root=root, split=split)
     others = [] if split else [s for s in entry.splits_in(first.root) if s != first.split]
-    asked = run.answers.select("doc_id", "path").unique().rows()
+    asked = len(_Places(first).places(run))
 
     def matched(corpus: Corpus) -> int:
-        find = _Places(corpus)
-        return sum(find.place(*place) is not None for place in asked)
+        return sum(place is not None for place in _Places(corpus).places(run).values())
 
     best, count = first, matched(first)
     for other in others:
-        if count == len(asked):
+        if count == asked:
             break
         try:
             corpus = benchmarks.load(name, root=root, split=other)

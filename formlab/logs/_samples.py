@@ -20,7 +20,10 @@ from formlab.trees import escape
 ANSWER = "/answer"
 # The kind of a value that is a JSON text and compared as a whole.
 WHOLE = "json"
-DUPLICATES = "samples that the log has again; the last that did not fail is kept"
+# The join report, as notes of an evaluation count it; `_join` adds what it matched.
+MISSING = "samples missing: planned, and not in the log"
+DUPLICATES = "samples given again: the last that did not fail is kept"
+UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
 _DEEPEST = 60
 _RESPONSE = ("error", "tokens_in", "tokens_out", "cost", "seconds", "attempts")
@@ -89,12 +92,13 @@ class Samples:
             notes[WITHOUT_GOLD] += row["gold"] is None
             gold += _gold(row)
             answers += _answers(row)
+        counted = Counter({note: int(n) for note, n in notes.items() if n})
         return LogRun(
             format=self.format, name=self.name, system=system, gold=frame(gold),
             answers=frame(answers), responses=frame(_response(row) for row in rows),
-            scores=pl.DataFrame([s for row in rows for s in _scores(row)], schema=SCORES),
+            scores=_score_table(rows),
             headline=tuple(self.headline), judged=frozenset(self.judged),
-            notes=Counter({note: n for note, n in notes.items() if n}), source=self.source, **more,
+            notes=counted, source=self.source, **more,
         )  # fmt: skip
 
 
@@ -194,9 +198,11 @@ def _answers(row: Row) -> Iterator[Row]:
         parsed = parse(answer)
         answer, place["status"] = parsed.value, parsed.status if status in USABLE else status
     if place["status"] in USABLE and isinstance(answer, Mapping):
-        for path, value in fields(answer, _base(row)):
-            yield place | {"path": path, "value": value}
-        return
+        # A null, or an empty list, names no value.
+        given = [leaf for leaf in fields(answer, _base(row)) if leaf[1] is not None]
+        yield from (place | {"path": path, "value": value} for path, value in given)
+        if given:
+            return
     if place["status"] in USABLE:
         place["status"] = "missing"
     # What failed has failed at each field that was asked for.
@@ -224,11 +230,17 @@ def _response(row: Row) -> Row:
     } | more  # fmt: skip
 
 
-def _scores(row: Row) -> Iterator[Row]:
+def _score_table(rows: list[Row]) -> pl.DataFrame:
+    """A row per sample and scorer, also where a sample failed and has no score."""
+    scorers = list(dict.fromkeys(name for row in rows for name in row["scores"]))
+    return pl.DataFrame([s for row in rows for s in _scores(row, scorers)], schema=SCORES)
+
+
+def _scores(row: Row, scorers: list[str]) -> Iterator[Row]:
     # A whole document is scored as one where its fields stand in one answer.
     whole = row["path"] is None or row.get("kind") == WHOLE or _form(row) is not None
-    for scorer, value in row["scores"].items():
-        credit = number(value)
+    for scorer in scorers:
+        credit = number(row["scores"].get(scorer))
         yield {
             "doc_id": row["doc_id"], "scorer": scorer,
             "path": None if whole else row.get("answer_path", row["path"]),

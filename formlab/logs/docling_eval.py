@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,11 @@ import yaml
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.logs._samples import Row, Samples, as_text, frame, number
+from formlab.logs._samples import UNREADABLE, Row, Samples, as_text, frame, number
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.tables import BOX, USABLE
 from formlab.trees import escape
 
-UNREADABLE = "predictions that cannot be read"
 SEVERAL = "documents with several key-value items; docling-eval scores only the first"
 _COLUMNS = ("document_id", "GroundTruthDocument", "PredictedDocument", "status", "predictor_info")
 _ENDINGS = (".json", ".dt", ".yaml", ".yml")
@@ -138,12 +137,13 @@ def _add(
     page = key | {"path": None, "kind": "page"}
     size = {name: number_ for name, number_ in _size(gold, 1).items() if number_}
     sides["gold"].append(page | {"value": text_of(gold)})
-    sides["gold"] += [key | size | field for field in fields_of(gold)]
+    listed = _repeated(gold) | _repeated(pred)
+    sides["gold"] += [key | size | field for field in fields_of(gold, listed)]
     text = text_of(pred) if status in USABLE else None
     sides["answers"].append(page | {"value": text, "status": status, "origin": origin})
     if status in USABLE:
         known = key | {"status": status, "origin": origin}
-        sides["answers"] += [known | field for field in fields_of(pred)]
+        sides["answers"] += [known | field for field in fields_of(pred, listed)]
 
 
 def _document(value: Any, origin: str) -> Row:
@@ -185,28 +185,37 @@ def _texts(document: Mapping[str, Any], node: Mapping[str, Any], depth: int) -> 
         yield from _texts(document, found, depth + 1)
 
 
-def fields_of(document: Mapping[str, Any]) -> Iterator[Row]:
+def fields_of(document: Mapping[str, Any], listed: Collection[str] = ()) -> Iterator[Row]:
     """The values that a key leads to, at the key's text; several of one key are numbered.
 
-    Boxes are measured from the top left of their page, in its unit.
+    So are those of the keys `listed`. Boxes are measured from the top left of their page, in its
+    unit.
     """
-    found: list[tuple[str, Row]] = []
+    seen: Counter[str] = Counter()
+    numbered = _repeated(document) | set(listed)
+    for path, cell in _pairs(document):
+        place = f"{path}/{seen[path]}" if path in numbered else path
+        seen[path] += 1
+        yield {"path": place, "value": as_text(cell.get("text")), **_box(document, cell)}
+
+
+def _repeated(document: Mapping[str, Any]) -> set[str]:
+    counts = Counter(path for path, _ in _pairs(document))
+    return {path for path, count in counts.items() if count > 1}
+
+
+def _pairs(document: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
+    """The path of each key and the cell of its value."""
     for item in document.get("key_value_items") or ():
         graph = item.get("graph") or {}
         cells = {cell.get("cell_id"): cell for cell in graph.get("cells") or ()}
         for link in graph.get("links") or ():
+            # A link may be there a second time, as seen from its value.
             if str(link.get("label", "to_value")) == "to_key":
-                # The same link, seen from its value.
                 continue
             key, value = (cells.get(link.get(f"{e}_cell_id")) for e in ("source", "target"))
             if key and value:
-                found.append((f"/{escape(str(key.get('text') or ''))}", value))
-    several = Counter(path for path, _ in found)
-    seen: Counter[str] = Counter()
-    for path, cell in found:
-        place = f"{path}/{seen[path]}" if several[path] > 1 else path
-        seen[path] += 1
-        yield {"path": place, "value": as_text(cell.get("text")), **_box(document, cell)}
+                yield f"/{escape(str(key.get('text') or ''))}", value
 
 
 def _box(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:

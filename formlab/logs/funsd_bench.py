@@ -12,10 +12,9 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.logs._samples import Row, Samples, number
+from formlab.logs._samples import UNREADABLE, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 
-UNREADABLE = "parses that cannot be read"
 # As `results.json` calls them, with what formlab calls the same figure of a document.
 _SCORES = {"cer": "cer", "wer": "wer", "word_match_accuracy": "word_match_accuracy"}
 _STATED = {

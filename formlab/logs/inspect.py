@@ -15,10 +15,9 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.logs._archive import Archive
-from formlab.logs._samples import ANSWER, Row, Samples
+from formlab.logs._samples import ANSWER, MISSING, UNREADABLE, Row, Samples
 from formlab.logs._spec import LogFormat, LogRun
 
-LEFT = "samples of the data set that the log does not have"
 UNFINISHED = "the run had not ended, so that the log states no results"
 ODD = "scores that are neither a letter, a number nor yes or no"
 # Values as Inspect itself turns them into numbers.
@@ -60,8 +59,17 @@ def read(path: Path) -> list[LogRun]:
                 "a log has header.json or, of an unfinished run, _journal/start.json", where=path
             )
         header = archive.json(name)
-        members = (n for n in archive.names if n.startswith("samples/") and n.endswith(".json"))
-        return _runs(header, ((f"{path.name}#{n}", archive.json(n)) for n in members), path)
+        return _runs(header, _members(archive), path)
+
+
+def _members(archive: Archive) -> Iterator[tuple[str, Any]]:
+    """The samples of an archive; of one that cannot be unpacked the error."""
+    for name in archive.names:
+        if name.startswith("samples/") and name.endswith(".json"):
+            try:
+                yield f"{archive.path.name}#{name}", archive.json(name)
+            except DataBroken as error:
+                yield str(error.where), error
 
 
 def _listed(header: Any, path: Path) -> Iterator[tuple[str, Any]]:
@@ -77,17 +85,24 @@ def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[L
     dataset = spec.get("dataset") or {}
     samples = Samples("inspect", str(dataset.get("name") or spec.get("task") or "log"), [path])
     system = str(spec.get("model") or "unknown")
-    ids = set()
+    ids: set[str] = set()
+    broken: list[DataBroken] = []
     for origin, sample in members:
+        if isinstance(sample, DataBroken):
+            samples.notes[UNREADABLE] += 1
+            broken.append(sample)
+            continue
         if not isinstance(sample, dict) or "id" not in sample:
             raise DataBroken("a sample is an object with 'id'", where=origin)
         ids.add(str(sample["id"]))
         _add(samples, sample, system, origin)
+    if broken and not ids:
+        raise broken[0]
     if not ids:
         remedy = "a log with samples: a run that has some, with log_samples on"
         raise DataBroken("the log has no samples", where=path, remedy=remedy)
     planned = {str(name) for name in dataset.get("sample_ids") or ()}
-    samples.notes[LEFT] = len(planned - ids)
+    samples.notes[MISSING] = len(planned - ids)
     samples.notes[UNFINISHED] = header.get("results") is None
     samples.headline += _headline(header.get("results") or {})
     return samples.runs()

@@ -7,6 +7,7 @@ whether that is still the same one. `resps` is left out where it is the same as 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,10 +18,10 @@ from formlab.logs._samples import ANSWER, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 
 # What a sample has beside its metrics.
-_FIELDS = frozenset(
-    "doc doc_id target arguments resps filtered_resps doc_hash prompt_hash target_hash input "
-    "input_media token_counts filter metrics reasoning_tags".split()
-)
+_FIELDS = frozenset((
+    "doc", "doc_id", "target", "arguments", "resps", "filtered_resps", "doc_hash", "prompt_hash",
+    "target_hash", "input", "input_media", "token_counts", "filter", "metrics", "reasoning_tags",
+))  # fmt: skip
 _NAME = re.compile(r"(?P<stamp>.*?)_?samples_(?P<task>.+)\.jsonl$")
 NO_RESULTS = "no results file beside the samples: the log states no figures"
 CHANGED = "documents that stand under one number with two contents (doc_hash)"
@@ -36,7 +37,7 @@ def detect(path: Path) -> bool:
 def read(path: Path) -> list[LogRun]:
     """The runs in a file of samples, or in all such files of a folder, one for each task.
 
-    A document is called by the name of its first image where the log names one, else by its number.
+    A document is called as its first image, if that is its own, else by its number.
 
     Raises
     ------
@@ -55,14 +56,22 @@ def _read(file: Path) -> list[LogRun]:
     samples = Samples("lmms_eval", task, [file, beside] if results else [file])
     samples.headline += _headline(results, task)
     samples.notes[NO_RESULTS] = not results
+    lines = list(files.each_jsonl(file))
+    images = Counter(_image(sample) for _, sample in lines)
     hashes: dict[Any, Any] = {}
-    for line, sample in files.each_jsonl(file):
-        number_ = sample.get("doc_id")
-        samples.notes[CHANGED] += hashes.setdefault(number_, sample.get("doc_hash")) != sample.get(
-            "doc_hash"
-        )
-        _add(samples, sample, _system(results, file), f"{file.name}:{line}")
+    for line, sample in lines:
+        first = hashes.setdefault(sample.get("doc_id"), sample.get("doc_hash"))
+        samples.notes[CHANGED] += first != sample.get("doc_hash")
+        # An image that several questions are of is no name of any.
+        image = _image(sample)
+        name_ = image if image and images[image] == 1 else sample.get("doc_id")
+        _add(samples, sample, name_, _system(results, file), f"{file.name}:{line}")
     return samples.runs()
+
+
+def _image(sample: Row) -> str | None:
+    media = next(iter(sample.get("input_media") or ()), None)
+    return PurePosixPath(media).stem if isinstance(media, str) else None
 
 
 def _system(results: Row, file: Path) -> str:
@@ -85,13 +94,11 @@ def _headline(results: Row, task: str) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _add(samples: Samples, sample: Row, system: str, origin: str) -> None:
-    media = next(iter(sample.get("input_media") or ()), None)
-    image = PurePosixPath(media).stem if isinstance(media, str) else None
+def _add(samples: Samples, sample: Row, name: Any, system: str, origin: str) -> None:
     answer = _first(sample.get("filtered_resps"))
     used = [use for use in sample.get("token_counts") or () if isinstance(use, dict)]
     samples.add(
-        image or sample.get("doc_id"), ANSWER if image is None else _path(sample),
+        name, ANSWER,
         gold=sample.get("target"), answer=answer, request=sample.get("doc_id"), origin=origin,
         status="missing" if answer is None else "ok", system=system,
         scores={
@@ -103,11 +110,6 @@ def _add(samples: Samples, sample: Row, system: str, origin: str) -> None:
         tokens_in=sum(use.get("input_tokens") or 0 for use in used) if used else None,
         tokens_out=sum(use.get("output_tokens") or 0 for use in used) if used else None,
     )  # fmt: skip
-
-
-def _path(sample: Row) -> str:
-    """Several questions may be of one image, so that each stands at its number."""
-    return f"{ANSWER}/{sample.get('doc_id')}"
 
 
 def _first(answers: Any) -> Any:

@@ -18,7 +18,7 @@ _KNOWN = {"id", "answers", "predict", "score"}
 
 
 def detect(path: Path) -> bool:
-    """Whether the first entry of a JSON list has a question's `answers` and what was `predict`ed."""
+    """Whether the first entry of a JSON list has `answers` and what the model did `predict`."""
     return path.suffix == ".json" and {"answers", "predict"} <= first_object(path).keys()
 
 

@@ -17,13 +17,12 @@ from rapidfuzz import fuzz
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.logs._peek import first_object
-from formlab.logs._samples import Row, Samples, number
+from formlab.logs._samples import MISSING, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.text import normalise
 from formlab.trees import escape
 
 OTHER = "tests of a type that only the harness itself can judge, not scored"
-MISSING = "tests of pages that no file was written for"
 _FILE = re.compile(r"(?P<pdf>.+)_pg(?P<page>\d+)_repeat(?P<repeat>\d+)\.md$")
 _MARKED = re.compile(r"\*\*|__|</?[bi]>|<br/?>")
 _TEXTS = ("present", "absent", "order")

@@ -1,7 +1,7 @@
 """Logs of stickler's bulk evaluator: one JSON line per document with every field compared.
 
-A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; what stickler states of
-the run stands in the metrics file beside it. A document that raised an error has no line.
+A line is ``{"doc_id": …, "comparison_result": {"field_comparisons": […]}}``; what stickler states
+of the run stands in the metrics file beside it. A document that raised an error has no line.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.logs._peek import first_object
-from formlab.logs._samples import Row, Samples, fields, number
+from formlab.logs._samples import MISSING, Row, Samples, fields, number
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.trees import escape
 
 WHOLE_ITEMS = "fields of items that stickler compared as one, below their threshold"
 NO_FIELDS = "documents without compared fields: document_field_comparisons was off"
-ERRORS = "documents that raised an error in stickler and have no line"
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _FIGURES = ("weighted_overall_score", "cm_f1", "cm_precision", "cm_recall", "cm_accuracy")
 
@@ -55,7 +54,7 @@ def read(path: Path) -> list[LogRun]:
         for name in _FIGURES
         if name in overall
     ]
-    samples.notes[ERRORS] = len(metrics.get("errors") or ())
+    samples.notes[MISSING] = len(metrics.get("errors") or ())
     return samples.runs()
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from formlab import files
 from formlab.errors import DataBroken
 from formlab.logs._peek import DELIMITED, SHEETS, columns
 from formlab.logs._samples import ANSWER, Row, Samples, number
@@ -30,11 +29,11 @@ _KNOWN = {"index", "answer", "prediction", *SCORES}
 
 
 def detect(path: Path) -> bool:
-    """Whether a table has a column `prediction` beside `index`, or is a pickle called like one."""
+    """Whether a table has a column `prediction` beside `index`."""
     if path.suffix.lower() in SHEETS:
-        return path.is_file() and _NEEDED <= set(_sheet_columns(path))
+        return path.is_file() and set(_sheet_columns(path)) >= _NEEDED
     tabs = path.suffix.lower() in (*DELIMITED, ".json")
-    return tabs and _NEEDED <= columns(path) and "predict" not in columns(path)
+    return tabs and columns(path) >= _NEEDED and "predict" not in columns(path)
 
 
 def read(path: Path) -> list[LogRun]:

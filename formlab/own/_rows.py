@@ -186,16 +186,15 @@ def _tabular(
         raise DataBroken("the file has no rows", where=path, remedy="one row a value")
     rows = []
     for line, cells in rest:
-        flaws["rows shorter than their header"] += len(cells) < len(header)
-        if any(cell not in ("", None) for cell in cells[len(header) :]):
+        if len(cells) < len(header):
+            flaws["rows shorter than their header"] += 1
+            cells = [*cells, *[""] * (len(header) - len(cells))]
+        elif any(cell != "" for cell in cells[len(header) :]):
             raise DataBroken(
                 f"{len(cells)} cells, and {len(header)} in the header", where=f"{path}{mark}{line}",
                 remedy="quote cells that hold the delimiter",
             )  # fmt: skip
-        row = {
-            name: None if place >= len(cells) or cells[place] == "" else cells[place]
-            for place, name in named
-        }
+        row = {name: None if cells[place] == "" else cells[place] for place, name in named}
         rows.append((f"{path.name}{mark}{line}", row))
     return rows
 

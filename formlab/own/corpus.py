@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from formlab import files, formats, tables
-from formlab.errors import DataBroken
-from formlab.folders import Corpus, Predictions
+from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Corpus, Folder, Predictions
 from formlab.formats import Format
 from formlab.own import images as own_images
-from formlab.own._rows import KNOWN
+from formlab.own._rows import KNOWN, read_rows
 from formlab.own.types import FieldTypes, rule_text
 from formlab.own.values import DOCUMENT, RECORD, read_values
 
@@ -24,6 +24,8 @@ BENCHMARK = "own"
 # The name of a corpus that is in no file.
 FRAME = "frame"
 INFERRED = "types inferred"
+# The names of the column of values that only one side has.
+SIDES = ("gold", "prediction")
 
 
 def corpus(
@@ -143,13 +145,49 @@ def predictions(
     """
     path = Path(answers) if isinstance(answers, str | Path) else None
     own = corpus.benchmark == BENCHMARK
-    if path and (FORMATS["run"].is_one(path) if own else not is_one(path)):
+    if path and (formats.FORMATS["run"].is_one(path) if own else not is_one(path)):
         found = formats.read_predictions(path, corpus)
         return dataclasses.replace(found, system=name or found.system)
     return _read(answers, corpus, path, name, columns)
 
 
-FORMATS = formats.FORMATS
+def pair(
+    gold: Any,
+    answers: Any,
+    *,
+    images: str | Path | None = None,
+    types: Any = None,
+    columns: Mapping[str, str] | None = None,
+) -> tuple[Corpus, Predictions]:
+    """Gold and answers as `corpus` and `predictions` read them; what is loaded already stays.
+
+    `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
+    ``prediction`` that of the answers'. `UnknownName` if neither side has one.
+    """
+    known = [
+        _columns(side) if columns and not isinstance(side, Folder) else set()
+        for side in (gold, answers)
+    ]
+    named: list[dict[str, str]] = [{}, {}]
+    for name, column in (columns or {}).items():
+        only = SIDES.index(name) if name in SIDES else None
+        sides = [n for n in range(2) if column in known[n] and only in (None, n)]
+        if not sides:
+            raise UnknownName.of("column", column, known[0] | known[1])
+        for n in sides:
+            named[n]["value" if name in SIDES else name] = column
+    if not isinstance(gold, Corpus):
+        gold = corpus(gold, images=images, types=types, columns=named[0])
+    if not isinstance(answers, Predictions):
+        answers = predictions(answers, gold, columns=named[1])
+    return gold, answers
+
+
+def _columns(source: Any) -> set[str]:
+    """The names of a source's columns; none of what is no table, such as a run."""
+    if isinstance(source, str | Path) and not is_one(Path(source)):
+        return set()
+    return {name for _, row in read_rows(source, Counter()).rows for name in row}
 
 
 def is_one(path: Path) -> bool:

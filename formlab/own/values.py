@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -165,36 +165,40 @@ def _is_long(
     return "path" in names and max(documents.values()) > 1
 
 
-def _document(row: Row, column: str, where: Callable[[], str]) -> str:
-    name = (as_text(row.get(column)) or "").strip()
+def _document(row: Row, column: str, rows: Rows, origin: str) -> str:
+    name = tables.storable((as_text(row.get(column)) or "").strip())
     if not name:
         remedy = "a name of the document in every row"
-        raise DataBroken(f"no {column}", where=where(), remedy=remedy)
+        raise DataBroken(f"no {column}", where=rows.where(origin), remedy=remedy)
     return name
 
 
 def _long(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
     path, value = names.get("path"), names.get("value")
     further = {n: c for n, c in names.items() if n not in (*SYNONYMS, "origin")}
+    pointers: dict[Any, str | None] = {}
     for origin, row in rows.rows:
-        base: Row = {"doc_id": _document(row, names["doc_id"], lambda o=origin: rows.where(o))}
-        base["origin"] = origin
+        base: Row = {"doc_id": _document(row, names["doc_id"], rows, origin), "origin": origin}
         for name, column in further.items():
             if (cell := row.get(column)) is not None:
                 base[name] = _cell(name, cell, rows, origin)
-        start = pointer(as_text(row.get(path))) if path else None
+        stated = as_text(row.get(path)) if path else None
+        if stated not in pointers:
+            pointers[stated] = tables.storable(pointer(stated))
+        base["path"] = start = pointers[stated]
         cell = row.get(value)
         if cell is None and start is None:
             cell = row.get("text")
-        for end, leaf in _leaves(cell, "", rows.where, origin):
-            yield base | {"path": (start or "") + end or None, "value": leaf}
+        for end, leaf in _leaves(cell, "", rows, origin):
+            place = {"path": (start or "") + end} if end else {}
+            yield base | place | {"value": leaf}
 
 
 def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
     seen: dict[str, str] = {}
     further = {n: c for n, c in names.items() if n not in SYNONYMS}
     for origin, row in rows.rows:
-        doc_id = _document(row, names["doc_id"], lambda o=origin: rows.where(o))
+        doc_id = _document(row, names["doc_id"], rows, origin)
         if doc_id in seen:
             what = f"two rows for document {doc_id!r}, the first at {seen[doc_id]}"
             raise DataBroken(what, where=rows.where(origin), remedy="keep one of them")
@@ -206,8 +210,8 @@ def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
         for name, member in row.items():
             if name in names.values() or (rows.documents and name == "doc_id"):
                 continue
-            start = _member(name)
-            for end, leaf in _leaves(member, "", rows.where, origin):
+            start = tables.storable(_member(name))
+            for end, leaf in _leaves(member, "", rows, origin):
                 count += 1
                 below = f"#{start}{end}" if rows.documents else ""
                 yield base | {
@@ -218,20 +222,24 @@ def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
 
 
 def _leaves(
-    value: Any, path: str, where: Callable[[str], str], origin: str, depth: int = 0
+    value: Any, path: str, rows: Rows, origin: str, depth: int = 0
 ) -> Iterator[tuple[str, str | None]]:
     """The values of an object or list, each at its pointer; what is empty has none."""
+    if value is None or isinstance(value, str):
+        yield path, tables.storable(value)
+        return
     if hasattr(value, "tolist"):  # An array in a cell of a frame.
         value = value.tolist()
     if not isinstance(value, dict | list | tuple):
-        yield path, tables.storable(as_text(value))
+        yield path, as_text(value)
         return
     if depth > _DEEPEST:
         what = f"nested deeper than {_DEEPEST} levels"
-        raise DataBroken(what, where=f"{where(origin)}#{path[:80]}")
+        raise DataBroken(what, where=f"{rows.where(origin)}#{path[:80]}")
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for step, inner in pairs:
-        yield from _leaves(inner, f"{path}/{escape(str(step))}", where, origin, depth + 1)
+        below = f"{path}/{tables.storable(escape(str(step)))}"
+        yield from _leaves(inner, below, rows, origin, depth + 1)
 
 
 def _cell(name: str, cell: Any, rows: Rows, origin: str) -> Any:

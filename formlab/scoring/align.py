@@ -30,10 +30,8 @@ def cases(
     stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
     claims = predictions.records.filter(pl.col("task") == "text")
-    seen = predictions.records.filter(
-        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
-    )
     gold = corpus.records.filter(pl.col("task") == "text")
+    seen = words_read(gold, predictions.records)
     notes: dict[str, int] = {}
     both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value says only what became of the document.
@@ -63,6 +61,19 @@ def cases(
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     return in_order(done, joined), notes
+
+
+def words_read(gold: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The words that a system read, where the gold says of any field where it stands.
+
+    Without that, fields are looked for in the text of their pages.
+    """
+    seen = records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
+    return (
+        seen
+        if gold.select(pl.all_horizontal(pl.col(BOX).is_not_null()).any()).item()
+        else seen.clear()
+    )
 
 
 def in_page_text(

@@ -44,12 +44,12 @@ def evaluate(
     ----------
     corpus
         As from `formlab.load`; or gold of one's own: a path, a polars or pandas frame, or whatever
-        else `formlab.own.corpus` takes, as it takes `images`, `types` and `columns`.
+        else `formlab.own.corpus` takes, as it takes `images` and `types`.
     predictions
         As from `formlab.run` or `formlab.read_predictions`; or whatever `formlab.own.predictions`
-        takes, as it takes `columns`.
+        takes.
     images, types, columns
-        Of gold and predictions that are not loaded yet.
+        Of what is not loaded yet; see `formlab.own.pair`.
     mode
         One of the benchmark's modes; its first if left out.
     threshold
@@ -88,10 +88,7 @@ def evaluate(
     >>> evaluate(gold, answers).fields.select("doc_id", "outcome").rows()
     [('a', 'match'), ('b', 'mismatch')]
     """
-    if not isinstance(corpus, Corpus):
-        corpus = own.corpus(corpus, images=images, types=types, columns=columns)
-    if not isinstance(predictions, Predictions):
-        predictions = own.predictions(predictions, corpus, columns=columns)
+    corpus, predictions = own.pair(corpus, predictions, images=images, types=types, columns=columns)
     benchmark = benchmarks.get(corpus.benchmark)
     mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:

@@ -62,7 +62,11 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> list[LogRu
     if columns:
         return table.read(path, columns)
     if form := _format(path):
-        return form.read(path)
+        if runs := form.read(path):
+            return runs
+        raise DataBroken(
+            "the log has no samples", where=path, remedy="a log of a run that has some"
+        )
     if path.suffix.lower() in (".pkl", ".pickle"):
         remedy = "write it as JSON or a table: to open a pickle runs the code in it"
         raise DataBroken("pickles are not opened", where=path, remedy=remedy)

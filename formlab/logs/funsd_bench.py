@@ -58,12 +58,12 @@ def read(path: Path) -> list[LogRun]:
 
 
 def _parses(path: Path) -> Iterator[Path]:
-    folders = [path, path / "parses", path / "results" / "parses"] if path.is_dir() else []
-    for folder in folders:
-        for file in sorted(folder.glob("*.json")):
-            start = files.read_bytes_start(file, 400)
-            if b'"filename"' in start and b'"success"' in start:
-                yield file
+    below = (path / "results" / "parses", path / "parses", path)
+    folder = next((place for place in below if place.is_dir()), path)
+    for file in sorted(folder.glob("*.json")):
+        start = files.read_bytes_start(file, 400)
+        if b'"filename"' in start and b'"success"' in start:
+            yield file
 
 
 def _add(samples: Samples, file: Path, parse: Row, scores: Row, system: str) -> None:

@@ -98,9 +98,6 @@ def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[L
         _add(samples, sample, system, origin)
     if broken and not ids:
         raise broken[0]
-    if not ids:
-        remedy = "a log with samples: a run that has some, with log_samples on"
-        raise DataBroken("the log has no samples", where=path, remedy=remedy)
     planned = {str(name) for name in dataset.get("sample_ids") or ()}
     samples.notes[MISSING] = len(planned - ids)
     samples.notes[UNFINISHED] = header.get("results") is None

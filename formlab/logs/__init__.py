@@ -62,11 +62,14 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> list[LogRu
     if columns:
         return table.read(path, columns)
     if form := _format(path):
-        if runs := form.read(path):
-            return runs
-        raise DataBroken(
-            "the log has no samples", where=path, remedy="a log of a run that has some"
-        )
+        try:
+            runs = form.read(path)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            what = f"not laid out as {form.title}: {type(error).__name__}: {error}"
+            raise DataBroken(what, where=path, remedy="a log as the harness wrote it") from error
+        if not runs:
+            raise DataBroken("the log has no samples", where=path, remedy="a run that has some")
+        return runs
     if path.suffix.lower() in (".pkl", ".pickle"):
         remedy = "write it as JSON or a table: to open a pickle runs the code in it"
         raise DataBroken("pickles are not opened", where=path, remedy=remedy)
@@ -87,11 +90,10 @@ def open_log(
 ) -> Evaluation:
     """An evaluation made of a log of another harness.
 
-    The log's own scores stand in `cases` as `log_score`, `log_correct` and a column for each
-    further scorer, or in `documents`, as `log_document_score` and so on, where whole documents were
-    scored; `headlines` and
-    `differences` compare them with formlab's. `notes` counts samples that were matched, missing,
-    given twice, failed or unreadable.
+    The log's own scores stand in `cases` as `log_score`, `log_correct` and, of further scorers,
+    `log_by_<scorer>`; where whole documents were scored, in `documents`, as `log_document_score`
+    and so on. `headlines` and `differences` compare them with formlab's. `notes` counts samples
+    that were matched, missing, given twice, failed or unreadable.
 
     Parameters
     ----------
@@ -155,11 +157,13 @@ def open_logs(
     path = Path(source) if isinstance(source, str | Path) else None
     if path and path.exists() and benchmark and not columns and not _format(path):
         # What the benchmark's own tools write has a reader among the formats of predictions.
-        corpus = (
-            load(benchmark, root=root, split=split) if isinstance(benchmark, str) else benchmark
-        )
-        answers = formats.read_predictions(path, corpus)
-        return [evaluate(corpus, answers, documents="all" if documents == ALL else "answered")]
+        corpora = [benchmark]
+        if isinstance(benchmark, str):
+            names = [split] if split else formats.splits(path) or [None]
+            corpora = [load(benchmark, root=root, split=name) for name in names]
+        which = "all" if documents == ALL else "answered"
+        answered = [(corpus, formats.read_predictions(path, corpus)) for corpus in corpora]
+        return [evaluate(corpus, answers, documents=which) for corpus, answers in answered]
     runs = read(source, columns=columns)
     if run is not None:
         if run not in {one.system for one in runs}:

@@ -280,7 +280,7 @@ def _scored(scores: pl.DataFrame, run: LogRun, key: list[str]) -> pl.DataFrame:
     )  # fmt: skip
     for name in others:
         more = scores.filter(pl.col("scorer") == name)
-        more = more.select(*key, pl.col("value").alias(f"log_{name}"))
+        more = more.select(*key, pl.col("value").alias(f"log_by_{name}"))
         wide = wide.join(more, on=key, how="full", coalesce=True, maintain_order="left")
     return wide
 

@@ -61,11 +61,12 @@ class Samples:
         `answer_path` where the answer stands elsewhere than the gold.
         """
         row = {
-            "doc_id": str(doc_id), "path": path, "gold": gold, "answer": answer, "status": status,
+            "doc_id": tables.storable(str(doc_id)), "path": tables.storable(path),
+            "gold": gold, "answer": answer, "status": status,
             "request": str(doc_id if request is None else request), "scores": scores or {},
-            "compared": compared, "own": own or {}, **more,
+            "compared": tables.storable(compared), "own": own or {}, **more,
         }  # fmt: skip
-        run = self._rows.setdefault((system, epoch), {})
+        run = self._rows.setdefault((tables.storable(system), epoch), {})
         key = (row["doc_id"], path)
         if key in run:
             self.notes[DUPLICATES] += 1
@@ -97,7 +98,7 @@ class Samples:
             format=self.format, name=self.name, system=system, gold=frame(gold),
             answers=frame(answers), responses=frame(_response(row) for row in rows),
             scores=_score_table(rows),
-            headline=tuple(self.headline), judged=frozenset(self.judged),
+            headline=tuple(_figure(row) for row in self.headline), judged=frozenset(self.judged),
             notes=counted, source=self.source, **more,
         )  # fmt: skip
 
@@ -159,6 +160,14 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return found if abs(found) < 1e300 else None
+
+
+def _figure(row: Row) -> Row:
+    count = number(row["n"])
+    return {
+        "scorer": str(row["scorer"]), "metric": str(row["metric"]), "value": number(row["value"]),
+        "n": None if count is None else int(count),
+    }  # fmt: skip
 
 
 def _gold(row: Row) -> Iterator[Row]:
@@ -255,6 +264,8 @@ def _known(own: Mapping[str, Any]) -> Row:
         name: as_text(value)
         for name, value in own.items()
         if name not in tables.RESERVED and not isinstance(value, Mapping | list)
+        # Names that the log's scores take.
+        if not name.startswith("log_")
     }
 
 

@@ -23,6 +23,9 @@ ODD = "scores that are neither a letter, a number nor yes or no"
 # Values as Inspect itself turns them into numbers.
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
+# What a sample that is not laid out as it should be comes to.
+_ODD = (ArithmeticError, AttributeError, DataBroken, LookupError, TypeError, ValueError)
+_SHOWN = 200
 _REFERENCE = "attachment://"
 
 
@@ -86,18 +89,22 @@ def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[L
     samples = Samples("inspect", str(dataset.get("name") or spec.get("task") or "log"), [path])
     system = str(spec.get("model") or "unknown")
     ids: set[str] = set()
-    broken: list[DataBroken] = []
+    first: tuple[str, Exception] | None = None
     for origin, sample in members:
-        if isinstance(sample, DataBroken):
+        try:
+            if isinstance(sample, DataBroken):
+                raise sample
+            _add(samples, sample, system, origin)
+            ids.add(str(sample["id"]))
+        except _ODD as error:
             samples.notes[UNREADABLE] += 1
-            broken.append(sample)
-            continue
-        if not isinstance(sample, dict) or "id" not in sample:
-            raise DataBroken("a sample is an object with 'id'", where=origin)
-        ids.add(str(sample["id"]))
-        _add(samples, sample, system, origin)
-    if broken and not ids:
-        raise broken[0]
+            first = first or (origin, error)
+    if first:
+        where, error = first
+        what = f"a sample cannot be read: {type(error).__name__}: {error}"
+        if not ids:
+            raise DataBroken(what, where=where, remedy="a log as Inspect wrote it") from error
+        samples.notes[f"first unreadable, {where}: {error}"[:_SHOWN]] = 1
     planned = {str(name) for name in dataset.get("sample_ids") or ()}
     samples.notes[MISSING] = len(planned - ids)
     samples.notes[UNFINISHED] = header.get("results") is None

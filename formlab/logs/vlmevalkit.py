@@ -39,6 +39,8 @@ def detect(path: Path) -> bool:
 def read(path: Path) -> list[LogRun]:
     """The one run in a file; its system is what stands before the last ``_`` of its name.
 
+    A file of that name with a further ``_<judge>`` has the scores of a judge.
+
     The sentence that stands for a failed call makes the sample `api_error`. A list of accepted
     answers, which is written as a Python list, is read as one.
 
@@ -47,10 +49,13 @@ def read(path: Path) -> list[LogRun]:
     DataBroken
         If the table cannot be read.
     """
-    model, _, dataset = path.stem.rpartition("_")
+    stem = path.stem.rpartition("_")[0]
+    judged = bool(stem) and path.with_name(stem + path.suffix).is_file()
+    model, _, dataset = (stem if judged else path.stem).rpartition("_")
     beside = [path.with_name(f"{path.stem}_{end}.csv") for end in ("acc", "score")]
     figures = [file for file in beside if file.is_file()]
     samples = Samples("vlmevalkit", dataset, [path, *figures])
+    samples.judged |= {*SCORES} if judged else set()
     sheet = path.suffix.lower() in SHEETS
     for origin, row in read_rows(path, samples.notes).rows:
         _add(samples, row, model or "unknown", origin, sheet=sheet)

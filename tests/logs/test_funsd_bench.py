@@ -40,7 +40,7 @@ def results(tmp_path):
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"response": {"result": {"chunks": [{"content": "c", "blocks": BLOCKS}]}}}, "Name: Ada Berg"),
+        ({"response": {"result": {"chunks": [{"blocks": BLOCKS}]}}}, "Name: Ada Berg"),
         ({"response": {"data": {"result": {"chunks": [{"content": "c"}]}}}}, "c"),
         ({"extracted_text": "e", "response": {}}, "e"),
         ({"extracted_text": "", "response": None}, None),

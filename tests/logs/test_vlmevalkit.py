@@ -85,6 +85,15 @@ def test_figures_of_the_table_beside_are_stated_in_percent(tmp_path):
     assert [(f["metric"], f["value"]) for f in run.headline] == [("Overall", 61.5), ("kie", 50.0)]
 
 
+def test_file_of_a_judge_beside_the_answers_has_a_models_verdicts(tmp_path):
+    for name, more in (("m_Forms", {}), ("m_Forms_gpt", {"hit": 1, "log": "right"})):
+        row = {"index": 1, "answer": "May", "prediction": "in May 2021"} | more
+        (tmp_path / f"{name}.json").write_text(json.dumps([row]))
+    evaluation = logs.open_log(tmp_path / "m_Forms_gpt.json")
+    assert (evaluation.system, evaluation.split) == ("m", "Forms")
+    assert logs.differences(evaluation)["why"].to_list() == ["a model judged it in the log"]
+
+
 def test_pickle_is_refused(tmp_path):
     file = tmp_path / "m_Forms.pkl"
     file.write_bytes(b"cos\nsystem\n(S'true'\ntR.")

@@ -99,8 +99,9 @@ def _told(log: Path, one: Evaluation, folder: Path | None) -> dict[str, Any]:
 def _print(row: dict[str, Any], one: Evaluation) -> None:
     where = plain(f"{row['log']}: {row['system']}, {row['benchmark']}")
     click.secho(where, bold=True, err=True)
-    counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
-    click.echo(f"samples: {counts}", err=True)
+    if row["format"]:
+        counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
+        click.echo(f"samples: {counts}", err=True)
     say(one.notes)
     show(row["headlines"], as_json=False)
     if row["differences"]:

@@ -31,6 +31,8 @@ DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _SCHEMA = tables.DOCUMENTS | tables.RECORDS
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _DEEPEST = 60
+# Beyond this a number is no page and no width.
+_MOST = 2.0**53
 
 
 def read_values(
@@ -44,7 +46,7 @@ def read_values(
     A *long* source has a column for the document and one for the value; a *wide* one has a row or
     an object for each document, with a column or member for each field. Nested objects and lists
     become JSON pointers (``/items/0/price``). Values are text as the source writes them: "007" and
-    "9.00" stay, and an empty cell is null.
+    "9.00" stay, and an empty cell is null (that of a list's item in a wide table: no item).
 
     Parameters
     ----------
@@ -159,10 +161,14 @@ def _is_long(
     if "path" in names and {names[n].lower() for n in ("path", "value")} == {"path", "value"}:
         return True
     others = set(known) - set(names.values()) - {*RECORD, *DOCUMENT, *tables.RECORDS}
-    if not others:
-        return True
-    documents = Counter(as_text(row.get(names["doc_id"])) for _, row in rows.rows)
-    return "path" in names and max(documents.values()) > 1
+    if "path" not in names:
+        return not others
+    # A table of values names a document again for its next value, or a field in the next document.
+    again = {
+        name: len({as_text(row.get(names[name])) for _, row in rows.rows}) < len(rows.rows)
+        for name in ("doc_id", "path")
+    }
+    return again["doc_id"] or (not others and (again["path"] or len(rows.rows) == 1))
 
 
 def _document(row: Row, column: str, rows: Rows, origin: str) -> str:
@@ -211,6 +217,9 @@ def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
             if name in names.values() or (rows.documents and name == "doc_id"):
                 continue
             start = tables.storable(_member(name))
+            # A column for the third item is blank where there are two.
+            if member is None and "*" in pattern(start):
+                continue
             for end, leaf in _leaves(member, "", rows, origin):
                 count += 1
                 below = f"#{start}{end}" if rows.documents else ""
@@ -255,7 +264,8 @@ def _cell(name: str, cell: Any, rows: Rows, origin: str) -> Any:
             found: Any = text or None
         else:
             found = float(text)
-            if not math.isfinite(found) or (dtype == pl.Int64 and not found.is_integer()):
+            whole = found.is_integer() and abs(found) < _MOST
+            if not math.isfinite(found) or (dtype == pl.Int64 and not whole):
                 raise ValueError
             found = int(found) if dtype == pl.Int64 else found
     except ValueError as error:

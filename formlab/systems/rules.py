@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from formlab import files, resources
+from formlab import resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
 from formlab.systems import _page_lines, _page_marks, ocr
@@ -22,7 +22,7 @@ from formlab.systems._form_build import build
 from formlab.systems._form_tree import Group
 from formlab.systems._page_spec import Rect
 from formlab.systems._page_text import words
-from formlab.systems._runs import pages_of
+from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -60,9 +60,8 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, (file, place) in enumerate(pages_of(document, root), start=1):
-            image = files.read_image(file, page=place, width=document.get("width"))
-            page = _Page(np.asarray(image.convert("L")), engine, settings)
+        for number, image, zoom in page_pictures(document, root):
+            page = _Page(np.asarray(image.convert("L")), engine, settings, zoom)
             rows += [row | {"page": number} for row in page.tree_rows(paths)]
             rows += [row | {"page": number} for row in page.word_rows(number)]
             texts.append(page.text)
@@ -72,13 +71,16 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
 
 class _Page:
-    """One page as it was read, with all boxes turned back to where they are on the image."""
+    """One page as it was read, with all boxes turned back to where they are on the page."""
 
-    def __init__(self, gray: np.ndarray, engine: Any, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, gray: np.ndarray, engine: Any, settings: dict[str, Any], zoom: float
+    ) -> None:
         level, matrix = _page_lines.upright(gray)
         marks, clean = _page_marks.find(level)
         self._back = cv2.invertAffineTransform(matrix)
         self._height, self._width = gray.shape
+        self._zoom = zoom
         self._words = []
         # OCR takes minutes for a page of a few pixels' height, to find nothing.
         if marks.has_letters:
@@ -118,4 +120,5 @@ class _Page:
         turned = corners @ self._back.T
         limits = [self._width, self._height]
         low, high = (np.clip(side, 0, limits) for side in (turned.min(axis=0), turned.max(axis=0)))
-        return dict(zip(BOX, [*low.tolist(), *high.tolist()], strict=True))
+        sides = np.concatenate([low, high]) / self._zoom
+        return dict(zip(BOX, sides.tolist(), strict=True))

@@ -1,6 +1,7 @@
 """A user's own forms: gold and answers in any table, types, images and PDFs."""
 
-from formlab.own.corpus import BENCHMARK, FORMAT, INFERRED, corpus, pair, predictions, read, splits
+from formlab.own.answers import FORMAT, pair, predictions
+from formlab.own.corpus import BENCHMARK, INFERRED, corpus, read, splits
 from formlab.own.types import FieldType, FieldTypes, Rule, rule_of
 from formlab.own.values import read_values
 

@@ -205,6 +205,11 @@ def read(split: str, root: Path) -> Corpus:
     return corpus(root, name=split)
 
 
+def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of what a model answers about a document of a corpus."""
+    return FieldTypes.of_document(document).json_schema()
+
+
 def splits(root: Path) -> dict[str, int]:
     """The one split of a gold file or folder; its documents are counted when it is read."""
     return {Path(root).resolve().stem: 0}

@@ -156,8 +156,9 @@ class FieldTypes:
             pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
         )
         known = named.join(patterns, on="path", maintain_order="left")
-        some = pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
-        found = known.group_by("pattern", maintain_order=True).agg(some)
+        found = known.group_by("pattern", maintain_order=True).agg(
+            pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
+        )
         return cls({path: FieldType(type=_type_of(some)) for path, some in found.iter_rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
@@ -179,11 +180,6 @@ class FieldTypes:
 def _stated(one: Rule) -> dict[str, Any]:
     usual = type(one)()
     return {n: v for n, v in dataclasses.asdict(one).items() if v != getattr(usual, n)}
-
-
-def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of what a model answers about a document of a corpus."""
-    return FieldTypes.of_document(document).json_schema()
 
 
 def rule_text(one: FieldType) -> str | None:
@@ -365,8 +361,8 @@ def _leaf(one: FieldType, name: str) -> dict[str, Any]:
         stated["enum"] = [*one.choices, None]
     # Titles that pydantic makes of a field's name say nothing more.
     is_name = (one.label or "").replace(" ", "_").casefold() == name.casefold()
-    asked = one.question or (None if is_name else one.label)
-    return stated | ({"description": asked} if asked else {})
+    description = one.question or (one.label if not is_name else None)
+    return stated | ({"description": description} if description else {})
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:

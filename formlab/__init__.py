@@ -7,22 +7,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab import charts, gallery, reports
+    from formlab import analysis, charts, gallery, own, reports
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.formats import read_predictions
+    from formlab.frames import options
     from formlab.systems import run
 
 __all__ = [
-    "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery", "load",
-    "metric", "notebook", "open_evaluation", "plugin", "read_predictions", "reader", "reports",
-    "run", "summarise", "system",
+    "agent", "analysis", "benchmark", "chart", "charts", "command", "compare", "evaluate",
+    "gallery", "load", "metric", "notebook", "open_evaluation", "options", "own", "plugin",
+    "read_predictions", "reader", "reports", "run", "summarise", "system",
 ]  # fmt: skip
 
 _HOME = {
     "compare": "analysis", "evaluate": "analysis", "load": "benchmarks",
-    "open_evaluation": "analysis", "read_predictions": "formats", "run": "systems",
-    "summarise": "analysis",
+    "open_evaluation": "analysis", "options": "frames", "read_predictions": "formats",
+    "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {
@@ -42,3 +43,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(f"formlab.{_HOME[name]}"), name)
     return import_module(f"formlab.{name}")
+
+
+def __dir__() -> list[str]:
+    return __all__

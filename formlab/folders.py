@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, plugin_records, tables
+from formlab import files, frames, plugin_records, tables
 from formlab.errors import DataBroken, TableBroken
 
 
@@ -25,6 +25,10 @@ class Folder:
     PARTS: ClassVar[dict[str, type[Folder]]] = {}
     # Counts the changes of the schema that older folders cannot be read after.
     FORMAT: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name in self.TABLES:
+            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
 
     def uses(self) -> dict[str, Iterable[str]]:
         """By kind of plug-in the names that its tables mention."""

@@ -16,7 +16,7 @@ from formlab.scoring import tasks
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "known_files", "registry", "plugin_records", "resources", "files", "tables",
+    "errors", "frames", "known_files", "registry", "plugin_records", "resources", "files", "tables",
     "folders", "decisions", "text", "trees", "browser",
     "benchmarks", "metrics", "systems", "formats", "own", "scoring", "console", "analysis",
     "charts", "gallery", "explore", "reports",

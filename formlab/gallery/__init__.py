@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import tables
+from formlab import frames, tables
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.errors import TableBroken
@@ -187,3 +187,6 @@ def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSo
         )
         for row in rows
     }
+
+
+frames.door(globals(), __all__)

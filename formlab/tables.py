@@ -156,6 +156,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "documents": DOCUMENTS, "records": RECORDS, "responses": RESPONSES,
     "cases": CASES, "scores": SCORES, "summary": SUMMARY, "decisions": DECISIONS,
 }  # fmt: skip
+# What a corpus notes of types that nobody declared begins so.
+INFERRED = "types inferred"
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
 frames.know(SCHEMAS.values())

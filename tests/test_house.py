@@ -16,11 +16,11 @@ from formlab.scoring import tasks
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "frames", "known_files", "registry", "plugin_records", "resources", "files", "tables",
-    "folders", "decisions", "text", "trees", "browser",
-    "benchmarks", "metrics", "systems", "formats", "own", "scoring", "console", "analysis",
-    "charts", "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_init", "cli_report", "cli_score", "cli",
+    "errors", "console", "frames", "known_files", "registry", "plugin_records", "resources",
+    "files", "tables", "previews", "progress", "folders", "decisions", "text", "trees", "browser",
+    "benchmarks", "metrics", "systems", "formats", "own", "scoring", "analysis", "charts",
+    "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_report",
+    "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

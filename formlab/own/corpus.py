@@ -23,7 +23,7 @@ from formlab.own.values import DOCUMENT, RECORD, read_values
 BENCHMARK = "own"
 # The name of a corpus that is in no file.
 FRAME = "frame"
-INFERRED = "types inferred"
+INFERRED = tables.INFERRED
 # The names of the column of values that only one side has.
 SIDES = ("gold", "prediction")
 

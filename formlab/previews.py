@@ -92,6 +92,9 @@ def _facts(folder: Any) -> tuple[str, list[str], Mapping[str, int], pl.DataFrame
         rows = fields.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
         return plain(name), counts, folder.notes, rows
     records = folder.records.filter(pl.col("path").is_not_null())
+    # Words and links are evidence; an engine that reads pages gives nothing else.
+    claims = records.filter(pl.col("task") != "layout")
+    records = claims if claims.height else records
     columns = ("doc_id", "path", "kind", "value")
     if kind == "Corpus":
         # Types that were inferred are no flaws of the files.

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, formats, own, systems
+from formlab import benchmarks, formats, systems
 from formlab.console import as_json, asked, asking, pairs, path, plain, root, say, show, split
-from formlab.progress import working
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,11 +22,11 @@ MAIN = 10
 _GOLD = (
     click.option(
         "--gold",
-        type=click.Path(path_type=Path),
+        type=path,
         help="Your own gold instead of a BENCHMARK: CSV, TSV, JSONL, Parquet, XLSX, JSON folder.",
     ),
     click.option(
-        "--images", type=click.Path(path_type=Path), help="--gold: folder of scans or PDFs."
+        "--images", type=path, help="--gold: folder of scans or PDFs."
     ),
     click.option(
         "--types", help="--gold: JSON Schema, YAML or module:Class that types the fields."
@@ -80,6 +79,8 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     reader = systems.get(system)
     settings = reader.settings(asked(options))
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus = own.corpus(options["gold"], **given)
     else:
         corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
@@ -143,6 +144,8 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     import polars as pl
 
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus, answers = own.pair(options["gold"], predictions, **given)
         chosen = documents_of(options["documents"], [corpus])
         summary = scored(corpus, answers, options | {"documents": chosen})
@@ -185,7 +188,7 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
 
     Notes go to stderr, first of all which part of the corpus was scored.
     """
-    from formlab import analysis
+    from formlab import analysis, own
     from formlab.scoring import part
     from formlab.scoring.fields import READER
 

@@ -1,6 +1,7 @@
 """A user's own gold and answers, from Python and from the command line."""
 
 import json
+from importlib.metadata import version
 
 import pandas as pd
 import polars as pl
@@ -74,7 +75,7 @@ def test_document_with_nothing_but_empty_answers_is_missing():
     ]  # fmt: skip
 
 
-def test_columns_of_the_users_own_slice_and_none_is_lost():
+def test_columns_of_the_users_own_slice_and_none_is_lost(tmp_path):
     answers = [{"doc_id": "a", "path": "total", "value": "9.00", "scanner": "Z", "mode": "fast"}]
     result = formlab.evaluate(GOLD, answers)
     row = result.fields.filter(doc_id="a", path="/total").row(0, named=True)
@@ -82,7 +83,7 @@ def test_columns_of_the_users_own_slice_and_none_is_lost():
     assert result.documents["template"].to_list() == ["W-2", None]
     summary = formlab.summarise(result, by=["scanner", "template"], resamples=0)
     assert {"X", "Y", "W-2"} <= set(summary["slice_value"])
-    saved = type(result).load(result.save("evaluation")) if False else result
+    saved = type(result).load(result.save(tmp_path / "e"))
     assert saved.corpus.records.columns[-1] == "scanner"
 
 
@@ -99,8 +100,8 @@ def test_system_is_named_by_its_column_its_file_or_the_caller(tmp_path):
 
 def test_text_of_a_page_finds_its_fields():
     gold = [{"doc_id": "a", "name": "Ada Berg", "total": "9.00"}]
-    assert outcomes(gold, [{"doc_id": "a", "text": "Name: Ada Berg. Total 8.00"}]) == {
-        ("a", "/name"): "match", ("a", "/total"): "missing",
+    assert outcomes(gold, [{"doc_id": "a", "text": "Name: Ada Berg Total 8.00"}]) == {
+        ("a", "/name"): "match", ("a", "/total"): "mismatch",
     }  # fmt: skip
     page = [{"doc_id": "a", "text": "Ada Berg"}]
     scores = formlab.evaluate(page, page).scores
@@ -116,11 +117,12 @@ def test_frames_of_pandas_and_columns_of_either_side():
         formlab.evaluate(gold, answers, columns={"value": "outputs"})
 
 
-def test_scores_go_to_pandas_and_back():
+def test_scores_go_to_pandas():
     result = formlab.evaluate(GOLD, GOLD)
     frame = result.scores.to_pandas()
-    assert frame["settings"][0]["formlab"] == formlab.files.version()
-    assert pl.from_pandas(frame.drop(columns="settings")).equals(result.scores.drop("settings"))
+    assert frame["settings"][0]["formlab"] == version("formlab")
+    assert list(frame.columns) == result.scores.columns
+    assert frame["value"].tolist() == pytest.approx(result.scores["value"].to_list(), nan_ok=True)
 
 
 def test_gold_is_loaded_by_name_and_a_table_answers_any_benchmark(tmp_path, funsd_root):

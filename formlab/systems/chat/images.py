@@ -102,27 +102,20 @@ def pages(
     """
     if not paths:
         raise DataMissing("this document has no image")
-    if files.read_bytes(paths[0], 5) == b"%PDF-":
-        sizes = _pdf_sizes(paths[0], most)
-        unit = width / sizes[0][0] if width else 1.0
-        return [
-            _page(paths[0], number, own, limit / max(own), unit)
-            for number, own in enumerate(sizes, start=1)
-        ]
-    if len(paths) == 1 and (count := files.page_count(paths[0])) > 1:
-        paths = paths * count
-    shown = [(path, files.image_size(path)) for path in paths[:most]]
-    return [
-        _page(path, number, own, min(1.0, limit / max(own)))
-        for number, (path, own) in enumerate(shown, start=1)
-    ]
-
-
-def _page(path: Path, number: int, own: Size, scale: float, unit: float | None = None) -> PageImage:
-    """`unit` is the document's units to a point of a PDF; None for an image."""
-    sent = (max(1, round(own[0] * scale)), max(1, round(own[1] * scale)))
-    size = (own[0] * (unit or 1.0), own[1] * (unit or 1.0))
-    return PageImage(path, number, size, sent, files.sha256(path), scale if unit else 0.0)
+    is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
+    if len(paths) == 1 and not is_pdf:
+        paths = paths * files.page_count(paths[0])
+    sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
+    unit = width / sizes[0][0] if is_pdf and width else 1.0
+    made = []
+    for number, (across, down) in enumerate(sizes, start=1):
+        path = paths[0 if is_pdf else number - 1]
+        scale = limit / max(across, down)
+        scale = scale if is_pdf else min(1.0, scale)
+        sent = (max(1, round(across * scale)), max(1, round(down * scale)))
+        size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
+        made.append(PageImage(path, number, size, sent, files.sha256(path), zoom))
+    return made
 
 
 def _pdf_sizes(path: Path, most: int) -> list[Size]:

@@ -189,6 +189,7 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
     Notes go to stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
+    from formlab.progress import working
     from formlab.scoring import part
     from formlab.scoring.fields import READER
 

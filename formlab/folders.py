@@ -31,10 +31,10 @@ class Folder:
             object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
 
     def __repr__(self) -> str:
-        return previews.line(self)  # type: ignore[arg-type]
+        return previews.line(self)
 
     def _repr_html_(self) -> str:
-        return previews.html(self)  # type: ignore[arg-type]
+        return previews.html(self)
 
     def uses(self) -> dict[str, Iterable[str]]:
         """By kind of plug-in the names that its tables mention."""

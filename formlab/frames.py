@@ -18,7 +18,7 @@ LIBRARIES = ("polars", "pandas")
 _PACKAGES = ("formlab", "formlab_arena", "formlab_baselines", "formlab_review")
 # Dtypes of formlab's columns by name, where the name has one dtype in all tables.
 _DTYPES: dict[str, Any] = {}
-# Undefined is NaN in these columns, and null in all others.
+# Of tables of scores; undefined is NaN in these columns, and null in all others.
 _MEASURED = ("value", "ci_low", "ci_high")
 
 
@@ -101,7 +101,8 @@ def to_polars(value: Any) -> Any:
         # pyarrow's errors are TypeErrors and ValueErrors as well.
         what = f"this pandas frame cannot be read: {error}"
         raise TableBroken(what, remedy="one name and one type a column") from error
-    undefined = [n for n in _MEASURED if n in frame and frame[n].dtype.is_float()]
+    scores = {"metric", "ci_low"} & set(frame.columns)
+    undefined = [n for n in _MEASURED if scores and n in frame and frame[n].dtype.is_float()]
     return frame.with_columns(pl.col(undefined).fill_null(float("nan")))
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from formlab import tables
 from formlab.console import plain
-
-if TYPE_CHECKING:
-    from formlab.folders import Corpus, Evaluation, Predictions
 
 ROWS = 5
 _LONGEST = 60
@@ -36,7 +33,7 @@ _NEXT = {
 }  # fmt: skip
 
 
-def line(folder: Corpus | Predictions | Evaluation) -> str:
+def line(folder: Any) -> str:
     """What it is, and how many documents, values and flaws it has, on one line.
 
     Examples
@@ -54,7 +51,7 @@ def line(folder: Corpus | Predictions | Evaluation) -> str:
     return f"{name}: {', '.join(counts)}"
 
 
-def html(folder: Corpus | Predictions | Evaluation) -> str:
+def html(folder: Any) -> str:
     """The same with what was noted, the first values and what to call next; text is escaped."""
     try:
         name, counts, noted, rows = _facts(folder)

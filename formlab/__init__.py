@@ -39,7 +39,9 @@ _DECORATORS = {
 def __getattr__(name: str) -> Any:
     # Loaded when first used: charts and reports take seconds that a plain scoring need not pay.
     if name not in __all__:
-        raise AttributeError(f"module 'formlab' has no attribute {name!r}")
+        # With these, Python adds the nearest name.
+        home = import_module(__name__)
+        raise AttributeError(f"module 'formlab' has no attribute {name!r}", name=name, obj=home)
     if name == "plugin":
         return import_module("formlab.registry").load
     if name in _DECORATORS:

@@ -87,23 +87,26 @@ def _facts(folder: Any) -> tuple[str, list[str], Mapping[str, int], pl.DataFrame
             if (count := fields.filter(outcome=outcome).height)
         ]
         rows = fields.select("doc_id", "path", "kind", "gold", "pred", "outcome", "cause")
-        return plain(name), counts, folder.notes, rows
+        return plain(name), counts, _odd(folder.notes), rows
     records = folder.records.filter(pl.col("path").is_not_null())
     # Words and links are evidence; an engine that reads pages gives nothing else.
     claims = records.filter(pl.col("task") != "layout")
     records = claims if claims.height else records
     columns = ("doc_id", "path", "kind", "value")
     if kind == "Corpus":
-        # Types that were inferred are no flaws of the files.
-        flaws = {n: c for n, c in folder.flaws.items() if not n.startswith(tables.INFERRED)}
         counts = [_s(folder.documents.height, "document"), _s(records.height, "gold value")]
         name = f"{kind} {folder.benchmark}:{folder.split}"
-        return plain(name), counts, flaws, records.select(columns)
+        return plain(name), counts, _odd(folder.flaws), records.select(columns)
     documents = folder.records["doc_id"].n_unique()
     failed = folder.responses.filter(~pl.col("status").is_in(tables.USABLE)).height
     counts = [_s(documents, "document"), _s(records.height, "value")]
     counts += [f"{failed:,} failed"] if failed else []
     return plain(f"{kind} of {folder.system}"), counts, folder.notes, records.select(columns)
+
+
+def _odd(noted: Mapping[str, int]) -> dict[str, int]:
+    """Without the types that were inferred, which are no flaws."""
+    return {n: c for n, c in noted.items() if tables.INFERRED not in n}
 
 
 def _s(count: int, noun: str) -> str:

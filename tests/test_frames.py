@@ -61,9 +61,13 @@ def test_every_public_function_of_frames_takes_both_libraries(function):
         assert hasattr(function, "__wrapped__"), function
 
 
-@pytest.mark.parametrize("name", ["documents", "cases", "scores"])
-def test_tables_come_back_from_pandas_as_they_were(evaluation, name):
-    table = getattr(evaluation, name)
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("", "documents"), ("", "cases"), ("", "scores"), ("corpus", "records"),
+     ("predictions", "records"), ("predictions", "responses")],
+)  # fmt: skip
+def test_tables_come_back_from_pandas_as_they_were(evaluation, part, name):
+    table = getattr(getattr(evaluation, part) if part else evaluation, name)
     assert_frame_equal(frames.to_polars(table.to_pandas()), table)
 
 

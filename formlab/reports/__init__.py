@@ -173,10 +173,10 @@ def _run(
 
     def states() -> str:
         counts = Counter(result.status for result in results.values())
-        return ", ".join(f"{number} {status}" for status, number in counts.items())
+        return "".join(f", {number} {status}" for status, number in counts.items())
 
-    with progress("{task.fields[states]}") as bars:
-        bar = bars.add_task("reports", total=total, completed=len(results), states=states())
+    with progress("reports{task.fields[states]}") as bars:
+        bar = bars.add_task("building", total=total, completed=len(results), states=states())
         for result in processes.results(jobs, settings.workers):
             results[result.name] = result
             if result.status != "skipped":

@@ -92,8 +92,8 @@ def say(notes: Mapping[str, int], *, only: Collection[str] | None = None) -> Non
             click.echo(f"note: {plain(note)}: {count}", err=True)
 
 
-def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    """Print rows as a table, or as a JSON array in which undefined is null."""
+def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
+    """Print rows as a table under a title, or as a JSON array in which undefined is null."""
     if as_json:
         known = [
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
@@ -104,6 +104,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    if title:
+        click.echo(plain(title))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0] if rows else ():
         numeric = all(isinstance(row[key], int | float) for row in rows)

@@ -18,7 +18,7 @@ from formlab.own.types import FieldTypes, rule_text
 from formlab.own.values import DOCUMENT, RECORD, read_values
 
 BENCHMARK = "own"
-INFERRED = "types inferred"
+INFERRED = tables.INFERRED
 
 
 def corpus(

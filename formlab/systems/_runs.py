@@ -1,17 +1,14 @@
-"""Shared by all runs: the documents that --limit leaves, the run's head, the progress bar."""
+"""Shared by all runs: the documents that --limit leaves, and the run's head."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from PIL import Image
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import files
 from formlab.benchmarks.meta import page_images
@@ -105,13 +102,3 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     files.write_json(folder / HEAD, head | more)
     # Earlier predictions would look complete while this run is under way.
     (folder / "manifest.json").unlink(missing_ok=True)
-
-
-def progress(text: str, *, shown: bool = True) -> Progress:
-    """A bar on stderr: how much is done, then `text`."""
-    return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
-        # No moving bar in a report.
-        disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
-    )  # fmt: skip

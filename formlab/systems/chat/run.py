@@ -15,7 +15,8 @@ import polars as pl
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
-from formlab.systems._runs import page_files, progress
+from formlab.progress import progress
+from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt

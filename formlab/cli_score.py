@@ -251,7 +251,8 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
 
     kinds = summary["metric"].unique().to_list()
     pooled = summary.filter(~pl.col("metric").is_in([n for n in kinds if metrics.is_mean(n)]))
-    # First what speaks for a level, then metrics of plug-ins, the ladder, and what is left.
+    # First what speaks for a level, then metrics of plug-ins and of values that are right by the
+    # rules of one's own forms, the ladder, and what is left.
     heads = headlines(pooled).select(
         "split", "metric", level="score_level", place=pl.int_range(pl.len())
     )
@@ -260,7 +261,7 @@ def _main(summary: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
     rank = (
         pl.when(pl.col("place").is_not_null()).then(0)
         .when(pl.col("value").is_nan()).then(4)
-        .when(pl.col("metric").is_in(plugged)).then(1)
+        .when(pl.col("metric").is_in(plugged) | pl.col("metric").str.starts_with("match_")).then(1)
         .when(pl.col("metric").is_in(ladder), pl.col("level") == "field").then(2)
         .otherwise(3)
     )  # fmt: skip

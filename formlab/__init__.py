@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab import charts, gallery, reports
+    from formlab import charts, gallery, reports, testing
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.formats import read_predictions
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery", "load",
     "metric", "notebook", "open_evaluation", "plugin", "read_predictions", "reader", "reports",
-    "run", "summarise", "system",
+    "run", "summarise", "system", "testing",
 ]  # fmt: skip
 
 _HOME = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, formats, systems
-from formlab.console import as_json, asked, asking, path, plain, root, say, show, split
+from formlab import benchmarks, formats, own, systems
+from formlab.console import as_json, asked, asking, pairs, path, plain, root, say, show, split
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,8 +18,44 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Predictions
 
 
+_GOLD = (
+    click.option(
+        "--gold",
+        type=path,
+        help="Your own gold instead of a BENCHMARK: CSV, TSV, JSONL, Parquet, XLSX, JSON folder.",
+    ),
+    click.option(
+        "--images", type=path, help="--gold: folder of scans or PDFs."
+    ),
+    click.option(
+        "--types", help="--gold: JSON Schema, YAML or module:Class that types the fields."
+    ),
+    click.option(
+        "--columns", default="", metavar="NAME=COLUMN,…",
+        help="--gold: what columns are called, such as doc_id=id,gold=target,prediction=output.",
+    ),
+)  # fmt: skip
+
+
+def own_gold(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds what every command takes that may have a user's own gold for a benchmark."""
+    for option in reversed(_GOLD):
+        command = option(command)
+    return click.argument("benchmark", required=False)(command)
+
+
+def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | None:
+    """What the user's own gold is read with; None where a benchmark is named."""
+    if (benchmark is None) == (options["gold"] is None):
+        raise click.UsageError("either BENCHMARK or --gold")
+    if benchmark:
+        return None
+    columns = pairs(tuple(name for name in options["columns"].split(",") if name))
+    return {"images": options["images"], "types": options["types"], "columns": columns}
+
+
 @click.command()
-@click.argument("benchmark")
+@own_gold
 @click.option("--system", required=True, help="What reads the forms: ocr, rules, chat:MODEL.")
 @root
 @split
@@ -33,7 +69,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="What the run is called in tables and charts.")
 @asking
 @as_json
-def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
+def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> None:
     """Run a system on the forms of BENCHMARK. Run the same command again to resume."""
     import polars as pl
 
@@ -41,9 +77,14 @@ def run(benchmark: str, system: str, as_json: bool, **options: Any) -> None:
 
     reader = systems.get(system)
     settings = reader.settings(asked(options))
-    corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
+    if given := _own(benchmark, options):
+        corpus = own.corpus(options["gold"], **given)
+    else:
+        corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     name = options["name"] or reader.run_name(settings)
-    out = options["out"] or Path("runs") / f"{benchmark}-{corpus.split}-{name}".replace("/", "-")
+    out = options["out"] or Path("runs") / f"{corpus.benchmark}-{corpus.split}-{name}".replace(
+        "/", "-"
+    )
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
         limit=options["limit"], workers=options["workers"],
@@ -84,7 +125,7 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.argument("benchmark")
+@own_gold
 @click.option("--predictions", required=True, type=path)
 @root
 @split
@@ -94,10 +135,15 @@ def scoring(command: Callable[..., Any]) -> Callable[..., Any]:
     help="How fields are read from the words of a page: centre, overlap or cut [centre].",
 )
 @as_json
-def score(benchmark: str, predictions: Path, as_json: bool, **options: Any) -> None:
+def score(benchmark: str | None, predictions: Path, as_json: bool, **options: Any) -> None:
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
     import polars as pl
 
+    if given := _own(benchmark, options):
+        corpus, answers = own.pair(options["gold"], predictions, **given)
+        chosen = documents_of(options["documents"], [corpus])
+        show_summary(scored(corpus, answers, options | {"documents": chosen}), as_json=as_json)
+        return
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     load = partial(benchmarks.load, benchmark, root=options["root"])
     documents = documents_of(options["documents"], (load(split=name) for name in names))
@@ -146,7 +192,12 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
     if sentence := part.part_run(evaluation):
         where = f"{evaluation.benchmark}:{evaluation.split}"
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
-    say({note: n for note, n in evaluation.notes.items() if note not in part.NOTES})
+    inferred = f"gold: {own.INFERRED}: "
+    types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
+    say({n: c for n, c in evaluation.notes.items() if n not in (*part.NOTES, *types)})
+    if types:
+        counts = ", ".join(f"{n} {note.removeprefix(inferred)}" for note, n in types.items())
+        click.echo(f"{own.INFERRED}: {counts}; --types FILE declares them", err=True)
     if options["out"]:
         evaluation.save(options["out"])
     by = options["by"] or benchmarks.get(evaluation.benchmark).slices

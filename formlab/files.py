@@ -65,8 +65,10 @@ def read_bytes(path: str | Path, count: int = -1) -> bytes:
         raise DataMissing(f"cannot be read: {error.strerror}", where=path) from error
 
 
-def parse_json(text: str, *, where: str, first_line: int = 1) -> Any:
+def parse_json(text: str, *, where: str, first_line: int = 1, as_written: bool = False) -> Any:
     """The value of a JSON text; an error names `where`, line and column.
+
+    With `as_written`, a number is the text that it is written as: 9.00 stays.
 
     Examples
     --------
@@ -76,8 +78,9 @@ def parse_json(text: str, *, where: str, first_line: int = 1) -> Any:
     formlab.errors.DataBroken: broken JSON, Expecting value at column 7 (x.json:1). Try: mend that \
 line
     """
+    kept = {"parse_float": str, "parse_int": str} if as_written else {}
     try:
-        return json.loads(text)
+        return json.loads(text, **kept)
     except json.JSONDecodeError as error:
         raise DataBroken(
             f"broken JSON, {error.msg} at column {error.colno}",
@@ -88,13 +91,15 @@ line
         raise DataBroken("JSON nested too deeply", where=f"{where}:{first_line}") from error
 
 
-def read_json(path: str | Path) -> Any:
-    """The value of a JSON file."""
-    return parse_json(read_text(path), where=str(path))
+def read_json(path: str | Path, *, as_written: bool = False) -> Any:
+    """The value of a JSON file; `as_written` as for `parse_json`."""
+    return parse_json(read_text(path), where=str(path), as_written=as_written)
 
 
-def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of each line that is not blank.
+def each_jsonl(
+    path: str | Path, *, as_written: bool = False
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of each line that is not blank; `as_written` as for `parse_json`.
 
     Raises
     ------
@@ -106,7 +111,7 @@ def each_jsonl(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
-        value = parse_json(line, where=str(path), first_line=number)
+        value = parse_json(line, where=str(path), first_line=number, as_written=as_written)
         if not isinstance(value, dict):
             kind = type(value).__name__
             what = f"a JSON object is expected, this is a {kind}"
@@ -149,14 +154,14 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
 def read_image(
     path: str | Path, *, page: int = 1, width: float | None = None, zoom: float = 1.0
 ) -> Image.Image:
-    """The decoded image, in RGB; of a PDF one page, drawn.
+    """The decoded image, in RGB; of a PDF or TIFF one page, that of a PDF drawn.
 
     Parameters
     ----------
     path
-        An image, which is its own only page, or a PDF.
+        An image or a PDF.
     page
-        Of a PDF, from 1.
+        Of a PDF, or a TIFF with several pages, from 1; any other image is its own only page.
     width
         Of a PDF, how many pixels its first page is wide at `zoom` 1; its width in points if left
         out. The other pages are drawn at the same scale.
@@ -171,7 +176,36 @@ def read_image(
     if read_bytes(path, 5) == b"%PDF-":
         return _pdf_page(path, page, width, zoom)
     with _image(path) as image:
+        if (count := _frames(image)) > 1:
+            if not 1 <= page <= count:
+                raise DataBroken(f"no page {page}, the TIFF has {count}", where=path)
+            image.seek(page - 1)
         return image.convert("RGB")
+
+
+def page_count(path: str | Path) -> int:
+    """How many pages a file has: a PDF or TIFF may have several, any other image has one.
+
+    Raises
+    ------
+    DataMissing, DataBroken
+        If there is no such file, or it is neither.
+    """
+    if read_bytes(path, 5) != b"%PDF-":
+        with _image(path) as image:
+            return _frames(image)
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(path) as document:
+            return len(document)
+    except pypdfium2.PdfiumError as error:
+        raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+
+
+def _frames(image: Image.Image) -> int:
+    # The frames of an animation are no pages.
+    return getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
 
 
 def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -> Image.Image:

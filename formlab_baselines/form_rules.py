@@ -18,7 +18,7 @@ from formlab import files, resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._runs import page_files
+from formlab.systems._runs import pages_of
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -51,8 +51,9 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, file in enumerate(page_files(document, root), start=1):
-            page = _FormPage(np.asarray(files.read_image(file).convert("L")), engine, settings)
+        for number, (file, place) in enumerate(pages_of(document, root), start=1):
+            image = files.read_image(file, page=place, width=document.get("width"))
+            page = _FormPage(np.asarray(image.convert("L")), engine, settings)
             for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
                 rows.append(row | {"page": number})
             texts.append(page.text)

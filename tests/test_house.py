@@ -18,8 +18,8 @@ TESTS = Path(__file__).parent
 ROOMS = (
     "errors", "known_files", "registry", "plugin_records", "resources", "files", "tables",
     "folders", "decisions", "text", "trees", "browser",
-    "benchmarks", "metrics", "systems", "formats", "scoring", "console", "analysis", "testing",
-    "charts", "gallery", "explore", "reports",
+    "benchmarks", "metrics", "systems", "formats", "own", "scoring", "console", "analysis",
+    "testing", "charts", "gallery", "explore", "reports",
     "cli_facts", "cli_compare", "cli_init", "cli_report", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.

@@ -31,7 +31,8 @@ def load(name: str, *, root: str | Path | None = None, split: str | None = None)
     name
         A key of `BENCHMARKS`.
     root
-        The folder of the official files; without one, the project's own sample.
+        The folder of the official files, of `own` the gold, which may be a file; without one, the
+        project's own sample.
     split
         A split of the benchmark; without one, its first.
 
@@ -48,7 +49,7 @@ def load(name: str, *, root: str | Path | None = None, split: str | None = None)
     """
     benchmark = get(name)
     folder = SAMPLES / name if root is None else Path(root)
-    if not folder.is_dir():
+    if not (folder.is_dir() or (name == "own" and folder.is_file())):
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
     return benchmark.load(split or benchmark.first_split(folder), folder)

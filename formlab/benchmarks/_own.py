@@ -64,6 +64,15 @@ _OWN = (
         modes=("official", "fixed"),
     ),
     Benchmark(
+        name="own",
+        title="forms of one's own, with gold in a table or in JSON files",
+        licence="the user's own",
+        source="formlab score --gold",
+        tasks=("text",),
+        read="formlab.own:read",
+        find_splits="formlab.own:splits",
+    ),
+    Benchmark(
         name="sroie",
         title="SROIE: key values of scanned receipts",
         licence="not stated by the publisher; for research, as given to the competition",

@@ -16,7 +16,8 @@ _OWN = ("fincriticaled", "formcraft", "omniai", "formfactory", "vrdu", "plain")
 FORMATS = Registry(
     "formats",
     {"run": "formlab.formats.runs:FORMAT"}
-    | {name: f"formlab.formats.{name}:FORMAT" for name in _OWN},
+    | {name: f"formlab.formats.{name}:FORMAT" for name in _OWN}
+    | {"own": "formlab.own:FORMAT"},
 )
 
 
@@ -50,5 +51,6 @@ def read_predictions(path: str | Path, corpus: Corpus) -> Predictions:
 
 
 def _in_order() -> list[Format]:
-    """The formats as they are tried: the plainest, which takes any table, after plug-ins."""
-    return [FORMATS[name] for name in sorted(FORMATS, key=lambda name: name == "plain")]
+    """The formats as they are tried: those that take any table after plug-ins."""
+    last = ("plain", "own")
+    return [FORMATS[name] for name in (*(name for name in FORMATS if name not in last), *last)]

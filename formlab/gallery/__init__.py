@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
+from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.errors import TableBroken
 from formlab.gallery import _words, inline
@@ -179,5 +180,12 @@ def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
 
 
 def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSource]:
-    rows = () if documents is None else documents.drop_nulls("image").iter_rows(named=True)
-    return {document_key(row): PageSource(row["image"], width=row["width"]) for row in rows}
+    if documents is None:
+        return {}
+    return {
+        document_key(row): PageSource(
+            row["image"], width=row["width"], pages=tuple(page_images(row))
+        )
+        for row in documents.iter_rows(named=True)
+        if row["image"] is not None
+    }

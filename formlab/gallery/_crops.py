@@ -14,7 +14,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from formlab import files
-from formlab.errors import FormlabError
+from formlab.errors import DataBroken, FormlabError
 
 Box = tuple[float, float, float, float]
 Area = tuple[int, int, int, int]
@@ -28,14 +28,24 @@ SHARP, FINE = 2.0, 1_000
 
 
 class PageSource(NamedTuple):
-    """A page of a file: `width` is that of the file's first page in the unit of the boxes.
+    """A page, from 1, of a document: of one file, or of several, its `pages`.
 
-    `page`, from 1, and `width` matter of a PDF alone.
+    `width` is that of the first page in the unit of the boxes; it matters of a PDF alone.
     """
 
     image: str
     page: int = 1
     width: int | None = None
+    pages: tuple[str | None, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file that the page is in, and its number there."""
+        if len(self.pages) < 2:
+            return self.image, self.page
+        if self.page > len(self.pages):
+            raise DataBroken(f"no page {self.page}, the document has {len(self.pages)}")
+        return self.pages[self.page - 1] or self.image, 1
 
 
 class _DecodedPage(NamedTuple):
@@ -174,10 +184,11 @@ class Crops:
 
     def _read(self, source: PageSource) -> _DecodedPage | FormlabError:
         try:
-            path = self.root / source.image
+            name, number = source.place
+            path = self.root / name
             pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
-            image = files.read_image(path, page=source.page, width=source.width, zoom=zoom)
+            image = files.read_image(path, page=number, width=source.width, zoom=zoom)
             return _DecodedPage(image, zoom)
         except FormlabError as error:
             return error

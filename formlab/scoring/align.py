@@ -30,10 +30,8 @@ def cases(
     stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
     claims = predictions.records.filter(pl.col("task") == "text")
-    seen = predictions.records.filter(
-        pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
-    )
     gold = corpus.records.filter(pl.col("task") == "text")
+    seen = words_read(gold, predictions.records)
     notes: dict[str, int] = {}
     both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
@@ -60,8 +58,9 @@ def cases(
     if answers.height and not whole["status"].is_in(USABLE).any():
         # Who gives values alone was not asked for pages: that is no page read wrong.
         page = pl.col("path").is_null()
+        asked_for = page & pl.col("gold_status").is_in(USABLE)
         notes["pages not scored: the predictions give no text of a page"] = joined.filter(
-            page
+            asked_for
         ).height
         joined = joined.with_columns(
             pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
@@ -69,6 +68,19 @@ def cases(
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     return in_order(done, joined), notes
+
+
+def words_read(gold: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+    """The words that a system read, where the gold says of any field where it stands.
+
+    Without that, fields are looked for in the text of their pages.
+    """
+    seen = records.filter(pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"]))
+    return (
+        seen
+        if gold.select(pl.all_horizontal(pl.col(BOX).is_not_null()).any()).item()
+        else seen.clear()
+    )
 
 
 def in_page_text(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, tables
+from formlab import benchmarks, own, tables
 from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies, was_prompted
@@ -24,9 +26,12 @@ THRESHOLD = 0.8
 
 
 def evaluate(
-    corpus: Corpus,
-    predictions: Predictions,
+    corpus: Corpus | Any,
+    predictions: Predictions | Any,
     *,
+    images: str | Path | None = None,
+    types: Any = None,
+    columns: Mapping[str, str] | None = None,
     mode: str | None = None,
     threshold: float = THRESHOLD,
     documents: str | Sequence[str] = part.ALL,
@@ -38,9 +43,13 @@ def evaluate(
     Parameters
     ----------
     corpus
-        As from `formlab.load`.
+        As from `formlab.load`; or gold of one's own: a path, a polars or pandas frame, or whatever
+        else `formlab.own.corpus` takes, as it takes `images` and `types`.
     predictions
-        As from `formlab.run` or `formlab.read_predictions`.
+        As from `formlab.run` or `formlab.read_predictions`; or whatever `formlab.own.predictions`
+        takes.
+    images, types, columns
+        Of what is not loaded yet; see `formlab.own.pair`.
     mode
         One of the benchmark's modes; its first if left out.
     threshold
@@ -71,7 +80,15 @@ def evaluate(
         reading rule.
     DataBroken
         If no prediction is for a document of the corpus, or no document is chosen.
+
+    Examples
+    --------
+    >>> gold = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "5"]})
+    >>> answers = pl.DataFrame({"doc_id": ["a", "b"], "total": ["9.00", "6"]})
+    >>> evaluate(gold, answers).fields.select("doc_id", "outcome").rows()
+    [('a', 'match'), ('b', 'mismatch')]
     """
+    corpus, predictions = own.pair(corpus, predictions, images=images, types=types, columns=columns)
     benchmark = benchmarks.get(corpus.benchmark)
     mode = mode or benchmark.modes[0]
     if mode not in benchmark.modes:
@@ -104,11 +121,11 @@ def evaluate(
     scores = pl.concat(
         [*(scored.scores for scored in results), _answers(corpus, predictions, mode)]
     )
-    own = own_scores(plain, answers, cases, scores, mode)
+    theirs = own_scores(plain, answers, cases, scores, mode)
     evaluation = Evaluation(
         documents=corpus.documents,
         cases=_numbered(_with_own(cases, corpus.records, here)),
-        scores=pl.concat([scores, *own]),
+        scores=pl.concat([scores, *theirs]),
         benchmark=corpus.benchmark,
         split=corpus.split,
         system=predictions.system,

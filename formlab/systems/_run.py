@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import time
@@ -17,7 +18,7 @@ from formlab import files, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import Journal, entries
-from formlab.systems._runs import HEAD, SKIPPED, begin, first, progress
+from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files, progress
 from formlab.systems._spec import Reader, System
 
 JOURNAL = "pages.jsonl"
@@ -114,9 +115,10 @@ def unfinished(folder: Path) -> Predictions | None:
 
 def _key(page: Document, root: Path | None) -> str | None:
     try:
-        return files.sha256(root / page["image"])
-    except (OSError, TypeError):
+        first, *further = (files.sha256(file) for file in page_files(page, root))
+    except (OSError, FormlabError):
         return None
+    return hashlib.sha256("".join([first, *further]).encode()).hexdigest() if further else first
 
 
 def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:

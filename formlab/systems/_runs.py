@@ -54,6 +54,15 @@ def page_files(document: dict[str, Any], root: Path | None) -> list[Path]:
     return [Path(root or "") / name for name in page_images(document)]
 
 
+def pages_of(document: dict[str, Any], root: Path | None) -> list[tuple[Path, int]]:
+    """The file of each page of a document, and the page's number in it; see `page_files`."""
+    return [
+        (file, number)
+        for file in page_files(document, root)
+        for number in range(1, files.page_count(file) + 1)
+    ]
+
+
 def check_head(folder: Path, head: dict[str, Any]) -> None:
     """`DataBroken` if `folder` holds a run whose head has other values than `head`."""
     file = folder / HEAD

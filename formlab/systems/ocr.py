@@ -8,24 +8,38 @@ from typing import Any
 import numpy as np
 
 from formlab import files
-from formlab.systems._runs import image_file
+from formlab.systems._runs import pages_of
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
 
+# Pixels to a point of a PDF: print of 8 points is read well.
+SHARP = 2.0
+
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
-    """A reader of page images: lines and words with boxes and confidence, and the page's text."""
+    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
+
+    A PDF that is measured in points is drawn with `SHARP` pixels a point.
+    """
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        image = files.read_image(image_file(document, root))
-        scale = settings["scale"]
-        if scale != 1:
-            size = (max(1, round(side * scale)) for side in image.size)
-            image = image.resize(tuple(size))
-        result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-        return records(result, scale=scale)
+        rows: list[dict[str, Any]] = []
+        texts, count, width = [], 0, document.get("width")
+        for number, (file, place) in enumerate(pages_of(document, root), start=1):
+            drawn = file.suffix.lower() == ".pdf"
+            scale = settings["scale"] * (SHARP if drawn and not width else 1.0)
+            image = files.read_image(file, page=place, width=width, zoom=scale)
+            if scale != 1 and not drawn:
+                size = (max(1, round(side * scale)) for side in image.size)
+                image = image.resize(tuple(size))
+            result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
+            text, *found = records(result, scale=scale, page=number, first=count)
+            count += sum(row["kind"] == "line" for row in found)
+            texts.append(text["value"])
+            rows += found
+        return [text | {"value": "\n".join(texts)}, *rows]
 
     return read
 
@@ -43,14 +57,17 @@ def engine(*, text_score: float, threads: int = -1) -> Any:
     )
 
 
-def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:
+def records(
+    result: Any, *, scale: float = 1.0, page: int = 1, first: int = 0
+) -> list[dict[str, Any]]:
     """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
 
-    Lines are at ``/ocr/lines/<n>``, their words below them, the page's text at no path.
+    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page's text at no
+    path.
     """
     rows: list[dict[str, Any]] = []
     texts, boxes = [], []
-    for number, (text, score, corners, words) in enumerate(lines(result)):
+    for number, (text, score, corners, words) in enumerate(lines(result), start=first):
         path = f"/ocr/lines/{number}"
         texts.append(text)
         boxes.append(box_of(corners, scale))
@@ -58,8 +75,9 @@ def records(result: Any, *, scale: float = 1.0) -> list[dict[str, Any]]:
         for position, (word, confidence, outline) in enumerate(words):
             box = box_of(outline, scale)
             rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
-    page = page_text(np.array(boxes), texts)
-    return [{"path": None, "kind": "page", "task": "text", "value": page}, *rows]
+    rows = [row | {"page": page} for row in rows]
+    text = page_text(np.array(boxes), texts)
+    return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
 
 
 def lines(result: Any) -> list[tuple[str, float, Any, Any]]:
@@ -78,7 +96,7 @@ def box_of(corners: Any, scale: float = 1.0) -> tuple[float, float, float, float
 
 def _row(path: str, kind: str, text: str, score: float, box: tuple) -> dict[str, Any]:
     # Task `layout`: what stands where on the page, not a claim about any field of the form.
-    row = {"path": path, "kind": kind, "task": "layout", "value": text, "page": 1}
+    row = {"path": path, "kind": kind, "task": "layout", "value": text}
     return row | {"confidence": float(score)} | dict(zip(BOX, box, strict=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from formlab.folders import Corpus, Predictions
-from formlab.scoring.align import cases
+from formlab.scoring.align import cases, words_read
 from formlab.scoring.fields import READER, described
 from formlab.scoring.page_text import INSERTED, texts_only
 from formlab.scoring.page_text import RULES as IN_TEXT
@@ -22,7 +22,8 @@ def score(
     is no field.
     """
     table, notes = cases(corpus, predictions, threshold=threshold, reader=reader)
-    read = predictions.records.filter(pl.col("task") == "layout").height > 0
+    gold = corpus.records.filter(pl.col("task") == "text")
+    read = words_read(gold, predictions.records).height > 0
     claims = predictions.records.filter(pl.col("task") == "text")
     rules = described(reader) if read else IN_TEXT if texts_only(claims) else None
     scored = table.filter(

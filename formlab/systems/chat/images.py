@@ -73,7 +73,8 @@ class PageImage:
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
         if not self.zoom:
-            return files.read_image(self.path).resize(self.sent, Image.Resampling.LANCZOS)
+            image = files.read_image(self.path, page=self.number)
+            return image.resize(self.sent, Image.Resampling.LANCZOS)
         with _PDFIUM:
             image = files.read_image(self.path, page=self.number, zoom=self.zoom)
         return image.resize(self.sent) if image.size != self.sent else image
@@ -93,7 +94,7 @@ class PageImage:
 def pages(
     paths: list[Path], *, limit: int, most: int, width: float | None = None
 ) -> list[PageImage]:
-    """The first `most` pages of images, one a page, or of one PDF.
+    """The first `most` pages of images, one a page, or of one PDF or TIFF.
 
     `limit` is the longest side in pixels: larger images are made smaller, pages of a PDF are drawn
     at it. `width` is the first page's in the document's units, where that is not the file's own.
@@ -102,6 +103,8 @@ def pages(
     if not paths:
         raise DataMissing("this document has no image")
     is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
+    if not is_pdf and len(paths) == 1:
+        paths = paths * files.page_count(paths[0])
     sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
     unit = width / sizes[0][0] if is_pdf and width else 1.0
     made = []

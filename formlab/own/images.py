@@ -1,0 +1,125 @@
+"""The pages of a user's own documents: images and PDFs that are called like them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from formlab import files
+from formlab.errors import DataBroken, DataMissing
+
+IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
+# `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
+_PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
+_NUMBER = re.compile(r"([0-9]+)")
+Row = dict[str, Any]
+# Files by a name that they answer to.
+Index = dict[str, list[PurePosixPath]]
+
+
+def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> dict[str, list[str]]:
+    """The files of each document's pages in order, relative to `folder`, in any depth of it.
+
+    A document's pages are the file that is called like it (``a.png``; ``a.pdf`` and a TIFF may
+    have several pages), those that are called like it with a number (``a.png``, ``a_2.png``;
+    ``a-p1.png``, ``a-p2.png``), or the files of a folder that is called like it. A document is
+    named with or without the file's ending, and with or without its folders. Documents without a
+    page, and those of which several files have the name, are counted in `flaws`; they are the
+    first by folder and ending.
+
+    Raises
+    ------
+    DataMissing
+        If there is no such folder.
+    """
+    root = files.folder(folder, remedy="--images with the folder of the scans or PDFs")
+    named: Index = {}
+    inside: Index = {}
+    for file in sorted(root.rglob("*")):
+        path = PurePosixPath(file.relative_to(root).as_posix())
+        if path.suffix.lower() in IMAGES and not path.name.startswith(".") and file.is_file():
+            for key in {path.stem, str(path.with_suffix(""))}:
+                named.setdefault(_key(key), []).append(path)
+            for key in {path.parent.name, str(path.parent)} - {"", "."}:
+                inside.setdefault(_key(key), []).append(path)
+    numbered: Index = {}
+    known = {key for name in documents for key in (stem(name), PurePosixPath(stem(name)).name)}
+    for key, paths in named.items():
+        match = _PAGE.fullmatch(key)
+        if match and key not in known:
+            numbered.setdefault(match[1], []).extend(paths)
+    found = {}
+    for name in documents:
+        key = stem(name)
+        pages, copies = _pages(key, named, numbered, inside)
+        if not pages:
+            pages, copies = _pages(PurePosixPath(key).name, named, numbered, inside)
+        flaws["documents with several files of one name: the first is read"] += copies
+        if pages:
+            found[name] = [str(page) for page in pages]
+    flaws["documents without an image"] += len(documents) - len(found)
+    return found
+
+
+def _pages(
+    key: str, named: Index, numbered: Index, inside: Index
+) -> tuple[list[PurePosixPath], bool]:
+    """The pages of a document, and whether there are further files of their names."""
+    own, further = (sorted(index.get(key, ()), key=_order) for index in (named, numbered))
+    pages = [*own[:1], *further] or sorted(inside.get(key, ()), key=_order)
+    first: dict[str, PurePosixPath] = {}
+    for page in pages:
+        if page.parent == pages[0].parent:
+            first.setdefault(page.stem, page)
+    return list(first.values()), len(first) < len(pages) + len(own[1:])
+
+
+def stem(name: str) -> str:
+    """A document's name without the ending of an image or PDF, in the form that names match in.
+
+    Examples
+    --------
+    >>> stem("scan 1.PNG"), stem("v1.2")
+    ('scan 1', 'v1.2')
+    """
+    path = PurePosixPath(name)
+    return _key(name[: -len(path.suffix)] if path.suffix.lower() in IMAGES else name)
+
+
+def _key(name: str) -> str:
+    # File systems write accents in two ways.
+    return unicodedata.normalize("NFC", name)
+
+
+def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
+    """By folder, then by the numbers in names, then by ending."""
+    steps = [part for part in _NUMBER.split(str(path.with_suffix(""))) if part]
+    ending = IMAGES.index(path.suffix.lower())
+    return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
+
+
+def columns(root: Path | None, pages: list[str], stated: Row, flaws: Counter[str]) -> Row:
+    """The columns `image`, `width` and `height` of a document; what `stated` has stays."""
+    if root is None or not pages:
+        return {"image": None}
+    file = root / pages[0]
+    if "\0" in pages[0] or not file.resolve().is_relative_to(root):
+        # A path that leaves the folder is not followed.
+        flaws["images outside of their folder"] += 1
+        return {"image": None}
+    if file.suffix.lower() == ".pdf" and file.is_file():
+        return {"image": pages[0]}
+    size: Row = {}
+    try:
+        size = dict(zip(("width", "height"), files.image_size(file), strict=True))
+    except DataBroken:
+        # The reader of the page gets to say why; the document stays.
+        flaws["images unreadable"] += 1
+    except DataMissing:
+        flaws["images missing"] += 1
+    stated = {name: stated[name] for name in ("width", "height") if stated.get(name)}
+    return {"image": pages[0]} | size | stated

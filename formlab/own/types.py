@@ -1,0 +1,360 @@
+"""What the fields of a user's own forms are: types, and how their values are compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from formlab import files, text
+from formlab.benchmarks.meta import meta_of
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
+from formlab.own.values import pattern, pointer
+from formlab.trees import escape
+
+# Names of types, and the kind that the fields of each get.
+TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
+TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbox": "checkbox"}
+COMPARATORS = ("exact", "text", "typed", "fuzzy")
+# Values of a field that are looked at to infer its type.
+_ENOUGH = 200
+_DIGITS = re.compile(r"0|[1-9][0-9]*")
+_CODE = re.compile(r"0[0-9]+|[0-9]{10,}")
+_BOOLEANS = ("true", "false", "yes", "no", "checked", "unchecked", "☐", "☑", "☒")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """How the values at a path are compared.
+
+    `comparator` is one of `COMPARATORS`, null for that of the metric; `tolerance` how far a number
+    may be from the right one, in its unit, or a date in days, 0 and more; `weight` how much a field
+    counts, above 0; `required` whether every document should have it.
+    """
+
+    comparator: str | None = None
+    tolerance: float | None = None
+    weight: float = 1.0
+    required: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldType(Rule):
+    """A `Rule` with the type of the values, their choices, and what a person asks for them by."""
+
+    type: str | None = None
+    question: str | None = None
+    label: str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of its records."""
+        return TYPES.get(self.type or "")
+
+
+@lru_cache(maxsize=4096)
+def rule_of(meta: str | None) -> Rule:
+    """The rule in the `meta` of a record; the usual one where none was declared.
+
+    Examples
+    --------
+    >>> rule_of('{"weight": 2.0}').weight, rule_of(None) == Rule()
+    (2.0, True)
+    """
+    stated = meta_of(meta)
+    names = [field.name for field in dataclasses.fields(Rule)]
+    return Rule(**{name: stated[name] for name in names if name in stated})
+
+
+@dataclasses.dataclass(frozen=True)
+class FieldTypes:
+    """The types of fields by the pattern of their paths, such as ``/items/*/price``.
+
+    Examples
+    --------
+    >>> types = FieldTypes.read({"total": {"type": "money", "weight": 2}})
+    >>> types.of("/total").weight, types.of("/note").type
+    (2.0, None)
+    """
+
+    fields: dict[str, FieldType] = dataclasses.field(default_factory=dict)
+
+    def of(self, path: str | None) -> FieldType:
+        """The type of the field at a path; one that says nothing where none is declared."""
+        return self.fields.get(pattern(path or ""), FieldType())
+
+    @classmethod
+    def read(cls, source: Any) -> FieldTypes:
+        """The types that are declared in a file, a mapping or a pydantic model.
+
+        Parameters
+        ----------
+        source
+            A JSON Schema (a file or a dict); a pydantic model (the class, or ``module:Class``); a
+            YAML file or a dict of fields: ``total: money``, or ``total: {type: money, tolerance:
+            0.01, weight: 2, comparator: typed, required: true, question: …}``. In a schema these
+            words stand beside ``type``.
+
+        Raises
+        ------
+        DataMissing, DataBroken, UnknownName, NotAvailable
+            If there is no such file or model, it cannot be read, or it has an unknown word.
+        """
+        if isinstance(source, FieldTypes):
+            return source
+        where = None if isinstance(source, Mapping | type) else str(source)
+        value = _declared(source)
+        if not isinstance(value, Mapping) or not value:
+            what = "types are a JSON Schema, or fields with their types"
+            raise DataBroken(what, where=where, remedy="total: money")
+        if "properties" in value or "$ref" in value or "$schema" in value:
+            leaves = list(_schema_leaves(value, "", value, required=False, depth=0))
+        else:
+            inner = value.get("fields", value)
+            fields = inner if isinstance(inner, Mapping) else value
+            leaves = [
+                (str(pointer(str(name))), dict(stated) if isinstance(stated, Mapping)
+                 else {"type": stated})
+                for name, stated in fields.items()
+            ]  # fmt: skip
+        return cls({pattern(path): _field(path, stated, where) for path, stated in leaves})
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> FieldTypes:
+        """The types that the document of a corpus was loaded with, from its row."""
+        stated = meta_of(document).get("types") or {}
+        return cls({
+            path: FieldType(**{n: tuple(v) if isinstance(v, list) else v for n, v in one.items()})
+            for path, one in stated.items()
+        })  # fmt: skip
+
+    @classmethod
+    def inferred(cls, values: pl.DataFrame) -> FieldTypes:
+        """The types of fields by their values: all of a field's are dates, amounts, numbers …
+
+        `values` has the columns path and value.
+        """
+        named = values.filter(pl.col("path").is_not_null(), pl.col("value").is_not_null())
+        paths = named.select(pl.col("path").unique())
+        patterns = paths.with_columns(
+            pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
+        )
+        known = named.join(patterns, on="path").group_by("pattern", maintain_order=True)
+        found = known.agg(pl.col("value").unique(maintain_order=True).head(_ENOUGH))
+        return cls({path: FieldType(type=_type_of(some)) for path, some in found.iter_rows()})
+
+    def stated(self) -> dict[str, dict[str, Any]]:
+        """By pattern what is not at its default, as JSON can hold it."""
+        return {path: _stated(one) for path, one in self.fields.items()}
+
+    def counts(self) -> dict[str, int]:
+        """How many fields have each type."""
+        return dict(Counter(one.type or "string" for one in self.fields.values()).most_common())
+
+    def json_schema(self) -> dict[str, Any]:
+        """A JSON Schema of a document with these fields, each of which may be null."""
+        root: dict[str, Any] = {"type": "object", "properties": {}}
+        for path, one in self.fields.items():
+            _grow(root, [_plain(step) for step in path.split("/")[1:]], one)
+        return _closed(root)
+
+
+def _stated(one: Rule) -> dict[str, Any]:
+    usual = type(one)()
+    return {n: v for n, v in dataclasses.asdict(one).items() if v != getattr(usual, n)}
+
+
+def rule_text(one: FieldType) -> str | None:
+    """The rule of a field as the `meta` of its records; null where nothing is declared."""
+    names = {field.name for field in dataclasses.fields(Rule)}
+    stated = {name: value for name, value in _stated(one).items() if name in names}
+    return json.dumps(stated) if stated else None
+
+
+def _declared(source: Any) -> Any:
+    """The mapping that a source holds, a model's being its schema."""
+    if isinstance(source, Mapping):
+        return source
+    if isinstance(source, str) and ":" in source and not Path(source).exists():
+        source = _model(source)
+    if hasattr(source, "model_json_schema"):
+        return source.model_json_schema()
+    if not isinstance(source, str | Path):
+        what = f"types cannot be read from {type(source).__name__}"
+        raise DataBroken(what, remedy="a file, a dict or a pydantic model")
+    if Path(source).suffix.lower() == ".json":
+        return files.read_json(source)
+    if not Path(source).is_file():
+        remedy = "a JSON Schema, a YAML file, or module:Class"
+        raise DataMissing("no such file of types", where=source, remedy=remedy)
+    try:
+        return yaml.safe_load(files.read_text(source))
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{source}:{mark.line + 1}" if mark else source
+        raise DataBroken("not readable as YAML", where=where, remedy="total: money") from error
+
+
+def _model(named: str) -> Any:
+    """The class of ``module:Class``, the module being looked for in the working folder too."""
+    module, _, name = named.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        model = getattr(import_module(module.removesuffix(".py")), name)
+    except Exception as error:  # Whatever a user's own module meets.
+        what = f"no model {named!r}: {type(error).__name__}: {error}"
+        raise NotAvailable(what, remedy="module:Class, a pydantic model") from error
+    finally:
+        sys.path.remove(here)
+    if not hasattr(model, "model_json_schema"):
+        raise NotAvailable(f"{named} is no pydantic model", remedy="a subclass of BaseModel")
+    return model
+
+
+def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
+    names = [field.name for field in dataclasses.fields(FieldType)]
+    for name in stated:
+        if name not in names:
+            raise UnknownName.of(f"property of {path}", name, names)
+    for name, known in (("type", TYPES), ("comparator", COMPARATORS)):
+        if stated.get(name) is not None and stated[name] not in known:
+            raise UnknownName.of(f"{name} of {path}", stated[name], known)
+    found = dict(stated)
+    try:
+        for name in ("tolerance", "weight"):
+            if stated.get(name) is not None:
+                found[name] = float(stated[name])
+        if not (found.get("weight", 1.0) > 0 and (found.get("tolerance") or 0.0) >= 0):
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        what = f"{path}: a tolerance is a number from 0, a weight one above 0"
+        raise DataBroken(what, where=where) from error
+    found["choices"] = tuple(str(choice) for choice in found.get("choices") or ())
+    return FieldType(**found)
+
+
+_WORDS = ("comparator", "tolerance", "weight", "question", "label")
+
+
+def _schema_leaves(
+    node: Any, path: str, root: Any, *, required: bool, depth: int
+) -> Iterable[tuple[str, dict[str, Any]]]:
+    """The leaves of a JSON Schema with what it says of them."""
+    if depth > 40:
+        raise DataBroken("a JSON Schema that refers to itself", where=path[:80])
+    node = _resolved(node, root)
+    inner, items = node.get("properties"), node.get("items")
+    if isinstance(inner, Mapping):
+        must = node.get("required") or ()
+        for name, member in inner.items():
+            below = f"{path}/{escape(str(name))}"
+            yield from _schema_leaves(member, below, root, required=name in must, depth=depth + 1)
+    elif isinstance(items, Mapping):
+        yield from _schema_leaves(items, f"{path}/*", root, required=False, depth=depth + 1)
+    elif path:
+        stated = {name: node[name] for name in _WORDS if name in node}
+        stated["type"] = _schema_type(node)
+        choices = [c for c in node.get("enum") or () if c is not None]
+        stated |= {"choices": choices} if choices else {}
+        stated |= {"required": True} if required else {}
+        words = {"question": node.get("description"), "label": node.get("title")}
+        yield path, {name: value for name, value in words.items() if value} | stated
+
+
+def _resolved(node: Any, root: Any) -> dict[str, Any]:
+    """A schema with its reference followed, and the first of its choices that is not null."""
+    node = dict(node) if isinstance(node, Mapping) else {}
+    for _ in range(20):
+        if isinstance(reference := node.pop("$ref", None), str):
+            target = root
+            for step in reference.removeprefix("#").split("/")[1:]:
+                target = target.get(_plain(step), {}) if isinstance(target, Mapping) else {}
+            node = dict(target) | node
+            continue
+        several = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
+        real = [one for one in several or () if isinstance(one, Mapping)]
+        real = [one for one in real if one.get("type") != "null"]
+        if not real:
+            break
+        node = dict(real[0]) | node
+    return node
+
+
+def _plain(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def _schema_type(node: Mapping[str, Any]) -> str:
+    stated = node.get("type")
+    names = [stated] if isinstance(stated, str) else list(stated or ())
+    if node.get("enum") or "const" in node:
+        return "choice"
+    if node.get("format") in ("date", "date-time"):
+        return "date"
+    if node.get("format") in ("money", "currency"):
+        return "money"
+    return next((name for name in names if name in TYPES), "string")
+
+
+def _type_of(values: list[str]) -> str:
+    """The type that all values of a field have."""
+    some = [value.strip() for value in values if value.strip()]
+    if not some:
+        return "string"
+    if all(value.lower() in _BOOLEANS for value in some):
+        return "boolean"
+    if any(_CODE.fullmatch(value) for value in some):
+        return "string"
+    plain = all(_DIGITS.fullmatch(value) for value in some)
+    if not plain and all(text.date(value) for value in some):
+        return "date"
+    if all(text.number(value) is not None for value in some):
+        return "number"
+    return "money" if all(text.money(value) is not None for value in some) else "string"
+
+
+_JSON = {"number": "number", "checkbox": "boolean"}
+
+
+def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        leaf: dict[str, Any] = (
+            _leaf(one) if following is None
+            else {"type": "array", "items": {}} if following == "*"
+            else {"type": "object", "properties": {}}
+        )  # fmt: skip
+        if step == "*":
+            node["items"] = node.get("items") or leaf
+            node = node["items"]
+        else:
+            node = node.setdefault("properties", {}).setdefault(step, leaf)
+
+
+def _leaf(one: FieldType) -> dict[str, Any]:
+    stated: dict[str, Any] = {"type": [_JSON.get(one.kind or "", "string"), "null"]}
+    if one.choices:
+        stated["enum"] = [*one.choices, None]
+    return stated | ({"description": one.question} if one.question else {})
+
+
+def _closed(node: dict[str, Any]) -> dict[str, Any]:
+    """Every member named as required and no other allowed, as structured output asks for."""
+    if isinstance(inner := node.get("properties"), dict):
+        node |= {"required": list(inner), "additionalProperties": False}
+        for member in inner.values():
+            _closed(member)
+    if isinstance(items := node.get("items"), dict):
+        _closed(items)
+    return node

@@ -53,6 +53,7 @@ performance: setup  ## speed and memory beside the libraries a user would pick i
 	$(BIN)/python performance/compare.py
 	$(BIN)/python performance/gallery.py
 	$(BIN)/python performance/chat.py
+	$(BIN)/python performance/own_data.py
 
 count:  ## lines of Python, by room
 	@for room in formlab/*/ formlab_*/ tests data/sample/generate performance; do \

@@ -7,27 +7,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab import charts, gallery, reports, testing
+    from formlab import charts, gallery, logs, reports, testing
     from formlab.analysis import compare, evaluate, open_evaluation, summarise
     from formlab.benchmarks import load
     from formlab.formats import read_predictions
+    from formlab.logs import open_log
     from formlab.systems import run
 
 __all__ = [
     "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery", "load",
-    "metric", "notebook", "open_evaluation", "plugin", "read_predictions", "reader", "reports",
-    "run", "summarise", "system", "testing",
+    "log", "logs", "metric", "notebook", "open_evaluation", "open_log", "plugin",
+    "read_predictions", "reader", "reports", "run", "summarise", "system", "testing",
 ]  # fmt: skip
 
 _HOME = {
     "compare": "analysis", "evaluate": "analysis", "load": "benchmarks",
-    "open_evaluation": "analysis", "read_predictions": "formats", "run": "systems",
-    "summarise": "analysis",
+    "open_evaluation": "analysis", "open_log": "logs", "read_predictions": "formats",
+    "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {
     "agent": "agents", "benchmark": "benchmarks", "chart": "charts", "command": "commands",
-    "metric": "metrics", "notebook": "notebooks", "reader": "formats", "system": "systems",
+    "log": "logs", "metric": "metrics", "notebook": "notebooks", "reader": "formats",
+    "system": "systems",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from formlab import benchmarks, formats, own, systems
+from formlab import benchmarks, formats, systems
 from formlab.console import as_json, asked, asking, pairs, path, plain, root, say, show, split
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     reader = systems.get(system)
     settings = reader.settings(asked(options))
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus = own.corpus(options["gold"], **given)
     else:
         corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
@@ -140,6 +142,8 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     import polars as pl
 
     if given := _own(benchmark, options):
+        from formlab import own
+
         corpus, answers = own.pair(options["gold"], predictions, **given)
         chosen = documents_of(options["documents"], [corpus])
         show_summary(scored(corpus, answers, options | {"documents": chosen}), as_json=as_json)
@@ -181,7 +185,7 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
 
     Notes go to stderr, first of all which part of the corpus was scored.
     """
-    from formlab import analysis
+    from formlab import analysis, own
     from formlab.scoring import part
     from formlab.scoring.fields import READER
 

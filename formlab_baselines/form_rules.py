@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from formlab import files, resources
+from formlab import resources
 from formlab.benchmarks.formcraft import TASK_OF, Paths
 from formlab.errors import DataBroken
 from formlab.systems import ocr
-from formlab.systems._runs import pages_of
+from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
@@ -51,9 +51,8 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, (file, place) in enumerate(pages_of(document, root), start=1):
-            image = files.read_image(file, page=place, width=document.get("width"))
-            page = _FormPage(np.asarray(image.convert("L")), engine, settings)
+        for number, image, zoom in page_pictures(document, root):
+            page = _FormPage(np.asarray(image.convert("L")), engine, settings, zoom)
             for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
                 rows.append(row | {"page": number})
             texts.append(page.text)
@@ -63,13 +62,16 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
 
 class _FormPage:
-    """One page as it was read, with all boxes turned back to where they are on the image."""
+    """One page as it was read, with all boxes turned back to where they are on the page."""
 
-    def __init__(self, gray: np.ndarray, engine: Any, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, gray: np.ndarray, engine: Any, settings: dict[str, Any], zoom: float
+    ) -> None:
         level, matrix = page_lines.upright(gray)
         marks, clean = page_marks.find(level)
         self._back = cv2.invertAffineTransform(matrix)
         self._height, self._width = gray.shape
+        self._zoom = zoom
         self._words = []
         # OCR takes minutes for a page a few pixels high, and finds nothing.
         if marks.has_letters:
@@ -106,4 +108,5 @@ class _FormPage:
         turned = corners @ self._back.T
         limits = [self._width, self._height]
         low, high = (np.clip(side, 0, limits) for side in (turned.min(axis=0), turned.max(axis=0)))
-        return dict(zip(BOX, [*low.tolist(), *high.tolist()], strict=True))
+        sides = np.concatenate([low, high]) / self._zoom
+        return dict(zip(BOX, sides.tolist(), strict=True))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from formlab import files
+from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
 from formlab.systems import ocr
@@ -38,15 +39,17 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
 
 def is_for(document: dict[str, Any]) -> bool:
-    """Whether a document says which entities it wants, or is a PDF.
+    """Whether a document says which entities it wants, or is a PDF that does not type its fields.
 
     Examples
     --------
     >>> is_for({"image": "a.pdf", "meta": None}), is_for({"image": "a.png", "meta": "{}"})
     (True, False)
+    >>> is_for({"image": "a.pdf", "meta": '{"types": {}}'})
+    False
     """
     is_pdf = str(document["image"] or "").lower().endswith(".pdf")
-    return is_pdf or Schema.of_document(document) is not None
+    return (is_pdf and "types" not in meta_of(document)) or Schema.of_document(document) is not None
 
 
 def _names(document: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -49,10 +50,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         gold, answers = write(Path(name))
         command = [sys.executable, "-m", "formlab.cli", "score", "--gold", str(gold)]
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*command, "--predictions", str(answers)], check=True, capture_output=True)
-        seconds = time.perf_counter() - begin
-    row = {"rows": ROWS, "seconds": round(seconds, 2), "limit": LIMIT, "ok": seconds < LIMIT}
+        seconds, now = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Beside the time on the clock, that of the processor: other programs may run.
+    busy = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    row = {"rows": ROWS, "seconds": round(seconds, 2), "processor_seconds": round(busy, 2)}
+    row |= {"limit": LIMIT, "ok": seconds < LIMIT}
     print(json.dumps(row) if "--json" in sys.argv else row)
 
 

@@ -20,6 +20,8 @@ Row = dict[str, Any]
 SHEETS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 DELIMITED = (".csv", ".tsv", ".tab")
 JSON_LINES = (".jsonl", ".ndjson")
+# What stands for a name where there is no file.
+FRAME = "frame"
 KNOWN = (*DELIMITED, *JSON_LINES, ".json", ".parquet", *SHEETS)
 
 
@@ -50,11 +52,11 @@ def read_rows(source: Any, flaws: Counter[str]) -> Rows:
     if type(source).__module__.partition(".")[0] == "pandas":
         return Rows(_framed(_pandas(source)))
     if isinstance(source, Mapping):
-        return _of_object(dict(source), None, "object", "frame")
+        return _of_object({str(n): member for n, member in source.items()}, None, "object", FRAME)
     if isinstance(source, Iterable):
         rows = list(source)
         if all(isinstance(row, Mapping) for row in rows):
-            return Rows(_framed(dict(row) for row in rows))
+            return Rows(_framed({str(name): cell for name, cell in row.items()} for row in rows))
     what = f"values cannot be read from {type(source).__name__}"
     raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
 
@@ -245,6 +247,8 @@ def as_text(value: Any) -> str | None:
         return (value.date() if midnight else value).isoformat()
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if hasattr(value, "item") and not isinstance(value, bytes):
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "item"):  # A number of numpy.
         return as_text(value.item())
     return str(value)

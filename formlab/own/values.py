@@ -31,6 +31,8 @@ DOCUMENT = ("image", "width", "height", "template", "domain", "context")
 _SCHEMA = tables.DOCUMENTS | tables.RECORDS
 _ALLOWED = {"status": tables.STATUSES, "task": tables.TASKS}
 _DEEPEST = 60
+# Beyond this a number is no page and no width.
+_MOST = 2.0**53
 
 
 def read_values(
@@ -262,7 +264,8 @@ def _cell(name: str, cell: Any, rows: Rows, origin: str) -> Any:
             found: Any = text or None
         else:
             found = float(text)
-            if not math.isfinite(found) or (dtype == pl.Int64 and not found.is_integer()):
+            whole = found.is_integer() and abs(found) < _MOST
+            if not math.isfinite(found) or (dtype == pl.Int64 and not whole):
                 raise ValueError
             found = int(found) if dtype == pl.Int64 else found
     except ValueError as error:

@@ -7,35 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from formlab import files
-from formlab.systems._runs import pages_of
+from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System
 from formlab.systems.layout import page_text
 from formlab.tables import BOX
 
-# Pixels to a point of a PDF: print of 8 points is read well.
-SHARP = 2.0
-
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
-    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
-
-    A PDF that is measured in points is drawn with `SHARP` pixels a point.
-    """
+    """A reader of pages: their lines and words with boxes and confidence, and the text of all."""
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
-        texts, count, width = [], 0, document.get("width")
-        for number, (file, place) in enumerate(pages_of(document, root), start=1):
-            drawn = file.suffix.lower() == ".pdf"
-            scale = settings["scale"] * (SHARP if drawn and not width else 1.0)
-            image = files.read_image(file, page=place, width=width, zoom=scale)
-            if scale != 1 and not drawn:
-                size = (max(1, round(side * scale)) for side in image.size)
-                image = image.resize(tuple(size))
+        texts, count = [], 0
+        for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
             result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-            text, *found = records(result, scale=scale, page=number, first=count)
+            text, *found = records(result, scale=zoom, page=number, first=count)
             count += sum(row["kind"] == "line" for row in found)
             texts.append(text["value"])
             rows += found

@@ -49,10 +49,10 @@ def test_declared_prompt_and_schema_are_used(forms, tmp_path):
     file = tmp_path / "own.py"
     code = (TOYS / "toy_benchmark.py").read_text()
     schema = {"type": "object", "properties": {"sum": {"type": "object"}}}
-    code = code.replace('"receipts"', '"own"').replace("/{name}", "/sum/{name}")
+    code = code.replace('"receipts"', '"mine"').replace("/{name}", "/sum/{name}")
     file.write_text(code.replace('tasks=("text",)', f'prompt="Add up.", schema={schema}'))
     registry.load(file)
-    corpus = benchmarks.load("own", root=forms)
+    corpus = benchmarks.load("mine", root=forms)
     predictions, calls = asked(corpus, tmp_path / "r", {"sum": {"total": 9, "date": "1 May"}})
     assert "Add up." in json.dumps(calls)
     values = dict(predictions.records.select("path", "value").rows())

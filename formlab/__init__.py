@@ -12,18 +12,19 @@ if TYPE_CHECKING:
     from formlab.benchmarks import load
     from formlab.formats import read_predictions
     from formlab.logs import open_log
+    from formlab.scorers import inspect_scorer
     from formlab.systems import run
 
 __all__ = [
-    "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery", "load",
-    "log", "logs", "metric", "notebook", "open_evaluation", "open_log", "plugin",
-    "read_predictions", "reader", "reports", "run", "summarise", "system", "testing",
+    "agent", "benchmark", "chart", "charts", "command", "compare", "evaluate", "gallery",
+    "inspect_scorer", "load", "log", "logs", "metric", "notebook", "open_evaluation", "open_log",
+    "plugin", "read_predictions", "reader", "reports", "run", "summarise", "system", "testing",
 ]  # fmt: skip
 
 _HOME = {
-    "compare": "analysis", "evaluate": "analysis", "load": "benchmarks",
-    "open_evaluation": "analysis", "open_log": "logs", "read_predictions": "formats",
-    "run": "systems", "summarise": "analysis",
+    "compare": "analysis", "evaluate": "analysis", "inspect_scorer": "scorers",
+    "load": "benchmarks", "open_evaluation": "analysis", "open_log": "logs",
+    "read_predictions": "formats", "run": "systems", "summarise": "analysis",
 }  # fmt: skip
 # Decorators that register what stands below them; see `formlab.registry.register`.
 _DECORATORS = {

@@ -94,7 +94,7 @@ def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[L
         try:
             if isinstance(sample, DataBroken):
                 raise sample
-            _add(samples, sample, system, origin)
+            add_sample(samples, sample, system, origin)
             ids.add(str(sample["id"]))
         except _ODD as error:
             samples.notes[UNREADABLE] += 1
@@ -124,7 +124,8 @@ def _headline(results: Mapping[str, Any]) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _add(samples: Samples, sample: Row, system: str, origin: str) -> None:
+def add_sample(samples: Samples, sample: Row, system: str, origin: str) -> None:
+    """Collect one sample of a log, a dict as Inspect writes it."""
     attached = sample.get("attachments") or {}
     metadata = sample.get("metadata") or {}
     status, error, answer = _outcome(sample, attached)

@@ -1,7 +1,13 @@
 """`assert_not_worse` as a user's own tests call it."""
 
 import itertools
+import json
 import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +20,7 @@ from formlab.testing import assert_not_worse
 from tests.analysis.made_pairs import built, from_matrix, made
 
 METRIC = "normalised_accuracy"
+REPOSITORY = Path(__file__).parents[1]
 
 
 def pair(right, total, more=None):
@@ -188,3 +195,36 @@ def test_saved_evaluations_are_named_by_their_folders(tmp_path):
         made(name, rows, benchmark="funsd").save(tmp_path / name)
     numbers = assert_not_worse(tmp_path / "a", str(tmp_path / "b"), METRIC, margin=0)
     assert numbers["difference"] == 0
+
+
+def answers(lost):
+    """A line for each of 30 forms; `lost` of them have one value of three wrong, another none."""
+    for number in range(30):
+        read = {"total": f"{number}.50", "date": f"2024-05-{number + 1:02}", "name": "Ada Berg"}
+        if number % 5 == 4:
+            read["total"] = f"{number}.00"
+        if number < lost:
+            read["name"] = "?"
+        yield json.dumps({"doc_id": f"form-{number:02}"} | read)
+
+
+def test_example_of_the_page_passes_and_fails_as_the_page_says(tmp_path):
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (REPOSITORY / "docs" / "ci.md").read_text(), re.DOTALL
+    )
+    (tmp_path / "test_extraction.py").write_text(code)
+    gold = [f"form-{n:02},{n}.50,2024-05-{n + 1:02},Ada Berg" for n in range(30)]
+    (tmp_path / "gold.csv").write_text("\n".join(["doc_id,total,date,name", *gold]))
+    (tmp_path / "baseline.jsonl").write_text("\n".join(answers(0)))
+    for lost, code, shown in ((0, 0, "2 passed"), (12, 1, "2 failed")):
+        (tmp_path / "answers.jsonl").write_text("\n".join(answers(lost)))
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert (done.returncode, shown in done.stdout) == (code, True), done.stdout
+    # 6 totals of 90 values are wrong in both, and 12 names in one.
+    assert "0.8 against 0.9333 of the baseline: difference -0.1333" in done.stdout
+    assert "n = 30 documents, 12 worse and 0 better. The loss is shown" in done.stdout
+    assert "form-00: 1 to 0.667" in done.stdout

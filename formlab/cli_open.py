@@ -54,11 +54,14 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
     system = options.pop("system")
     opened = [(log, one) for log in logs for one in rooms.open_logs(log, **options)]
-    folders = _folders(opened, out)
+    names = [system or one.system for _, one in opened]
+    # Two logs of one model are told apart by their files.
+    opened = [
+        (log, rooms.called(one, name if names.count(name) == 1 else f"{name} ({log.stem})"))
+        for (log, one), name in zip(opened, names, strict=True)
+    ]
     told = []
-    for (log, one), folder in zip(opened, folders, strict=True):
-        if system:
-            one = rooms.called(one, system)
+    for (log, one), folder in zip(opened, _folders(opened, out), strict=True):
         if folder:
             one.save(folder)
         told.append(_told(log, one, folder))

@@ -192,9 +192,17 @@ def _format(path: Path) -> LogFormat | None:
 
 
 def called(one: Evaluation, system: str) -> Evaluation:
-    """The evaluation with another name of its system."""
+    """The evaluation with another name of its system.
+
+    Examples
+    --------
+    >>> called(open_log([{"id": "a", "target": "9", "output": "9"}]), "mine").system
+    'mine'
+    """
     import polars as pl
 
+    if system == one.system:
+        return one
     name = pl.lit(system).alias("system")
     predictions = one.predictions and dataclasses.replace(
         one.predictions, system=system, records=one.predictions.records.with_columns(name),

@@ -201,6 +201,11 @@ def test_command_saves_one_folder_or_one_for_each_run(command, tmp_path):
     names = [Path(row["out"]).name for row in told]
     assert names == ["epochs-mockllm-model--epoch-1", "epochs-mockllm-model--epoch-2", "form"]
     assert told[2]["join"]["failed"] == 3
+    # Two logs of one model are told apart.
+    two = json.loads(command(DATA / "form.eval", DATA / "unfinished.eval", "--json").stdout)
+    assert [row["system"] for row in two] == [
+        "mockllm/model (form)", "mockllm/model (unfinished)",
+    ]  # fmt: skip
     assert {row["by"] for row in told[2]["headlines"]} == {"log, as stated", "log", "formlab"}
     assert all(Evaluation.load(row["out"]).check() for row in told)
 

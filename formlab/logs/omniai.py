@@ -59,7 +59,7 @@ def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
     taken: set[str] = set()
     for place, entry in entries:
         url, origin = str(entry.get("fileUrl") or ""), f"{file.name}#/{place}"
-        doc_id = Path(predictions.basename(url)).stem or f"entry {place}"
+        doc_id = Path(benchmark.basename(url)).stem or f"entry {place}"
         rows, response = predictions.entry_rows(entry)
         repeated = doc_id in taken
         taken.add(doc_id)

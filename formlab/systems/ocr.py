@@ -19,11 +19,11 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
-        texts, count = [], 0
+        texts, lines = [], 0
         for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
             result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-            text, *found = records(result, scale=zoom, page=number, first=count)
-            count += sum(row["kind"] == "line" for row in found)
+            text, *found = records(result, scale=zoom, page=number, first=lines)
+            lines += sum(row["kind"] == "line" for row in found)
             texts.append(text["value"])
             rows += found
         return [text | {"value": "\n".join(texts)}, *rows]

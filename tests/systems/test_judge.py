@@ -8,22 +8,20 @@ from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
 from tests.systems.scripted_server import serving
 
 FACTS = [{"type": "Number", "value": "5", "hint": "page 5"}]
-SAID = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "5"}
+VERDICT = {"number": 1, "found_in_prediction": True, "correct": True, "matched_text": "5"}
+WHOLE = json.dumps({"entity_diagnostics": [VERDICT]})
 
 
-def judged(text, **options):
-    return ask(
-        "3",
-        FACTS,
-        "<p>page <number>5</number>",
-        "page 5",
-        call=lambda *_, **__: Answer("k", text=text, tokens_in=10, tokens_out=2),
-        **options,
-    )
+def judged(call, page="3", **options):
+    """The answer on a page with one fact; `call` is a caller or the text of an answer."""
+    if isinstance(call, str):
+        answer = Answer("k", text=call, tokens_in=10, tokens_out=2, **options)
+        call, options = (lambda *_, **__: answer), {}
+    return ask(page, FACTS, "<p>page <number>5</number>", f"5 on {page}", call=call, **options)
 
 
 def test_entries_get_the_name_of_their_fact():
-    answer, record = judged(json.dumps({"entity_diagnostics": [SAID]}))
+    answer, record = judged(WHOLE)
     assert answer["entity_diagnostics"][0]["value"] == "5"
     assert (answer["id"], record["status"], record["tokens_in"]) == ("3", "ok", 10)
 
@@ -31,22 +29,33 @@ def test_entries_get_the_name_of_their_fact():
 @pytest.mark.parametrize(
     ("text", "status"),
     [
-        ("", "bad_json"),
-        ("sorry", "bad_json"),
+        ("", "bad_json"), ("sorry", "bad_json"),
         ('{"entity_diagnostics": [{"number": 1, "corr', "repaired"),
     ],
-)
+)  # fmt: skip
 def test_a_broken_answer_has_its_status(text, status):
     assert judged(text)[1]["status"] == status
 
 
-def test_a_failed_call_is_this_pages_fate():
-    def call(*_, **__):
-        raise TimeoutError("no answer")
+@pytest.mark.parametrize("status", ["refused", "truncated"])
+def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count(status):
+    answer, record = judged(WHOLE, status=status)
+    assert (answer["entity_diagnostics"], record["status"]) == ([], status)
 
-    answer, record = ask("3", FACTS, "x", "y", call=call)
+
+def failing(error):
+    def call(*_, **__):
+        raise error
+
+    return call
+
+
+def test_a_failed_call_fails_its_page_and_one_that_cannot_succeed_ends_the_run():
+    answer, record = judged(failing(TimeoutError("no answer")))
     assert (answer["entity_diagnostics"], record["status"]) == ([], "api_error")
     assert "no answer" in record["error"]
+    with pytest.raises(NotAvailable, match="refuses"):
+        judged(failing(NotAvailable("the server refuses every call")))
 
 
 def test_the_prediction_is_data_in_a_json_object():
@@ -62,37 +71,16 @@ def test_the_schema_asks_for_every_fact_once():
 
 
 def test_a_user_may_bring_another_prompt(tmp_path):
-    file = tmp_path / "paper.txt"
+    file, seen = tmp_path / "paper.txt", []
     file.write_text("Be strict.")
-    seen = []
-    ask(
-        "3",
-        FACTS,
-        "x",
-        "y",
-        call=lambda said, form: seen.append(said[0]["content"]) or Answer("k", text=""),
-        prompt=file,
-    )
+
+    def call(messages, form):
+        seen.append(messages[0]["content"])
+        return Answer("k", text="")
+
+    judged(call, prompt=file)
     assert seen == ["Be strict."]
     assert "numbered" in PROMPT.read_text()
-
-
-def test_a_call_that_cannot_succeed_ends_the_run():
-    def call(*_, **__):
-        raise NotAvailable("the server refuses every call")
-
-    with pytest.raises(NotAvailable, match="refuses"):
-        ask("3", FACTS, "x", "y", call=call)
-
-
-def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count():
-    whole = json.dumps({"entity_diagnostics": [SAID]})
-    for status in ("refused", "truncated"):
-        answer, record = ask(
-            "3", FACTS, "x", "y",
-            call=lambda *_, status=status, **__: Answer("k", text=whole, status=status),
-        )  # fmt: skip
-        assert (answer["entity_diagnostics"], record["status"]) == ([], status)
 
 
 @pytest.fixture
@@ -107,14 +95,14 @@ def call(tmp_path, monkeypatch):
     return made
 
 
-def judge_pages(call, *pages):
-    return [ask(page, FACTS, "<p>5", f"5 on {page}", call=call)[1]["status"] for page in pages]
+def statuses(call, *pages):
+    return [judged(call, page)[1]["status"] for page in pages]
 
 
 def test_the_model_is_asked_with_the_schema_at_temperature_0_and_once(call):
-    with serving(then=json.dumps({"entity_diagnostics": [SAID]})) as server:
+    with serving(then=WHOLE) as server:
         for _ in range(2):
-            answer, record = ask("3", FACTS, "<p>5", "5", call=call(server))
+            answer, record = judged(call(server))
             assert answer["entity_diagnostics"][0]["correct"] is True
         (asked,) = (call["body"] for call in server.calls)
     assert (record["status"], record["tokens_in"], record["tokens_out"]) == ("ok", 100, 20)
@@ -123,19 +111,17 @@ def test_the_model_is_asked_with_the_schema_at_temperature_0_and_once(call):
 
 
 def test_every_answer_of_a_judge_has_its_status_and_bad_ones_are_asked_again_on_demand(call):
-    good = json.dumps({"entity_diagnostics": [SAID]})
-    pages = ["a", "b", "c", "d", "e"]
-    with serving(good, "sorry", "refused", "truncated", "too_large", then=good) as server:
-        first = judge_pages(call(server), *pages)
+    with serving(WHOLE, "sorry", "refused", "truncated", "too_large", then=WHOLE) as server:
+        first = statuses(call(server), *"abcde")
         assert first == ["ok", "bad_json", "refused", "truncated", "api_error"]
         # What was never answered is asked again in any case.
-        assert judge_pages(call(server), *pages) == [*first[:4], "ok"]
+        assert statuses(call(server), *"abcde") == [*first[:4], "ok"]
         assert len(server.calls) == 6
-        assert judge_pages(call(server, retry="bad"), *pages) == ["ok"] * 5
+        assert statuses(call(server, retry="bad"), *"abcde") == ["ok"] * 5
         assert len(server.calls) == 9
 
 
 def test_pages_beyond_a_limit_of_calls_are_missing_not_failed(call):
-    with serving(then=json.dumps({"entity_diagnostics": [SAID]})) as server:
-        assert judge_pages(call(server, max_calls=2), "a", "b", "c") == ["ok", "ok", "missing"]
+    with serving(then=WHOLE) as server:
+        assert statuses(call(server, max_calls=2), *"abc") == ["ok", "ok", "missing"]
         assert len(server.calls) == 2

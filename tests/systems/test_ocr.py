@@ -1,11 +1,12 @@
 import polars as pl
 import pytest
+from PIL import Image
 
 from formlab import benchmarks, systems
 
 
 @pytest.fixture(scope="module")
-def read(request, tmp_path_factory):
+def read():
     return systems.get("ocr").start(systems.get("ocr").defaults, 1)
 
 
@@ -33,8 +34,6 @@ def test_boxes_of_a_scaled_page_are_those_of_the_page_itself(funsd_root):
 
 
 def test_blank_page_is_read_as_empty_text(read, funsd_root, tmp_path):
-    from PIL import Image
-
     Image.new("L", (100, 100), 255).save(tmp_path / "blank.png")
     rows = read({"doc_id": "x", "image": "blank.png"}, tmp_path)
     assert [(row["kind"], row["value"]) for row in rows] == [("page", "")]

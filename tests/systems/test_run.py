@@ -46,12 +46,13 @@ def test_page_that_fails_is_a_row_with_its_reason(corpus, tmp_path):
 
 def test_finished_page_is_not_read_again_until_its_image_changes(corpus, tmp_path):
     calls = []
-    systems.run(corpus, letters(calls), out=tmp_path / "r", limit=1)
-    systems.run(corpus, letters(calls), out=tmp_path / "r")
+    system, out = letters(calls), tmp_path / "r"
+    systems.run(corpus, system, out=out, limit=1)
+    systems.run(corpus, system, out=out)
     assert calls == ["a", "b"]
     image = corpus.root / corpus.documents["image"][0]
     image.write_bytes(image.read_bytes() + b" ")
-    predictions = systems.run(corpus, letters(calls), out=tmp_path / "r")
+    predictions = systems.run(corpus, system, out=out)
     assert calls == ["a", "b", "a"]
     assert predictions.records.height == 2
 

@@ -89,6 +89,9 @@ line
         ) from error
     except RecursionError as error:
         raise DataBroken("JSON nested too deeply", where=f"{where}:{first_line}") from error
+    except ValueError as error:
+        # Python reads no integer of more than some thousand digits.
+        raise DataBroken(f"broken JSON: {error}", where=f"{where}:{first_line}") from error
 
 
 def read_json(path: str | Path, *, as_written: bool = False) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.logs._beside import differences, headlines, join_report, stated
 from formlab.logs._join import ALL, ASKED, best_split, evaluation
-from formlab.logs._samples import DUPLICATES, MISSING, UNREADABLE, Samples
+from formlab.logs._samples import DUPLICATES, MISSING, ODD, UNREADABLE, Samples
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.registry import Registry
 
@@ -65,7 +65,9 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> list[LogRu
     if form := _format(path):
         try:
             runs = form.read(path)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except FormlabError:
+            raise
+        except ODD as error:
             what = f"not laid out as {form.title}: {type(error).__name__}: {error}"
             raise DataBroken(what, where=path, remedy="a log as the harness wrote it") from error
         if not runs:

@@ -15,8 +15,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
-# One member unpacked, in bytes: a log is another's file, and a small one can unpack to anything.
-_LARGEST = 1_000_000_000
+# A log is another's file, and a small one can unpack to anything: the most bytes of a member, and
+# how many times its packed size those of a large one may be.
+_LARGEST, _LARGE, _RATIO = 1_000_000_000, 20_000_000, 500
 
 
 class Archive:
@@ -42,19 +43,15 @@ class Archive:
         """The value of a member, numbers as Python has them."""
         where = f"{self.path}#{name}"
         try:
-            if self._zip.getinfo(name).file_size > _LARGEST:
-                raise DataBroken("a member of more than a gigabyte", where=where)
+            info = self._zip.getinfo(name)
+            if info.file_size > max(_LARGE, min(_LARGEST, _RATIO * info.compress_size)):
+                what = f"a member that unpacks from {info.compress_size} to {info.file_size} bytes"
+                raise DataBroken(what, where=where, remedy="a log as Inspect wrote it")
             data = self._zip.read(name)
         except (
-            KeyError,
-            OSError,
-            EOFError,
-            ValueError,
-            RuntimeError,
-            NotImplementedError,
-        ) as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
-        except (zipfile.BadZipFile, zipfile.zlib.error) as error:
+            KeyError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
+            zipfile.BadZipFile, zipfile.zlib.error,
+        ) as error:  # fmt: skip
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
         return files.parse_json(data.decode("utf-8", "replace"), where=where)
 

@@ -23,7 +23,6 @@ FORMATS = {
     "a_samples_t.jsonl": '{"doc_id": 1, "target": "x", "filtered_resps": ["x"], "m": VALUE}',
     "results.json": '[{"fileUrl": "a.png", "trueJson": {"n": 1}, "predictedJson": {"n": VALUE}}]',
     "ocr.json": '[{"id": 1, "answers": ["x"], "predict": "x", "score": VALUE}]',
-    "m_D.json": '[{"index": 1, "answer": "x", "prediction": "x", "hit": VALUE}]',
     "lines.jsonl": '{"doc_id": "a", "comparison_result": {"field_comparisons": [{"expected_key":'
     ' "k", "expected_value": "x", "actual_key": "k", "actual_value": VALUE, "match": true}]}}',
 }  # fmt: skip
@@ -57,18 +56,22 @@ def test_number_without_end_and_nesting_without_end_are_counted_or_one_error(tmp
         assert (run.responses.height, unreadable(run)) == (1, 1)
 
 
-def test_table_keeps_a_number_without_end_and_refuses_nesting_without_end(tmp_path):
-    file = tmp_path / "table.jsonl"
-    row = '{"id": "a", "target": "x", "output": "x", "score": VALUE}'
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("table.jsonl", '{"id": "a", "target": "x", "output": "x", "score": VALUE}'),
+     ("m_D.json", '[{"index": "a", "answer": "x", "prediction": "x", "hit": VALUE}]')],
+)  # fmt: skip
+def test_table_keeps_a_number_without_end_and_refuses_nesting_without_end(tmp_path, name, row):
+    file = tmp_path / name
     file.write_text(row.replace("VALUE", LONG))
-    assert logs.open_log(file).cases["log_score"].null_count() == 2
+    assert logs.open_log(file).fields["outcome"].to_list() == ["match"]
     file.write_text(row.replace("VALUE", DEEP))
-    with pytest.raises(DataBroken, match=r"nested too deeply .*table\.jsonl:1"):
-        logs.read(file, columns={"doc_id": "id"})
+    with pytest.raises(DataBroken, match=rf"nested too deeply .*{name}"):
+        logs.read(file, columns={"value": "prediction" if name == "m_D.json" else "output"})
 
 
 def test_member_that_unpacks_to_a_thousand_times_its_size_is_not_unpacked(tmp_path):
-    zeros = "0" * 300_000_000
+    zeros = "0" * 60_000_000
     members = {"header.json": HEADER, "samples/a.json": SAMPLE, "samples/b.json": zeros}
     file = archive(tmp_path, members, compression=zipfile.ZIP_DEFLATED)
     assert file.stat().st_size < 1_000_000
@@ -162,7 +165,7 @@ def test_parquet_with_changed_bytes_is_read_or_one_error(tmp_path):
     data = next((DATA / "docling").rglob("*.parquet")).read_bytes()
     draw = random.Random(1)
     file = tmp_path / "shard.parquet"
-    for _ in range(40):
+    for _ in range(25):
         changed = bytearray(data[: draw.choice([len(data), draw.randrange(len(data))])])
         for _ in range(draw.randrange(1, 9)):
             changed[draw.randrange(len(changed))] = draw.randrange(256)

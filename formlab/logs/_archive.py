@@ -15,10 +15,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
-# A log is another's file, and a small one can unpack to anything: the most bytes of a member, and
-# how many times its packed size those of a large one may be.
-_LARGEST, _LARGE, _RATIO = 1_000_000_000, 20_000_000, 500
-
 
 class Archive:
     """An open zip file whose members are JSON texts; a member written again is read as its last.
@@ -44,9 +40,7 @@ class Archive:
         where = f"{self.path}#{name}"
         try:
             info = self._zip.getinfo(name)
-            if info.file_size > max(_LARGE, min(_LARGEST, _RATIO * info.compress_size)):
-                what = f"a member that unpacks from {info.compress_size} to {info.file_size} bytes"
-                raise DataBroken(what, where=where, remedy="a log as Inspect wrote it")
+            files.check_unpacked(info.file_size, info.compress_size, where=where)
             data = self._zip.read(name)
         except (
             KeyError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,

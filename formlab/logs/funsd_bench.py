@@ -86,15 +86,12 @@ def text_of(parse: Mapping[str, Any]) -> str | None:
     """The text of a parse: its blocks, joined by a space; else what was extracted."""
     response = parse.get("response") or {}
     response = response.get("data") or response
-    chunks = (response.get("result") or {}).get("chunks")
-    if chunks is None:
-        return parse.get("extracted_text") or None
     parts: list[str] = []
-    for chunk in chunks:
+    for chunk in (response.get("result") or {}).get("chunks") or ():
         blocks = chunk.get("blocks") or []
         texts = [block.get("content") for block in blocks] or [chunk.get("content")]
         parts += [str(text) for text in texts if text]
-    return " ".join(parts).strip() or None
+    return " ".join(parts).strip() or parse.get("extracted_text") or None
 
 
 def _headline(stated: Row) -> Iterator[Row]:

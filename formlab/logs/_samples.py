@@ -225,7 +225,7 @@ def _gold(row: Row) -> Iterator[Row]:
         for path, value in fields(whole, _base(row)):
             yield place | columns | {"path": path, "value": value}
     elif isinstance(gold, list):
-        accepted = [as_text(item) for item in gold if item is not None]
+        accepted = [tables.storable(as_text(item)) for item in gold if item is not None]
         if accepted:
             first = {"value": accepted[0], "accepted": accepted if accepted[1:] else None}
             yield place | columns | {"path": row["path"]} | first

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formlab import frames
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.logs._beside import differences, headlines, join_report, stated
 from formlab.logs._join import ALL, ASKED, best_split, evaluation
@@ -214,3 +215,6 @@ def called(one: Evaluation, system: str) -> Evaluation:
         one, system=system, cases=one.cases.with_columns(name),
         scores=one.scores.with_columns(name), predictions=predictions,
     )  # fmt: skip
+
+
+frames.door(globals(), __all__)

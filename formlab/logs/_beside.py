@@ -49,7 +49,7 @@ def headlines(evaluation: Evaluation) -> pl.DataFrame:
 
     Returns
     -------
-    DataFrame
+    polars.DataFrame
         A row per figure: `by` (``log, as stated``; ``log``, recomputed from its samples; or
         ``formlab``), `measure`, `over` (``scored``, the samples that the log has a score for, or
         ``all``, where a sample without one earns 0), `value` in the measure's own unit, and `n`,
@@ -92,7 +92,7 @@ def differences(evaluation: Evaluation) -> pl.DataFrame:
 
     Returns
     -------
-    DataFrame
+    polars.DataFrame
         `doc_id`, `path` (null where whole documents are scored), `gold`, `pred`, `status`, the
         log's `log_score`, `formlab` (1 if right, else 0; of a document the metric's value), and
         `why`. Empty for a log without scores.

@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from formlab import frames
+
 _S, _F, _B = pl.String, pl.Float64, pl.Boolean
 SCORES: dict[str, Any] = {
     "doc_id": _S, "path": _S, "scorer": _S, "value": _F, "correct": _B, "compared": _S,
@@ -67,6 +69,10 @@ class LogRun:
     source: tuple[Path, ...] = ()
     benchmark: str = "own"
     documents: pl.DataFrame = dataclasses.field(default_factory=pl.DataFrame)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, frames.to_polars(getattr(self, field.name)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,11 +19,11 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
-        texts, lines = [], 0
+        texts, count = [], 0
         for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
             result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-            text, *found = records(result, scale=zoom, page=number, first=lines)
-            lines += sum(row["kind"] == "line" for row in found)
+            text, *found = records(result, scale=zoom, page=number, first=count)
+            count += sum(row["kind"] == "line" for row in found)
             texts.append(text["value"])
             rows += found
         return [text | {"value": "\n".join(texts)}, *rows]
@@ -63,8 +63,8 @@ def records(
             box = box_of(outline, scale)
             rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
     rows = [row | {"page": page} for row in rows]
-    text = page_text(np.array(boxes), texts)
-    return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
+    read = page_text(np.array(boxes), texts)
+    return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
 
 
 def lines(result: Any) -> list[tuple[str, float, Any, Any]]:

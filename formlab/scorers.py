@@ -21,7 +21,7 @@ from formlab.own import FieldTypes
 __all__ = ["inspect_scorer"]
 
 # The first is the one that `formlab open` sets beside its own.
-METRICS = ("normalised_accuracy", "exact_accuracy", "typed_accuracy", "fuzzy_accuracy")
+METRICS = ("normalised_accuracy", "exact_accuracy", "typed_accuracy", "fuzzy_accuracy", "match_f1")
 # What of a sample's metadata formlab reads.
 _PLACE = ("doc_id", "path")
 # How many wrong values an explanation names.

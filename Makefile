@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report pictures test test-llm browser lint lock performance count clean
+.PHONY: setup report pictures test test-llm test-inspect browser lint lock performance count clean
 
 setup: $(READY)
 
@@ -33,6 +33,15 @@ test-llm: setup .venv-llm/ready  ## runs against a real small model; the first b
 	$(PYTHON) -m venv .venv-llm
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["llm"], sep="\n")' > .venv-llm/requirements.txt
 	.venv-llm/bin/python -m pip install --disable-pip-version-check -r .venv-llm/requirements.txt
+	@touch $@
+
+test-inspect: .venv-inspect/ready  ## formlab's scorer inside of Inspect itself
+	.venv-inspect/bin/python -m pytest tests/test_scorers.py
+
+# Without the lock: Inspect needs an older python-dateutil.
+.venv-inspect/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-inspect
+	.venv-inspect/bin/python -m pip install --quiet --disable-pip-version-check -e '.[inspect]' pytest pytest-randomly pytest-socket
 	@touch $@
 
 browser: setup  ## a Chromium: an installed one, else Playwright's, else Debian's
@@ -67,4 +76,4 @@ lock: setup  ## pin what pyproject.toml lists
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:
-	rm -rf .venv .venv-llm reports figures runs evals .pytest_cache .ruff_cache
+	rm -rf .venv .venv-llm .venv-inspect reports figures runs evals .pytest_cache .ruff_cache

@@ -34,6 +34,7 @@ _SHOWN = 10
     show_default=True,
     help="With --benchmark: only what the log asks for, or all; the rest counts as missing.",
 )
+@click.option("--types", help="Types of the log's own gold, as for formlab score.")
 @click.option("--system", help="What the system is called [as the log calls it].")
 @click.option(
     "--out",

@@ -96,6 +96,9 @@ line
         ) from error
     except RecursionError as error:
         raise DataBroken("JSON nested too deeply", where=f"{where}:{first_line}") from error
+    except ValueError as error:
+        # Python reads no integer of more than some thousand digits.
+        raise DataBroken(f"broken JSON: {error}", where=f"{where}:{first_line}") from error
 
 
 def read_json(path: str | Path, *, as_written: bool = False) -> Any:
@@ -257,6 +260,22 @@ def _pdf_page(path: str | Path, number: int, width: float | None, zoom: float) -
             return page.render(scale=scale).to_pil().convert("RGB")
     except (pypdfium2.PdfiumError, ZeroDivisionError) as error:
         raise DataBroken(f"not a readable PDF: {error}", where=path) from error
+
+
+def check_unpacked(size: int, packed: int, *, where: object) -> None:
+    """`DataBroken` if a member of an archive unpacks to far more bytes than it is packed in.
+
+    A small file of another's can unpack to anything. Texts are packed to a hundredth at most.
+
+    Examples
+    --------
+    >>> check_unpacked(3_000_000_000, 3_000_000, where="a.zip#b")
+    Traceback (most recent call last):
+    ...
+    formlab.errors.DataBroken: a member that unpacks from 3000000 to 3000000000 bytes (a.zip#b)
+    """
+    if size > max(20_000_000, min(1_000_000_000, 500 * packed)):
+        raise DataBroken(f"a member that unpacks from {packed} to {size} bytes", where=where)
 
 
 def sha256(path: str | Path) -> str:

@@ -14,6 +14,7 @@ EXTRAS = {
     "ocr": ("rapidocr", "onnxruntime", "cv2"),
     "chat": ("filelock", "openai"),
     "browser": ("playwright",),
+    "inspect": ("inspect_ai",),
     "arena": ("flask", "playwright", "rapidocr", "onnxruntime", "cv2"),
 }
 

@@ -19,7 +19,7 @@ ROOMS = (
     "errors", "console", "frames", "known_files", "registry", "plugin_records", "resources",
     "files", "tables", "previews", "progress", "folders", "decisions", "text", "trees", "browser",
     "benchmarks", "metrics", "systems", "formats", "own", "scoring", "logs", "analysis",
-    "charts", "gallery", "explore", "reports",
+    "testing", "scorers", "charts", "gallery", "explore", "reports",
     "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.

@@ -11,7 +11,7 @@ from formlab import frames
 from formlab.errors import DataBroken, DataMissing, FormlabError
 from formlab.logs._beside import differences, headlines, join_report, stated
 from formlab.logs._join import ALL, ASKED, best_split, evaluation
-from formlab.logs._samples import DUPLICATES, MISSING, UNREADABLE
+from formlab.logs._samples import DUPLICATES, MISSING, ODD, UNREADABLE, Samples
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.registry import Registry
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus, Evaluation
 
 __all__ = [
-    "ALL", "ASKED", "DUPLICATES", "LOGS", "MISSING", "UNREADABLE", "LogFormat", "LogRun", "called",
-    "differences", "headlines", "join_report", "open_log", "open_logs", "read", "stated",
+    "ALL", "ASKED", "DUPLICATES", "LOGS", "MISSING", "UNREADABLE", "LogFormat", "LogRun",
+    "Samples", "called", "differences", "evaluation", "headlines", "join_report", "open_log",
+    "open_logs", "read", "stated",
 ]  # fmt: skip
 
 # In the order in which they are tried; a plug-in goes before, a table of any columns is last.
@@ -65,7 +66,9 @@ def read(source: Any, *, columns: Mapping[str, str] | None = None) -> list[LogRu
     if form := _format(path):
         try:
             runs = form.read(path)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except FormlabError:
+            raise
+        except ODD as error:
             what = f"not laid out as {form.title}: {type(error).__name__}: {error}"
             raise DataBroken(what, where=path, remedy="a log as the harness wrote it") from error
         if not runs:
@@ -86,6 +89,7 @@ def open_log(
     root: str | Path | None = None,
     split: str | None = None,
     documents: str = ASKED,
+    types: Any = None,
     system: str | None = None,
     run: str | None = None,
 ) -> Evaluation:
@@ -107,6 +111,8 @@ def open_log(
     documents
         With a benchmark: `asked` scores what the log has samples of, `all` counts the rest of the
         benchmark as missing.
+    types
+        Of the log's own gold: as for `own.corpus`.
     system
         What the system is called, instead of the log's name for it.
     run
@@ -128,7 +134,7 @@ def open_log(
     >>> differences(evaluation).select("doc_id", "why").rows()
     [('b', 'normalisation: case')]
     """
-    options = {"root": root, "split": split, "documents": documents}
+    options = {"root": root, "split": split, "documents": documents, "types": types}
     opened = open_logs(source, benchmark, columns, run=run, **options)
     if len(opened) > 1:
         names = ", ".join(one.system for one in opened)
@@ -147,6 +153,7 @@ def open_logs(
     root: str | Path | None = None,
     split: str | None = None,
     documents: str = ASKED,
+    types: Any = None,
     run: str | None = None,
 ) -> list[Evaluation]:
     """An evaluation for each run in a log; parameters and errors as of `open_log`."""
@@ -171,7 +178,7 @@ def open_logs(
             raise UnknownName.of("run of the log", run, [one.system for one in runs])
         runs = [one for one in runs if one.system == run]
     if not isinstance(benchmark, str):
-        return [evaluation(one, benchmark, documents=documents) for one in runs]
+        return [evaluation(one, benchmark, documents=documents, types=types) for one in runs]
     corpus = best_split(runs[0], benchmark, root=root, split=split)
     return [evaluation(one, corpus, documents=documents) for one in runs]
 

@@ -15,9 +15,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import zipfile
 
-# One member unpacked, in bytes: a log is another's file, and a small one can unpack to anything.
-_LARGEST = 1_000_000_000
-
 
 class Archive:
     """An open zip file whose members are JSON texts; a member written again is read as its last.
@@ -42,19 +39,13 @@ class Archive:
         """The value of a member, numbers as Python has them."""
         where = f"{self.path}#{name}"
         try:
-            if self._zip.getinfo(name).file_size > _LARGEST:
-                raise DataBroken("a member of more than a gigabyte", where=where)
+            info = self._zip.getinfo(name)
+            files.check_unpacked(info.file_size, info.compress_size, where=where)
             data = self._zip.read(name)
         except (
-            KeyError,
-            OSError,
-            EOFError,
-            ValueError,
-            RuntimeError,
-            NotImplementedError,
-        ) as error:
-            raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
-        except (zipfile.BadZipFile, zipfile.zlib.error) as error:
+            KeyError, OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
+            zipfile.BadZipFile, zipfile.zlib.error,
+        ) as error:  # fmt: skip
             raise DataBroken(f"cannot be unpacked: {error}", where=where) from error
         return files.parse_json(data.decode("utf-8", "replace"), where=where)
 

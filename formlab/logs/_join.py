@@ -29,7 +29,9 @@ _REASONS = 5
 Place = tuple[str, str | None]
 
 
-def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = ASKED) -> Evaluation:
+def evaluation(
+    run: LogRun, corpus: Corpus | None = None, *, documents: str = ASKED, types: Any = None
+) -> Evaluation:
     """The evaluation of a run.
 
     Parameters
@@ -41,6 +43,8 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
     documents
         With a benchmark: `asked`, only what the log has samples of, or `all`, where the rest of
         the benchmark counts as missing.
+    types
+        Of the log's own gold, as for `own.corpus`.
 
     Raises
     ------
@@ -54,7 +58,7 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
             raise DataBroken(
                 what, where=_where(run), remedy="--benchmark with the gold they are of"
             )
-        corpus = own_corpus(run)
+        corpus = own_corpus(run, types)
     else:
         run, corpus = joined(run, corpus, notes, documents=documents)
     # A sample that asks for an object has several answers, and is counted once.
@@ -76,13 +80,13 @@ def evaluation(run: LogRun, corpus: Corpus | None = None, *, documents: str = AS
     return evaluate(corpus, predictions)
 
 
-def own_corpus(run: LogRun) -> Corpus:
+def own_corpus(run: LogRun, types: Any = None) -> Corpus:
     """The forms of a log with the gold that stands in it."""
     gold = run.gold
     if run.benchmark == own.BENCHMARK:
         # Named, so that no column of the log's own is taken for another.
         columns = {name: name for name in ("doc_id", "path", "value")}
-        corpus = own.corpus(gold, name=run.name, columns=columns)
+        corpus = own.corpus(gold, types=types, name=run.name, columns=columns)
         return dataclasses.replace(corpus, sources=_hashes(run))
     table = pl.DataFrame({"doc_id": gold["doc_id"].unique(maintain_order=True)})
     counts = gold.filter(pl.col("path").is_not_null()).group_by("doc_id")

@@ -23,7 +23,7 @@ def first_object(path: Path) -> dict[str, Any]:
         return {}
     text = files.read_bytes(path, _START).decode("utf-8-sig", "replace").lstrip()
     try:
-        value, _ = json.JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
+        value, _ = json.JSONDecoder(parse_int=str).raw_decode(text.removeprefix("[").lstrip())
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from formlab import tables
+from formlab import files, tables
+from formlab.errors import DataBroken, FormlabError
 from formlab.logs._spec import SCORES, LogRun
 from formlab.tables import USABLE
 from formlab.text.llm_json import parse
@@ -25,6 +27,13 @@ MISSING = "samples missing: planned, and not in the log"
 DUPLICATES = "samples given again: the last that did not fail is kept"
 UNREADABLE = "samples unreadable"
 WITHOUT_GOLD = "samples without gold in the log"
+FIGURES = "figures stated in the log that cannot be read"
+# What reading runs into where a log is not laid out as it should be.
+ODD = (
+    ArithmeticError, AttributeError, FormlabError, LookupError, RecursionError, TypeError,
+    ValueError,
+)  # fmt: skip
+_SHOWN = 200
 _DEEPEST = 60
 _RESPONSE = ("error", "tokens_in", "tokens_out", "cost", "seconds", "attempts")
 Row = dict[str, Any]
@@ -45,6 +54,29 @@ class Samples:
         self.headline: list[Row] = []
         self.judged: set[str] = set()
         self._rows: dict[tuple[str, int], dict[tuple[str, str | None], Row]] = {}
+        self._odd: dict[str, tuple[str, Exception]] = {}
+
+    @contextmanager
+    def reading(self, origin: str, note: str = UNREADABLE) -> Iterator[None]:
+        """What cannot be read in the block is counted under `note`; the first reason is kept."""
+        try:
+            yield
+        except ODD as error:
+            self.notes[note] += 1
+            self._odd.setdefault(note, (origin, error))
+
+    def lines(self, path: Path) -> Iterator[tuple[str, Row]]:
+        """Origin and object of each line of JSON; a line that is none is counted."""
+        for number_, line in enumerate(files.read_text(path).split("\n"), start=1):
+            value = None
+            if line.strip():
+                with self.reading(f"{path.name}:{number_}"):
+                    value = files.parse_json(line, where=str(path), first_line=number_)
+                    if not isinstance(value, dict):
+                        value = None
+                        raise DataBroken("a line is a JSON object", where=f"{path}:{number_}")
+            if value is not None:
+                yield f"{path.name}:{number_}", value
 
     def add(
         self, doc_id: object, path: str | None = ANSWER, *, gold: Any = None, answer: Any = None,
@@ -60,6 +92,8 @@ class Samples:
         columns of *records* and *responses*, of the gold's record under ``gold_<name>``, and
         `answer_path` where the answer stands elsewhere than the gold.
         """
+        if not str(doc_id).strip():
+            raise ValueError("a sample without a name")
         row = {
             "doc_id": tables.storable(str(doc_id)), "path": tables.storable(path),
             "gold": gold, "answer": answer, "status": status,
@@ -75,7 +109,19 @@ class Samples:
         run[key] = row
 
     def runs(self, **more: Any) -> list[LogRun]:
-        """A run for each system and epoch; `more` are fields of `LogRun`."""
+        """A run for each system and epoch; `more` are fields of `LogRun`.
+
+        Raises
+        ------
+        DataBroken
+            If there are samples and none can be read.
+        """
+        for note, (where, error) in self._odd.items():
+            reason = str(error) if isinstance(error, FormlabError) else repr(error)
+            if note == UNREADABLE and not self._rows:
+                what = f"no sample can be read; the first: {reason[:_SHOWN]}"
+                raise DataBroken(what, where=where, remedy="a log as the harness wrote it")
+            self.notes[f"first of {note}, {where}: {reason}"[:_SHOWN]] = 1
         epochs = Counter(system for system, _ in self._rows)
         made = []
         for (system, epoch), rows in self._rows.items():
@@ -165,8 +211,9 @@ def number(value: Any) -> float | None:
 def _figure(row: Row) -> Row:
     count = number(row["n"])
     return {
-        "scorer": str(row["scorer"]), "metric": str(row["metric"]), "value": number(row["value"]),
-        "n": None if count is None else int(count),
+        **{name: tables.storable(str(row[name])) for name in ("scorer", "metric")},
+        "value": number(row["value"]),
+        "n": None if count is None or abs(count) > 2**53 else int(count),
     }  # fmt: skip
 
 
@@ -178,7 +225,7 @@ def _gold(row: Row) -> Iterator[Row]:
         for path, value in fields(whole, _base(row)):
             yield place | columns | {"path": path, "value": value}
     elif isinstance(gold, list):
-        accepted = [as_text(item) for item in gold if item is not None]
+        accepted = [tables.storable(as_text(item)) for item in gold if item is not None]
         if accepted:
             first = {"value": accepted[0], "accepted": accepted if accepted[1:] else None}
             yield place | columns | {"path": row["path"]} | first
@@ -251,8 +298,8 @@ def _scores(row: Row, scorers: list[str]) -> Iterator[Row]:
     for scorer in scorers:
         credit = number(row["scores"].get(scorer))
         yield {
-            "doc_id": row["doc_id"], "scorer": scorer,
-            "path": None if whole else row.get("answer_path", row["path"]),
+            "doc_id": row["doc_id"], "scorer": tables.storable(scorer),
+            "path": None if whole else tables.storable(row.get("answer_path", row["path"])),
             "value": credit, "correct": bool(credit) if credit in (0, 1) else None,
             "compared": row["compared"],
         }  # fmt: skip
@@ -261,7 +308,7 @@ def _scores(row: Row, scorers: list[str]) -> Iterator[Row]:
 def _known(own: Mapping[str, Any]) -> Row:
     """Columns of the log's own, under names that no table has, as text."""
     return {
-        name: as_text(value)
+        tables.storable(name): as_text(value)
         for name, value in own.items()
         if name not in tables.RESERVED and not isinstance(value, Mapping | list)
         # Names that the log's scores take.

@@ -18,8 +18,8 @@ import polars as pl
 import yaml
 
 from formlab import files
-from formlab.errors import DataBroken, FormlabError
-from formlab.logs._samples import UNREADABLE, Row, Samples, as_text, frame, number
+from formlab.errors import DataBroken
+from formlab.logs._samples import FIGURES, ODD, UNREADABLE, Row, Samples, as_text, frame, number
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.tables import BOX, USABLE
 from formlab.trees import escape
@@ -67,7 +67,8 @@ def read(path: Path) -> list[LogRun]:
     sides: dict[str, list[Row]] = {"gold": [], "answers": []}
     for shard in shards:
         for number_, row in enumerate(_rows(shard), start=1):
-            _add(samples, row, f"{shard.name}, row {number_}", scores, sides)
+            with samples.reading(origin := f"{shard.name}, row {number_}"):
+                _add(samples, row, origin, scores, sides)
     runs = samples.runs()
     moved = {side: frame(rows) for side, rows in sides.items()}
     return [dataclasses.replace(run, **moved) for run in runs]
@@ -109,7 +110,7 @@ def _predicted(samples: Samples, file: Path, scores: Mapping[str, Row]) -> None:
             text = text_of(files.parse_json(content, where=str(file)))
         else:
             text = text_of(yaml.safe_load(content))
-    except (FormlabError, yaml.YAMLError, AttributeError, TypeError) as problem:
+    except (*ODD, yaml.YAMLError) as problem:
         samples.notes[UNREADABLE] += 1
         status, error = "bad_json", str(problem).partition("\n")[0]
     samples.add(
@@ -128,22 +129,24 @@ def _add(
     status = _STATUS.get(stated, "api_error") if pred else "api_error"
     several = len(gold.get("key_value_items") or ()) > 1
     samples.notes[SEVERAL] += several
+    key = {"doc_id": doc_id}
+    page = key | {"path": None, "kind": "page"}
+    size = {name: number_ for name, number_ in _size(gold, 1).items() if number_}
+    listed = _repeated(gold) | _repeated(pred)
+    golds = [page | {"value": text_of(gold)}]
+    golds += [key | size | field for field in fields_of(gold, listed)]
+    text = text_of(pred) if status in USABLE else None
+    answers = [page | {"value": text, "status": status, "origin": origin}]
+    if status in USABLE:
+        known = key | {"status": status, "origin": origin}
+        answers += [known | field for field in fields_of(pred, listed)]
     samples.add(
         doc_id, None, gold=text_of(gold), answer=text_of(pred) if pred else None, status=status,
         error=None if status in USABLE else f"conversion: {stated}", origin=origin,
         system=_system(row.get("predictor_info")), scores=scores.get(doc_id),
     )  # fmt: skip
-    key = {"doc_id": doc_id}
-    page = key | {"path": None, "kind": "page"}
-    size = {name: number_ for name, number_ in _size(gold, 1).items() if number_}
-    sides["gold"].append(page | {"value": text_of(gold)})
-    listed = _repeated(gold) | _repeated(pred)
-    sides["gold"] += [key | size | field for field in fields_of(gold, listed)]
-    text = text_of(pred) if status in USABLE else None
-    sides["answers"].append(page | {"value": text, "status": status, "origin": origin})
-    if status in USABLE:
-        known = key | {"status": status, "origin": origin}
-        sides["answers"] += [known | field for field in fields_of(pred, listed)]
+    sides["gold"] += golds
+    sides["answers"] += answers
 
 
 def _document(value: Any, origin: str) -> Row:
@@ -170,10 +173,16 @@ def text_of(document: Mapping[str, Any]) -> str:
     ...     {"$ref": "#/texts/1"}, {"$ref": "#/texts/0"}]}})
     'Ada Name'
     """
-    return " ".join(_texts(document, document.get("body") or {}, 0))
+    return " ".join(_texts(document, document.get("body") or {}, set()))
 
 
-def _texts(document: Mapping[str, Any], node: Mapping[str, Any], depth: int) -> Iterator[str]:
+def _texts(
+    document: Mapping[str, Any], node: Mapping[str, Any], seen: set[int], depth: int = 0
+) -> Iterator[str]:
+    # Of children that lead back to what they are children of there would be no end.
+    if id(node) in seen:
+        return
+    seen.add(id(node))
     if text := node.get("text"):
         yield str(text)
     cells = (node.get("data") or {}).get("table_cells") or ()
@@ -182,7 +191,7 @@ def _texts(document: Mapping[str, Any], node: Mapping[str, Any], depth: int) -> 
         found: Any = document
         for step in str(child.get("$ref", "")).removeprefix("#/").split("/"):
             found = found[int(step)] if isinstance(found, list) else found.get(step) or {}
-        yield from _texts(document, found, depth + 1)
+        yield from _texts(document, found, seen, depth + 1)
 
 
 def fields_of(document: Mapping[str, Any], listed: Collection[str] = ()) -> Iterator[Row]:
@@ -246,20 +255,25 @@ def _scores(beside: list[Path], samples: Samples) -> dict[str, Row]:
     """Figures of each document, and what is stated of all of them."""
     found: dict[str, Row] = {}
     for file in beside:
-        stated = files.read_json(file)
-        modality = file.stem.rpartition("_")[2]
-        for row in stated.get("evaluations") or ():
-            figures = {f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))}
-            found.setdefault(str(row.get("doc_id")), {}).update(figures)
-        for key, value in stated.items():
-            if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
-                samples.headline.append({
+        with samples.reading(file.name, FIGURES):
+            _figures(file, samples, found)
+    return found
+
+
+def _figures(file: Path, samples: Samples, found: dict[str, Row]) -> None:
+    stated = files.read_json(file)
+    modality = file.stem.rpartition("_")[2]
+    for row in stated.get("evaluations") or ():
+        figures = {f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))}
+        found.setdefault(str(row.get("doc_id")), {}).update(figures)
+    for key, value in stated.items():
+        if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
+            samples.headline.append({
                     "scorer": f"{modality}/{key.removesuffix('_stats')}", "metric": "mean",
                     "value": number(value["mean"]), "n": value.get("total"),
                 })  # fmt: skip
-        for reason, count in (stated.get("rejected_samples") or {}).items():
-            samples.notes[f"documents that docling-eval rejected: {reason}"] += count
-    return found
+    for reason, count in (stated.get("rejected_samples") or {}).items():
+        samples.notes[f"documents that docling-eval rejected: {reason}"] += int(count)
 
 
 FORMAT = LogFormat("docling_eval", "docling-eval's Parquet or folder of predictions", detect, read)

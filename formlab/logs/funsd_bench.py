@@ -12,7 +12,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
-from formlab.logs._samples import UNREADABLE, Row, Samples, number
+from formlab.logs._samples import FIGURES, UNREADABLE, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 
 # As `results.json` calls them, with what formlab calls the same figure of a document.
@@ -42,9 +42,11 @@ def read(path: Path) -> list[LogRun]:
     stated = files.read_json(results) if results.is_file() else {}
     if not isinstance(stated, dict):
         raise DataBroken("the results are an object", where=results)
-    scores = {str(row.get("filename")): row for row in stated.get("documents") or ()}
     name = found[0].parent.parent.resolve()
     samples = Samples("funsd_bench", "funsd", [*([results] if stated else []), *found])
+    scores: dict[str, Row] = {}
+    with samples.reading(results.name, FIGURES):
+        scores |= {str(row.get("filename")): row for row in stated.get("documents") or ()}
     for file in found:
         try:
             parse = files.read_json(file)
@@ -52,8 +54,10 @@ def read(path: Path) -> list[LogRun]:
             samples.notes[UNREADABLE] += 1
             samples.add(file.stem, None, status="api_error", error=str(error), system=name.name)
             continue
-        _add(samples, file, parse, scores.get(file.stem, {}), name.name)
-    samples.headline += _headline(stated)
+        with samples.reading(file.name):
+            _add(samples, file, parse, scores.get(file.stem, {}), name.name)
+    with samples.reading(results.name, FIGURES):
+        samples.headline += _headline(stated)
     return samples.runs()
 
 
@@ -82,15 +86,12 @@ def text_of(parse: Mapping[str, Any]) -> str | None:
     """The text of a parse: its blocks, joined by a space; else what was extracted."""
     response = parse.get("response") or {}
     response = response.get("data") or response
-    chunks = (response.get("result") or {}).get("chunks")
-    if chunks is None:
-        return parse.get("extracted_text") or None
     parts: list[str] = []
-    for chunk in chunks:
+    for chunk in (response.get("result") or {}).get("chunks") or ():
         blocks = chunk.get("blocks") or []
         texts = [block.get("content") for block in blocks] or [chunk.get("content")]
         parts += [str(text) for text in texts if text]
-    return " ".join(parts).strip() or None
+    return " ".join(parts).strip() or parse.get("extracted_text") or None
 
 
 def _headline(stated: Row) -> Iterator[Row]:

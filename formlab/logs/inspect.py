@@ -7,7 +7,6 @@ texts stand apart, under `attachments`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken
 from formlab.logs._archive import Archive
-from formlab.logs._samples import ANSWER, MISSING, UNREADABLE, Row, Samples
+from formlab.logs._samples import ANSWER, FIGURES, MISSING, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 
 UNFINISHED = "the run had not ended, so that the log states no results"
@@ -24,8 +23,6 @@ ODD = "scores that are neither a letter, a number nor yes or no"
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _STOPPED = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "refused"}
 # What a sample that is not laid out as it should be comes to.
-_ODD = (ArithmeticError, AttributeError, DataBroken, LookupError, TypeError, ValueError)
-_SHOWN = 200
 _REFERENCE = "attachment://"
 
 
@@ -85,30 +82,22 @@ def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[L
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise DataBroken("a log is an object with 'eval'", where=path)
     spec = header["eval"]
-    dataset = spec.get("dataset") or {}
+    dataset = spec.get("dataset")
+    dataset = dataset if isinstance(dataset, dict) else {}
     samples = Samples("inspect", str(dataset.get("name") or spec.get("task") or "log"), [path])
     system = str(spec.get("model") or "unknown")
     ids: set[str] = set()
-    first: tuple[str, Exception] | None = None
     for origin, sample in members:
-        try:
+        with samples.reading(origin):
             if isinstance(sample, DataBroken):
                 raise sample
-            _add(samples, sample, system, origin)
+            add_sample(samples, sample, system, origin)
             ids.add(str(sample["id"]))
-        except _ODD as error:
-            samples.notes[UNREADABLE] += 1
-            first = first or (origin, error)
-    if first:
-        where, error = first
-        what = f"a sample cannot be read: {type(error).__name__}: {error}"
-        if not ids:
-            raise DataBroken(what, where=where, remedy="a log as Inspect wrote it") from error
-        samples.notes[f"first unreadable, {where}: {error}"[:_SHOWN]] = 1
-    planned = {str(name) for name in dataset.get("sample_ids") or ()}
-    samples.notes[MISSING] = len(planned - ids)
-    samples.notes[UNFINISHED] = header.get("results") is None
-    samples.headline += _headline(header.get("results") or {})
+    with samples.reading(path.name, FIGURES):
+        planned = {str(name) for name in dataset.get("sample_ids") or ()}
+        samples.notes[MISSING] = len(planned - ids)
+        samples.notes[UNFINISHED] = header.get("results") is None
+        samples.headline += _headline(header.get("results") or {})
     return samples.runs()
 
 
@@ -124,7 +113,8 @@ def _headline(results: Mapping[str, Any]) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _add(samples: Samples, sample: Row, system: str, origin: str) -> None:
+def add_sample(samples: Samples, sample: Row, system: str, origin: str) -> None:
+    """Collect one sample of a log, a dict as Inspect writes it."""
     attached = sample.get("attachments") or {}
     metadata = sample.get("metadata") or {}
     status, error, answer = _outcome(sample, attached)
@@ -175,13 +165,10 @@ def _numbers(name: str, value: Any, samples: Samples) -> dict[str, float | None]
         return {key: number for part in inner for key, number in part.items()}
     if isinstance(value, str) and value in _VALUES:
         return {name: _VALUES[value]}
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        # Without a value a sample is unscored, and that is nothing odd.
-        samples.notes[ODD] += value is not None
-        return {name: None}
-    return {name: None if math.isnan(number) else number}
+    found = number(value)
+    # Without a value a sample is unscored, and that is nothing odd.
+    samples.notes[ODD] += found is None and value is not None and value == value
+    return {name: found}
 
 
 def _gold(sample: Row, attached: Row) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from formlab import files
 from formlab.logs._peek import first_object
-from formlab.logs._samples import ANSWER, Row, Samples, number
+from formlab.logs._samples import ANSWER, FIGURES, Row, Samples, number
 from formlab.logs._spec import LogFormat, LogRun
 
 # What a sample has beside its metrics.
@@ -54,30 +54,34 @@ def _read(file: Path) -> list[LogRun]:
     beside = file.with_name(f"{name['stamp']}_results.json") if name else file
     results = files.read_json(beside) if name and beside.is_file() else {}
     samples = Samples("lmms_eval", task, [file, beside] if results else [file])
-    samples.headline += _headline(results, task)
+    system = file.resolve().parent.name
+    with samples.reading(beside.name, FIGURES):
+        system = _system(results) or system
+        samples.headline += _headline(results, task)
     samples.notes[NO_RESULTS] = not results
-    lines = list(files.each_jsonl(file))
+    lines = list(samples.lines(file))
     images = Counter(_image(sample) for _, sample in lines)
     hashes: dict[Any, Any] = {}
-    for line, sample in lines:
-        first = hashes.setdefault(sample.get("doc_id"), sample.get("doc_hash"))
-        samples.notes[CHANGED] += first != sample.get("doc_hash")
-        # An image that several questions are of is no name of any.
-        image = _image(sample)
-        name_ = image if image and images[image] == 1 else sample.get("doc_id")
-        _add(samples, sample, name_, _system(results, file), f"{file.name}:{line}")
+    for origin, sample in lines:
+        with samples.reading(origin):
+            first = hashes.setdefault(sample.get("doc_id"), sample.get("doc_hash"))
+            samples.notes[CHANGED] += first != sample.get("doc_hash")
+            # An image that several questions are of is no name of any.
+            image = _image(sample)
+            name_ = image if image and images[image] == 1 else sample.get("doc_id")
+            _add(samples, sample, name_, system, origin)
     return samples.runs()
 
 
 def _image(sample: Row) -> str | None:
-    media = next(iter(sample.get("input_media") or ()), None)
-    return PurePosixPath(media).stem if isinstance(media, str) else None
+    media = sample.get("input_media")
+    first = media[0] if isinstance(media, list) and media else None
+    return PurePosixPath(first).stem if isinstance(first, str) else None
 
 
-def _system(results: Row, file: Path) -> str:
-    """The model, as the results say, else as the folder that the log stands in is called."""
-    named = results.get("model_name") or (results.get("config") or {}).get("model")
-    return str(named or file.resolve().parent.name)
+def _system(results: Row) -> str:
+    """The model, as the results say; empty if they do not."""
+    return str(results.get("model_name") or (results.get("config") or {}).get("model") or "")
 
 
 def _headline(results: Row, task: str) -> Iterator[Row]:

@@ -36,18 +36,19 @@ def read(path: Path) -> list[LogRun]:
     samples = Samples("ocrbench", "ocrbench", [path])
     scored: dict[str, list[float]] = {}
     for place, entry in enumerate(entries):
-        score = number(entry.get("score"))
-        samples.notes[UNSCORED] += score is None
-        if score is not None:
-            scored.setdefault(str(entry.get("type")), []).append(score)
-        answer = entry.get("predict")
-        samples.add(
-            entry.get("id", place), ANSWER, gold=_gold(entry.get("answers")),
-            answer=answer if isinstance(answer, str | dict) else _text(answer),
-            status="missing" if answer is None else "ok", system=path.stem,
-            origin=f"{path.name}#/{place}", scores={"score": score},
-            own={name: value for name, value in entry.items() if name not in _KNOWN},
-        )  # fmt: skip
+        with samples.reading(f"{path.name}#/{place}"):
+            score = number(entry.get("score"))
+            samples.notes[UNSCORED] += score is None
+            if score is not None:
+                scored.setdefault(str(entry.get("type")), []).append(score)
+            answer = entry.get("predict")
+            samples.add(
+                entry.get("id", place), ANSWER, gold=_gold(entry.get("answers")),
+                answer=answer if isinstance(answer, str | dict) else _text(answer),
+                status="missing" if answer is None else "ok", system=path.stem,
+                origin=f"{path.name}#/{place}", scores={"score": score},
+                own={name: value for name, value in entry.items() if name not in _KNOWN},
+            )  # fmt: skip
     samples.headline += [
         {"scorer": "score", "metric": f"mean of {kind}", "value": sum(values) / len(values),
          "n": len(values)}

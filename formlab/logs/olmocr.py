@@ -43,17 +43,20 @@ def read(path: Path) -> list[LogRun]:
     """
     candidates = _candidates(path)
     home = candidates[0].resolve().parent
-    tests = list(_tests(home))
+    samples = Samples("olmocr", home.name, list(_test_files(home)))
+    tests = [(origin, test) for file in samples.source for origin, test in samples.lines(file)]
     if not tests:
         what = "no tests beside the pages"
         raise DataBroken(what, where=home, remedy="the folder of candidates with its *.jsonl")
-    samples = Samples("olmocr", home.name, list(_test_files(home)))
     for folder in candidates:
         pages = _pages(folder)
         for repeat in sorted({key[2] for key in pages}):
             for origin, test in tests:
-                page = pages.get((_stem(test), int(test.get("page") or 1), repeat))
-                _add(samples, test, page, folder, repeat, origin)
+                with samples.reading(origin):
+                    if not {"pdf", "type", "id"} <= test.keys():
+                        raise DataBroken("a test has pdf, type and id", where=origin)
+                    page = pages.get((_stem(test), int(number(test.get("page")) or 1), repeat))
+                    _add(samples, test, page, folder, repeat, origin)
     return samples.runs()
 
 
@@ -84,14 +87,6 @@ def _test_files(folder: Path) -> Iterator[Path]:
     for file in sorted(folder.glob("*.jsonl")):
         if {"pdf", "type", "id"} <= first_object(file).keys():
             yield file
-
-
-def _tests(folder: Path) -> Iterator[tuple[str, Row]]:
-    for file in _test_files(folder):
-        for line, test in files.each_jsonl(file):
-            if not {"pdf", "type", "id"} <= test.keys():
-                raise DataBroken("a test has pdf, type and id", where=f"{file}:{line}")
-            yield f"{file.name}:{line}", test
 
 
 def _stem(test: Row) -> str:

@@ -59,25 +59,27 @@ def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
     taken: set[str] = set()
     for place, entry in entries:
         url, origin = str(entry.get("fileUrl") or ""), f"{file.name}#/{place}"
-        doc_id = Path(benchmark.basename(url)).stem or f"entry {place}"
-        rows, response = predictions.entry_rows(entry)
-        repeated = doc_id in taken
-        taken.add(doc_id)
-        samples.add(
-            doc_id, None, gold=entry.get("trueMarkdown"), answer=response.pop("text"),
-            system=system, request=url, origin=origin, scores=_scores(entry), **response,
-        )  # fmt: skip
-        if repeated:
-            continue
-        item = {
-            "trueJsonOutput": entry.get("trueJson"), "trueMarkdownOutput": entry.get("trueMarkdown")
-        }  # fmt: skip
-        item |= {"imageUrl": url, "jsonSchema": entry.get("jsonSchema")}
-        gold += [{"doc_id": doc_id} | row for row in benchmark.records_of(item, origin, flaws)]
-        item["metadata"] = entry.get("metadata")
-        documents.append({"doc_id": doc_id, "meta": json.dumps(item, ensure_ascii=False)})
-        claims += [{"doc_id": doc_id, "origin": origin} | row for row in rows]
-        claims += _leaves(entry, {"doc_id": doc_id, "origin": origin}, response["status"])
+        with samples.reading(origin):
+            doc_id = Path(benchmark.basename(url)).stem or f"entry {place}"
+            rows, response = predictions.entry_rows(entry)
+            repeated = doc_id in taken
+            taken.add(doc_id)
+            samples.add(
+                doc_id, None, gold=entry.get("trueMarkdown"), answer=response.pop("text"),
+                system=system, request=url, origin=origin, scores=_scores(entry), **response,
+            )  # fmt: skip
+            if repeated:
+                continue
+            item = {
+                "trueJsonOutput": entry.get("trueJson"),
+                "trueMarkdownOutput": entry.get("trueMarkdown"),
+                "imageUrl": url, "jsonSchema": entry.get("jsonSchema"),
+            }  # fmt: skip
+            gold += [{"doc_id": doc_id} | row for row in benchmark.records_of(item, origin, flaws)]
+            item["metadata"] = entry.get("metadata")
+            documents.append({"doc_id": doc_id, "meta": json.dumps(item, ensure_ascii=False)})
+            claims += [{"doc_id": doc_id, "origin": origin} | row for row in rows]
+            claims += _leaves(entry, {"doc_id": doc_id, "origin": origin}, response["status"])
     (run,) = samples.runs(benchmark="omniai", documents=frame(documents))
     stated = [number(e.get("jsonAccuracy")) for _, e in entries]
     run.notes[FAILED] = sum(figure is None for figure in stated)

@@ -14,7 +14,7 @@ from typing import Any
 from formlab import files
 from formlab.errors import DataBroken, FormlabError
 from formlab.logs._peek import first_object
-from formlab.logs._samples import MISSING, Row, Samples, fields, number
+from formlab.logs._samples import FIGURES, MISSING, Row, Samples, fields, number
 from formlab.logs._spec import LogFormat, LogRun
 from formlab.trees import escape
 
@@ -39,22 +39,23 @@ def read(path: Path) -> list[LogRun]:
     """
     beside, metrics = _metrics(path)
     samples = Samples("stickler", path.stem, [path, *beside])
-    for line, row in files.each_jsonl(path):
-        result = row.get("comparison_result")
-        if not isinstance(result, dict) or "doc_id" not in row:
-            what = "a line has doc_id and comparison_result"
-            raise DataBroken(what, where=f"{path}:{line}")
-        compared = result.get("field_comparisons") or []
-        samples.notes[NO_FIELDS] += not compared
-        for field in compared:
-            _add(samples, str(row["doc_id"]), field, f"{path.name}:{line}")
-    overall = metrics.get("overall_metrics") or {}
-    samples.headline += [
-        {"scorer": "stickler", "metric": name, "value": number(overall[name]), "n": None}
-        for name in _FIGURES
-        if name in overall
-    ]
-    samples.notes[MISSING] = len(metrics.get("errors") or ())
+    for origin, row in samples.lines(path):
+        with samples.reading(origin):
+            result = row.get("comparison_result")
+            if not isinstance(result, dict) or "doc_id" not in row:
+                raise DataBroken("a line has doc_id and comparison_result", where=origin)
+            compared = result.get("field_comparisons") or []
+            samples.notes[NO_FIELDS] += not compared
+            for field in compared:
+                _add(samples, str(row["doc_id"]), field, origin)
+    with samples.reading(beside[0].name if beside else path.name, FIGURES):
+        overall = metrics.get("overall_metrics") or {}
+        samples.headline += [
+            {"scorer": "stickler", "metric": name, "value": number(overall[name]), "n": None}
+            for name in _FIGURES
+            if name in overall
+        ]
+        samples.notes[MISSING] = len(metrics.get("errors") or ())
     return samples.runs()
 
 

@@ -57,7 +57,8 @@ def read(source: Any, columns: Mapping[str, str] | None = None) -> list[LogRun]:
     rows = read_rows(source, samples.notes).rows
     named = _named(dict.fromkeys(name for _, row in rows for name in row), columns or {}, path)
     for place, (origin, row) in enumerate(rows):
-        _add(samples, row, named, origin, place)
+        with samples.reading(origin):
+            _add(samples, row, named, origin, place)
     return samples.runs()
 
 

@@ -58,7 +58,8 @@ def read(path: Path) -> list[LogRun]:
     samples.judged |= {*SCORES} if judged else set()
     sheet = path.suffix.lower() in SHEETS
     for origin, row in read_rows(path, samples.notes).rows:
-        _add(samples, row, model or "unknown", origin, sheet=sheet)
+        with samples.reading(origin):
+            _add(samples, row, model or "unknown", origin, sheet=sheet)
     samples.headline += [figure for file in figures for figure in _headline(file)]
     return samples.runs()
 

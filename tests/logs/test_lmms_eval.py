@@ -1,9 +1,7 @@
 import json
-
-import pytest
+import re
 
 from formlab import logs
-from formlab.errors import DataBroken
 from formlab.logs import lmms_eval
 
 SAMPLES = [
@@ -75,11 +73,13 @@ def test_number_with_two_contents_is_counted(tmp_path):
     assert run.notes[logs.DUPLICATES] == 1
 
 
-def test_line_that_is_no_sample_names_its_line(tmp_path):
+def test_line_that_is_no_sample_is_counted_with_its_place(tmp_path):
     file = write(tmp_path)
-    file.write_text(file.read_text() + "\nnonsense")
-    with pytest.raises(DataBroken, match=r"samples_forms\.jsonl:4"):
-        logs.read(file)
+    whole = logs.read(file)[0].responses.height
+    file.write_text(file.read_text() + '\n{"doc_id": 9, "filtered_re')
+    (run,) = logs.read(file)
+    assert (run.responses.height, run.notes[logs.UNREADABLE]) == (whole, 1)
+    assert any(re.search(r"samples_forms\.jsonl:4: broken JSON", note) for note in run.notes)
 
 
 def test_differences_say_that_credit_is_partial(tmp_path):

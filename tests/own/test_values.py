@@ -3,6 +3,7 @@
 import csv
 import datetime
 import json
+import zipfile
 from collections import Counter
 
 import pandas as pd
@@ -311,3 +312,24 @@ def test_huge_number_and_lone_surrogate_are_text(tmp_path):
     values = dict(own.read_values(file).select("path", "value").rows())
     assert len(values["/n"]) == 5000
     assert values["/s"] == "\\ud800"
+
+
+def test_workbook_with_a_cell_far_from_the_others_is_an_error(tmp_path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["doc_id", "total"])
+    book.active.append(["a", "9.00"])
+    book.save(tmp_path / "near.xlsx")
+    assert own.read_values(tmp_path / "near.xlsx")["value"].to_list() == ["9.00"]
+    book.active.cell(1_048_576, 16_384, "z")
+    book.save(tmp_path / "far.xlsx")
+    with pytest.raises(DataBroken, match="cells in 1048576 rows and 16384 columns"):
+        own.read_values(tmp_path / "far.xlsx")
+
+
+def test_workbook_that_unpacks_to_a_multiple_is_an_error(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", " " * 60_000_000)
+    with pytest.raises(DataBroken, match="a member that unpacks from"):
+        own.read_values(tmp_path / "a.xlsx")

@@ -1,0 +1,141 @@
+"""formlab's scoring inside of another harness: a scorer of Inspect."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import metrics as registry
+from formlab import resources
+from formlab.analysis.summarise import summarise
+from formlab.errors import UnknownName
+from formlab.folders import Evaluation
+from formlab.logs import Samples, evaluation
+from formlab.logs.inspect import add_sample
+from formlab.own import FieldTypes
+
+__all__ = ["inspect_scorer"]
+
+# The first is the one that `formlab open` sets beside its own.
+METRICS = ("normalised_accuracy", "exact_accuracy", "typed_accuracy", "fuzzy_accuracy", "match_f1")
+# What of a sample's metadata formlab reads.
+_PLACE = ("doc_id", "path")
+# How many wrong values an explanation names.
+_NAMED = 10
+
+
+def inspect_scorer(
+    types: str | Path | Mapping[str, Any] | None = None, metrics: Sequence[str] = METRICS
+) -> Any:
+    """A scorer of Inspect that judges answers as `formlab.open_log` does.
+
+    A target that is a JSON object asks for its fields, and the answer is read as JSON; any other
+    target is one value. A sample's value is a dict of `metrics` over its own fields; the results
+    are those of `formlab.summarise` over all samples, an average over epochs. Samples of one
+    document may name it and their field as `doc_id` and `path` in their metadata.
+
+    Inspect shows no scorer the samples that failed, unless the task sets ``score_on_error``;
+    `formlab open` counts them as nothing found.
+
+    Parameters
+    ----------
+    types
+        A file or dict of types, as for `own.FieldTypes.read`. If left out they are inferred: for a
+        sample's own value from its own target, for the results from all.
+    metrics
+        Names of metrics of fields, means over documents (``macro_``) included.
+
+    Returns
+    -------
+    inspect_ai.scorer.Scorer
+        For ``Task(scorer=…)``.
+
+    Raises
+    ------
+    NotAvailable
+        Without `inspect_ai`.
+    UnknownName
+        If there is no such metric, or none of fields.
+
+    Examples
+    --------
+    >>> from inspect_ai import Task  # doctest: +SKIP
+    >>> Task(dataset=forms, scorer=formlab.inspect_scorer("types.yaml"))  # doctest: +SKIP
+    """
+    resources.need("inspect")
+    from inspect_ai.scorer import Score, metric, scorer
+
+    declared = None if types is None else FieldTypes.read(types).stated()
+    names = [name for name in metrics if registry.get(registry.plain(name))]
+
+    @metric(name="formlab", scores="unreduced")
+    def over_all(types: dict[str, Any] | None, metrics: list[str]) -> Any:
+        def results(scores: Sequence[Any]) -> dict[str, float]:
+            samples = [one.score.metadata["formlab"] for one in scores]
+            epochs = [_values(each, metrics) for each in _evaluations(samples, types)]
+            return {name: sum(each[name] for each in epochs) / len(epochs) for name in metrics}
+
+        return results
+
+    @scorer(metrics=[over_all(declared, names)], name="formlab")
+    def fields_right(types: dict[str, Any] | None, metrics: list[str]) -> Any:
+        async def score(state: Any, target: Any) -> Any:
+            sample = _sample(state, target)
+            (one,) = _evaluations([sample], types)
+            return Score(
+                value=_values(one, metrics), answer=state.output.completion,
+                explanation=_explained(one), metadata={"formlab": sample},
+            )  # fmt: skip
+
+        return score
+
+    return fields_right(declared, names)
+
+
+def _sample(state: Any, target: Any) -> dict[str, Any]:
+    """What formlab reads of a sample, as it stands in Inspect's logs."""
+    output, texts = state.output, list(target)
+    return {
+        "id": state.sample_id, "epoch": state.epoch,
+        "target": texts[0] if len(texts) == 1 else texts,
+        "metadata": {name: state.metadata[name] for name in _PLACE if name in state.metadata},
+        "output": {
+            "completion": output.completion,
+            "choices": [{"stop_reason": each.stop_reason} for each in output.choices[:1]],
+        },
+    }  # fmt: skip
+
+
+def _evaluations(
+    samples: Sequence[dict[str, Any]], types: dict[str, Any] | None
+) -> list[Evaluation]:
+    """An evaluation for each epoch."""
+    collected = Samples("inspect", "samples", [])
+    for sample in samples:
+        add_sample(collected, sample, "model", str(sample["id"]))
+    return [evaluation(run, types=types) for run in collected.runs()]
+
+
+def _values(one: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
+    rows = summarise(one, by=(), resamples=0).filter(pl.col("slice_by").is_null(), level="field")
+    values = dict(rows.select("metric", "value").iter_rows())
+    for name in metrics:
+        if name not in values:
+            raise UnknownName.of("metric of fields", name, values)
+    return {name: values[name] for name in metrics}
+
+
+def _explained(one: Evaluation) -> str:
+    """The fields that are wrong, with what was read and why it is wrong."""
+    wrong = one.fields.filter(one.fields["outcome"].is_in(["mismatch", "missing", "spurious"]))
+    count = Counter(wrong["outcome"])
+    lines = [
+        f"{row['path']}: {row['gold']!r}, answered {row['pred']!r} ({row['cause']})"
+        for row in wrong.head(_NAMED).iter_rows(named=True)
+    ]
+    said = ", ".join(f"{n} {outcome}" for outcome, n in count.most_common())
+    return "\n".join([f"{said} of {one.fields.height} fields" if said else "all right", *lines])

@@ -1,0 +1,163 @@
+"""formlab's scoring inside of Inspect: the same numbers as `formlab open` makes of the log."""
+
+import importlib.util
+import json
+
+import polars as pl
+import pytest
+
+import formlab
+from formlab.errors import NotAvailable, UnknownName
+from formlab.scorers import METRICS
+
+ABSENT = importlib.util.find_spec("inspect_ai") is None
+needs_inspect = pytest.mark.skipif(
+    ABSENT, reason="inspect_ai is not installed: pip install 'formlab[inspect]'"
+)
+TYPES = {"total": "money", "date": "date", "answer": "text"}
+# Target and answer of each sample; an error is what the solver raises.
+CASES = {
+    "same": ('{"total": "9.00", "date": "2024-05-01"}', '{"total": "9.00", "date": "2024-05-01"}'),
+    "typed": ('{"total": "9.00", "date": "2024-05-01"}', '{"total": "$9", "date": "1 May 2024"}'),
+    "half": ('{"total": "12.50", "date": "2024-06-02"}', '{"total": "12.80", "note": "x"}'),
+    "plain": ("Ada Berg", "ada  berg"),
+    "accepted": (["12 May", "May 12"], "May 12"),
+    "prose": ('{"total": "7"}', "I cannot read this."),
+    "deep": ('{"total": "7"}', "[" * 5000),
+    "odd": ('{"total": "7"}', '{"total": NaN, "\ud800": "\x00"}'),
+    "silent": ("Ada Berg", ""),
+    "cut": ("Ada Berg", ("Ada", "max_tokens")),
+    "failed": ("Ada Berg", RuntimeError("the server closed the connection")),
+    "scan_7/total": ("7.00", "7.00"),
+    "scan_7/date": ("2024-05-01", "01.05.2024"),
+}
+
+
+def task(cases, *, epochs=1, **options):
+    """A task of Inspect whose model answers as the cases say; its second epoch says nothing."""
+    from inspect_ai import Epochs, Task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.solver import solver
+
+    @solver
+    def answers():
+        async def solve(state, generate):
+            answer = cases[state.sample_id][1]
+            if isinstance(answer, Exception):
+                raise answer
+            text, stop = answer if isinstance(answer, tuple) else (answer, "stop")
+            text = text if state.epoch == 1 else ""
+            state.output = ModelOutput.from_content("mockllm/model", text, stop_reason=stop)
+            return state
+
+        return solve
+
+    samples = []
+    for name, (target, _) in cases.items():
+        document, _, field = name.partition("/")
+        place = {"doc_id": document, "path": f"/{field}"} if field else {}
+        samples.append(Sample(id=name, input="?", target=target, metadata={"hand": "a"} | place))
+    return Task(
+        dataset=MemoryDataset(samples, name="forms"), solver=answers(), epochs=Epochs(epochs),
+        fail_on_error=False, **options,
+    )  # fmt: skip
+
+
+def run(cases, folder, scorer, **options):
+    import inspect_ai
+
+    (log,) = inspect_ai.eval(
+        task(cases, scorer=scorer, **options), model="mockllm/model", log_dir=str(folder),
+        display="none", log_level="error",
+    )  # fmt: skip
+    assert log.status == "success", log.error
+    return log
+
+
+def summary(evaluation):
+    rows = formlab.summarise(evaluation, by=(), resamples=0)
+    rows = rows.filter(pl.col("slice_by").is_null(), level="field")
+    return dict(rows.select("metric", "value").iter_rows())
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("types", [TYPES, None], ids=["declared", "inferred"])
+def test_results_are_those_of_formlab_open(tmp_path, types):
+    metrics = [*METRICS, "cer", "macro_typed_accuracy"]
+    scorer = formlab.inspect_scorer(types, metrics)
+    log = run(CASES, tmp_path, scorer, score_on_error=True)
+    expected = summary(formlab.open_log(log.location, types=types))
+    results = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert list(results) == metrics
+    assert results == pytest.approx({name: expected[name] for name in metrics}, nan_ok=True)
+    # Three whole objects and ten values: the 9.00 of `typed` is right when parsed, and so on.
+    assert 0 < results["exact_accuracy"] < results["normalised_accuracy"]
+    assert results["normalised_accuracy"] < results["typed_accuracy"] < 1
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+def test_value_of_a_sample_is_formlabs_over_its_fields(tmp_path):
+    cases = {name: case for name, case in CASES.items() if "/" not in name}
+    log = run(cases, tmp_path, formlab.inspect_scorer(TYPES), score_on_error=True)
+    evaluation = formlab.open_log(log.location, types=TYPES)
+    for sample in log.samples:
+        rows = evaluation.scores.filter(doc_id=sample.id, level="field")
+        value = sample.scores["formlab"].value
+        assert list(value) == list(METRICS)
+        for name in METRICS[:4]:
+            tallies = rows.filter(metric=name)
+            assert value[name] == tallies["hits"].sum() / tallies["total"].sum(), (sample.id, name)
+    by_name = {sample.id: sample.scores["formlab"] for sample in log.samples}
+    assert by_name["typed"].value == dict(zip(METRICS, (0, 0, 1, 1, 1), strict=True))
+    assert by_name["plain"].explanation == "all right"
+    lines = by_name["half"].explanation.splitlines()
+    assert lines[0] == "1 mismatch, 1 missing, 1 spurious of 3 fields"
+    assert lines[1].startswith("/total: '12.50', answered '12.80' (")
+    assert by_name["failed"].value["fuzzy_accuracy"] == 0
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+def test_without_score_on_error_inspect_leaves_failures_out_and_formlab_counts_them(tmp_path):
+    cases = {"a": ("x", "x"), "b": ("y", RuntimeError("no")), "c": ("z", "?")}
+    log = run(cases, tmp_path, formlab.inspect_scorer())
+    assert log.results.scores[0].metrics["exact_accuracy"].value == 1 / 2
+    evaluation = formlab.open_log(log.location)
+    assert summary(evaluation)["exact_accuracy"] == pytest.approx(1 / 3)
+    figures = formlab.logs.headlines(evaluation)
+    assert figures.filter(by="log, as stated", n=2).height == len(METRICS)
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+def test_results_over_epochs_are_the_mean_of_the_epochs(tmp_path):
+    cases = {"a": ('{"x": "1", "y": "2"}', '{"x": "1", "y": "3"}'), "b": ("z", "z")}
+    log = run(cases, tmp_path, formlab.inspect_scorer(), epochs=2)
+    # Two of three fields in the first epoch, none in the second.
+    assert log.results.scores[0].metrics["exact_accuracy"].value == pytest.approx(2 / 3 / 2)
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+def test_scores_are_saved_with_the_log_and_stand_beside_formlabs(tmp_path):
+    log = run({"a": ("x", "X"), "b": ("y", "?")}, tmp_path, formlab.inspect_scorer())
+    evaluation = formlab.open_log(log.location)
+    assert evaluation.cases["log_score"].drop_nulls().to_list() == [1.0, 0.0]
+    kept = log.samples[0].scores["formlab"].metadata["formlab"]
+    assert json.loads(json.dumps(kept))["output"]["completion"] == "X"
+
+
+@needs_inspect
+@pytest.mark.filterwarnings("ignore")
+def test_metric_that_is_not_of_fields_is_an_error_before_anything_is_asked():
+    with pytest.raises(UnknownName, match="'exact_acuracy'"):
+        formlab.inspect_scorer(metrics=["exact_acuracy"])
+
+
+@pytest.mark.skipif(not ABSENT, reason="inspect_ai is installed")
+def test_without_inspect_the_error_names_the_command_of_pip():
+    with pytest.raises(NotAvailable, match=r"pip install 'formlab\[inspect\]'"):
+        formlab.inspect_scorer()

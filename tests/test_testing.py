@@ -1,0 +1,230 @@
+"""`assert_not_worse` as a user's own tests call it."""
+
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import formlab
+from formlab.analysis.paired_tests import Pair, contributions, loss_test
+from formlab.errors import DataBroken, UnknownName
+from formlab.metrics import METRICS, ratio
+from formlab.testing import assert_not_worse
+from tests.analysis.made_pairs import built, from_matrix, made
+
+METRIC = "normalised_accuracy"
+REPOSITORY = Path(__file__).parents[1]
+
+
+def pair(right, total, more=None):
+    sides = (right, right if more is None else more)
+    return Pair(*(np.stack([side, total], axis=1).astype(float) for side in sides), ratio)
+
+
+def p_of_loss(*args, **options):
+    return loss_test(*args, **options)[0]
+
+
+def forms(generator, count, loss=0.0):
+    """Documents of very unequal size, and two systems of which one truly loses `loss`."""
+    total = generator.negative_binomial(2, 0.2, count) + 1
+    chance = np.clip(0.75 + 0.1 * generator.standard_normal(count), 0.35, 0.95)
+    return pair(generator.binomial(total, chance), total, generator.binomial(total, chance - loss))
+
+
+def test_p_is_the_share_of_flips_that_are_as_good():
+    # Ten values each; the second system has 1 more, 1 less and 3 less. Of equal documents each
+    # adds its own difference, 0.1 -0.1 -0.3, moved by 0.2: 0.3 0.1 -0.1, in all 0.3. With
+    # other signs they make 0.5, 0.3, 0.1 and the negatives of all: three of eight are as large.
+    one = pair(np.array([5, 5, 5]), np.full(3, 10), np.array([6, 4, 2]))
+    assert contributions(one) == pytest.approx([0.1, -0.1, -0.3])
+    assert p_of_loss(one, 0.2) == pytest.approx(3 / 8)
+
+
+def test_p_equals_a_loop_over_all_flips():
+    one = forms(np.random.default_rng(5), 9)
+    gains = contributions(one) + 0.1
+    sums = [np.dot(signs, gains) for signs in itertools.product([1, -1], repeat=9)]
+    assert p_of_loss(one, 0.1) == np.mean(np.array(sums) >= gains.sum() - 1e-12)
+
+
+def test_random_flips_come_near_the_exact_p(monkeypatch):
+    one = forms(np.random.default_rng(6), 12)
+    exact = p_of_loss(one, 0.05)
+    monkeypatch.setattr("formlab.analysis.paired_tests.EXACT", 0)
+    assert p_of_loss(one, 0.05) == pytest.approx(exact, abs=0.02)
+
+
+def test_least_margin_is_the_one_from_which_on_p_is_at_most_alpha():
+    for count, up in ((9, True), (30, False)):
+        one = forms(np.random.default_rng(count), count, 0.03)
+        most = loss_test(one, 0.0, up=up, permutations=999)[1]
+        for margin, passes in ((most + 1e-6, True), (most - 1e-6, False)):
+            p = p_of_loss(one, margin, up=up, permutations=999)
+            assert (p <= 0.05) == passes
+    # Of four documents no flip has a p below 1/16.
+    assert loss_test(forms(np.random.default_rng(1), 4), 0.5)[1] == math.inf
+
+
+def test_contributions_have_the_difference_as_mean_for_every_kind_of_score():
+    generator = np.random.default_rng(7)
+    parts = generator.integers(1, 9, (2, 30, 3)).astype(float)
+    one = Pair(*parts, METRICS["mark_f1"].score)
+    assert contributions(one).mean() == pytest.approx(one.values[1] - one.values[0])
+
+
+def test_documents_without_what_is_counted_have_no_say():
+    one = forms(np.random.default_rng(8), 8)
+    blank = [np.vstack([side, np.zeros((40, 2))]) for side in (one.first, one.second)]
+    more = Pair(*blank, ratio)
+    assert p_of_loss(more, 0.1) == p_of_loss(one, 0.1)
+    assert math.isnan(p_of_loss(Pair(*(side[7:] for side in blank), ratio), 0.1))
+
+
+def test_a_margin_that_is_truly_lost_passes_in_alpha_of_corpora():
+    for count, seed in ((8, 1), (30, 2)):
+        generator = np.random.default_rng(seed)
+        trials = [forms(generator, count, 0.05) for _ in range(300)]
+        passed = np.mean([p_of_loss(one, 0.05, permutations=499) <= 0.05 for one in trials])
+        # 0.05 and three standard errors of 300 trials.
+        assert passed < 0.088
+
+
+def test_equal_systems_pass_and_a_loss_beyond_the_margin_is_found():
+    failed, found = [], []
+    for seed in range(200):
+        generator = np.random.default_rng(seed)
+        right = generator.random((3, 60, 8)) < np.array([0.8, 0.8, 0.6])[:, None, None]
+        base, equal, worse = (pair(side.sum(axis=1), np.full(60, 8)) for side in right)
+        base = base.first
+        options = {"margin": 0.1, "permutations": 499}
+        failed.append(p_of_loss(Pair(base, equal.first, ratio), **options) > 0.05)
+        found.append(p_of_loss(Pair(base, worse.first, ratio), **options) > 0.05)
+    # The spread of the difference is 0.026, so that the margin is 3.9 of it away.
+    assert np.mean(failed) <= 0.05
+    assert np.mean(found) == 1.0
+
+
+def test_equal_tallies_of_all_documents_pass_with_any_margin_and_any_number_of_documents():
+    numbers = assert_not_worse(from_matrix("a", [[1, 0]] * 2), from_matrix("b", [[1, 0]] * 2),
+                               METRIC, margin=0)  # fmt: skip
+    assert (numbers["value"], numbers["baseline"], numbers["difference"]) == (0.5, 0.5, 0)
+
+
+def test_numbers_are_those_of_compare():
+    generator = np.random.default_rng(1)
+    old, new = (from_matrix(n, (generator.random((40, 5)) < 0.8).astype(int)) for n in "ab")
+    numbers = assert_not_worse(new, old, METRIC, margin=0.2)
+    row = formlab.compare([old, new], metric=METRIC, level=0.9).row(0, named=True)
+    for name, other in {"value": "value_b", "baseline": "value_a"}.items():
+        assert numbers[name] == row[other]
+    for name in ("difference", "ci_low", "ci_high", "n_docs"):
+        assert numbers[name] == row[name]
+
+
+def test_failure_names_values_interval_and_the_worst_documents():
+    old = from_matrix("a", [[1, 1, 1, 1]] * 20)
+    new = from_matrix("b", [[0, 0, 0, 1]] + [[1, 0, 1, 1]] * 9 + [[1, 1, 1, 1]] * 10)
+    with pytest.raises(AssertionError) as failure:
+        assert_not_worse(new, old, METRIC, margin=0.02)
+    text = str(failure.value)
+    # 12 of 80 values are lost.
+    assert "normalised_accuracy (field) of b on b:s is not shown to lose less than 0.02" in text
+    assert "0.85 against 1 of the baseline: difference -0.15, 90% interval -0.2" in text
+    assert "n = 20 documents, 10 worse and 0 better. The loss is shown" in text
+    assert text.splitlines()[3:5] == ["Most lost:", "  000: 1 to 0.25"]
+    assert len(text.splitlines()) == 9
+
+
+def test_too_few_documents_fail_and_the_message_says_what_they_could_show():
+    old, new = from_matrix("a", [[1, 0], [0, 1]] * 4), from_matrix("b", [[0, 0], [1, 1]] * 4)
+    # Half of the documents gain half of their values and half lose them.
+    assert assert_not_worse(new, old, METRIC, margin=0.51)["difference"] == 0
+    with pytest.raises(AssertionError, match=r"its absence is shown; a loss beyond 0\.5 can be"):
+        assert_not_worse(new, old, METRIC, margin=0.1)
+    with pytest.raises(AssertionError, match="too few documents to show anything"):
+        assert_not_worse(from_matrix("b", [[1, 0]]), from_matrix("a", [[1, 1]]), METRIC, margin=0.9)
+
+
+def of_errors(system, errors):
+    """Pages with so many wrong characters of ten; the same counts for their fields."""
+    scores = [
+        {"doc_id": f"{n}", "path": path, "level": level, "metric": "cer", "hits": float(wrong),
+         "total": 10.0, "value": wrong / 10}
+        for n, wrong in enumerate(errors)
+        for level, path in (("page", None), ("field", "/0"))
+    ]  # fmt: skip
+    cases = [{"doc_id": s["doc_id"], "task": "text", "path": s["path"], "level": s["level"],
+              "gold": "x", "outcome": "mismatch", "status": "ok"} for s in scores]  # fmt: skip
+    return built(cases, scores, system=system, settings={"threshold": 0.8})
+
+
+def test_of_an_error_rate_less_is_better():
+    low, high = of_errors("a", [1, 2, 1, 2, 1, 2]), of_errors("b", [3, 4, 3, 5, 3, 4])
+    assert assert_not_worse(low, high, "cer", margin=0.01, level="page")["difference"] < 0
+    assert assert_not_worse(low, high, "macro_cer", margin=0.01, level="field")["n_better"] == 6
+    with pytest.raises(AssertionError, match="0: 0.1 to 0.3"):
+        assert_not_worse(high, low, "cer", margin=0.01, level="page")
+
+
+def test_what_cannot_be_tested_is_an_error_of_its_own():
+    old, new = of_errors("a", [1, 2]), of_errors("b", [1, 2])
+    with pytest.raises(DataBroken, match=r"cer is of page and of field. Try: level='page'"):
+        assert_not_worse(new, old, "cer", margin=0.01)
+    with pytest.raises(UnknownName, match="unknown level of cer 'pages'. Try: 'page'"):
+        assert_not_worse(new, old, "cer", margin=0.01, level="pages")
+    with pytest.raises(UnknownName, match="unknown metric scored for both systems 'cr'. Try: 'cer"):
+        assert_not_worse(new, old, "cr", margin=0.01)
+    with pytest.raises(DataBroken, match="documents are only in"):
+        assert_not_worse(of_errors("b", [1, 2, 3]), old, "cer", margin=0.01)
+    for wrong in ({"margin": -1}, {"margin": math.nan}, {"margin": 0, "alpha": 1}):
+        with pytest.raises(ValueError, match="margin"):
+            assert_not_worse(new, old, "cer", level="page", **wrong)
+
+
+def test_saved_evaluations_are_named_by_their_folders(tmp_path):
+    rows = [(f"{n}", "/0", n % 3 > 0) for n in range(9)]
+    for name in "ab":
+        made(name, rows, benchmark="funsd").save(tmp_path / name)
+    numbers = assert_not_worse(tmp_path / "a", str(tmp_path / "b"), METRIC, margin=0)
+    assert numbers["difference"] == 0
+
+
+def answers(lost):
+    """A line for each of 30 forms; `lost` of them have one value of three wrong, another none."""
+    for number in range(30):
+        read = {"total": f"{number}.50", "date": f"2024-05-{number + 1:02}", "name": "Ada Berg"}
+        if number % 5 == 4:
+            read["total"] = f"{number}.00"
+        if number < lost:
+            read["name"] = "?"
+        yield json.dumps({"doc_id": f"form-{number:02}"} | read)
+
+
+def test_example_of_the_page_passes_and_fails_as_the_page_says(tmp_path):
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (REPOSITORY / "docs" / "ci.md").read_text(), re.DOTALL
+    )
+    (tmp_path / "test_extraction.py").write_text(code)
+    gold = [f"form-{n:02},{n}.50,2024-05-{n + 1:02},Ada Berg" for n in range(30)]
+    (tmp_path / "gold.csv").write_text("\n".join(["doc_id,total,date,name", *gold]))
+    (tmp_path / "baseline.jsonl").write_text("\n".join(answers(0)))
+    for lost, code, shown in ((0, 0, "2 passed"), (12, 1, "2 failed")):
+        (tmp_path / "answers.jsonl").write_text("\n".join(answers(lost)))
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path],
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert (done.returncode, shown in done.stdout) == (code, True), done.stdout
+    # 6 totals of 90 values are wrong in both, and 12 names in one.
+    assert "0.8 against 0.9333 of the baseline: difference -0.1333" in done.stdout
+    assert "n = 30 documents, 12 worse and 0 better. The loss is shown" in done.stdout
+    assert "form-00: 1 to 0.667" in done.stdout

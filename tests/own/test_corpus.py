@@ -194,3 +194,13 @@ def test_command_wants_a_benchmark_or_gold_and_not_both(command, files_of_a_user
     result = command("score", "--gold", at / "truth.csv", "--predictions", at / "answers.jsonl")
     assert result.exit_code == 2
     assert "no column for the document among scan, sum" in result.stderr
+
+
+def test_items_of_a_list_are_one_field_also_where_only_the_answer_has_them():
+    gold = {"doc_id": "a", "items": [{"price": "1"}, {"price": "2"}], "total": "3"}
+    answer = {"doc_id": "a", "items": [{"price": "1"}, {"tax": "2"}], "total": "3"}
+    cases = formlab.evaluate([gold], [answer]).fields
+    assert set(cases["subtype"]) == {"/items/*/price", "/items/*/tax", "/total"}
+    assert cases.filter(outcome="spurious")["subtype"].to_list() == ["/items/*/tax"]
+    named = own.corpus([{"doc_id": "a", "path": "x", "value": "1", "subtype": "mine"}])
+    assert named.records["subtype"].drop_nulls().to_list() == ["mine"]

@@ -32,6 +32,9 @@ _READ, _NAMED = ("text", "marking", "visual", "cross"), ("entity", "value")
 # Levels have different metrics, and one metric may be taken over different totals: each of these
 # has an axis of its own, and levels are not ranked.
 MEASURES = (
+    # Of one's own forms, whose values are right by rules of their own.
+    Measure("reading", "match_f1", "field", "values of one's own forms"),
+    Measure("reading", "match_weighted", "field", "values of one's own forms, by their weights"),
     Measure("reading", "cer", "page", "characters of whole pages"),
     Measure("reading", "wer", "page", "words of whole pages"),
     Measure("reading", "normalised_accuracy", "field", "fields", _READ),

@@ -180,12 +180,10 @@ def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
 
 
 def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSource]:
-    if documents is None:
-        return {}
+    rows = () if documents is None else documents.drop_nulls("image").iter_rows(named=True)
     return {
         document_key(row): PageSource(
             row["image"], width=row["width"], pages=tuple(page_images(row))
         )
-        for row in documents.iter_rows(named=True)
-        if row["image"] is not None
+        for row in rows
     }

@@ -23,6 +23,7 @@ _FAMILIES = {
     "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",
     "marking": "mark_precision mark_recall mark_f1 cross_accuracy",
     "fields:FIELD_METRICS": "field_precision field_recall field_f1",
+    "matching:METRICS": "match_precision match_recall match_f1 match_accuracy match_weighted",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
     # Metrics are listed by level of the task, L1 to L3.
     "ladder:": "vqa_accuracy consistency_accuracy",

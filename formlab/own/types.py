@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 import sys
 from collections import Counter
@@ -37,15 +38,19 @@ _BOOLEANS = ("true", "false", "yes", "no", "checked", "unchecked", "☐", "☑",
 class Rule:
     """How the values at a path are compared.
 
-    `comparator` is one of `COMPARATORS`, null for that of the metric; `tolerance` how far a number
-    may be from the right one, in its unit, or a date in days, 0 and more; `weight` how much a field
-    counts, above 0; `required` whether every document should have it.
+    `comparator` is one of `COMPARATORS`, null for that of the field's type; `tolerance` how far a
+    number may be from the right one, in its unit or, where `relative`, as a share of it (``1%``),
+    or a date in days, 0 and more; `weight` how much a field counts, above 0; `required` whether
+    every document should have it; `ordered` whether the items of the lists that it is in keep
+    their order, so that each is compared with the one at its own place.
     """
 
     comparator: str | None = None
     tolerance: float | None = None
     weight: float = 1.0
     required: bool = False
+    relative: bool = False
+    ordered: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -235,40 +240,46 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     try:
         for name in ("tolerance", "weight"):
             if stated.get(name) is not None:
-                found[name] = float(stated[name])
-        if not (found.get("weight", 1.0) > 0 and (found.get("tolerance") or 0.0) >= 0):
+                share = name == "tolerance" and str(stated[name]).strip().endswith("%")
+                number = str(stated[name]).strip().removesuffix("%") if share else stated[name]
+                found[name] = float(number) / (100 if share else 1)
+                found |= {"relative": True} if share else {}
+        if not (0 < found.get("weight", 1.0) < math.inf and (found.get("tolerance") or 0.0) >= 0):
             raise ValueError
     except (TypeError, ValueError) as error:
-        what = f"{path}: a tolerance is a number from 0, a weight one above 0"
+        what = f"{path}: a tolerance is a number from 0 or per cent, a weight one above 0"
         raise DataBroken(what, where=where) from error
     found["choices"] = tuple(str(choice) for choice in found.get("choices") or ())
     return FieldType(**found)
 
 
-_WORDS = ("comparator", "tolerance", "weight", "question", "label")
+_WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
 
 
 def _schema_leaves(
-    node: Any, path: str, root: Any, *, required: bool, depth: int
+    node: Any, path: str, root: Any, *, required: bool, depth: int, ordered: bool = False
 ) -> Iterable[tuple[str, dict[str, Any]]]:
     """The leaves of a JSON Schema with what it says of them."""
     if depth > 40:
         raise DataBroken("a JSON Schema that refers to itself", where=path[:80])
     node = _resolved(node, root)
     inner, items = node.get("properties"), node.get("items")
+    ordered = ordered or bool(node.get("ordered"))
+    below = {"root": root, "depth": depth + 1, "ordered": ordered}
     if isinstance(inner, Mapping):
         must = node.get("required") or ()
         for name, member in inner.items():
-            below = f"{path}/{escape(str(name))}"
-            yield from _schema_leaves(member, below, root, required=name in must, depth=depth + 1)
+            member_path = f"{path}/{escape(str(name))}"
+            yield from _schema_leaves(member, member_path, required=name in must, **below)
     elif isinstance(items, Mapping):
-        yield from _schema_leaves(items, f"{path}/*", root, required=False, depth=depth + 1)
+        yield from _schema_leaves(items, f"{path}/*", required=False, **below)
     elif path:
         stated = {name: node[name] for name in _WORDS if name in node}
         stated["type"] = _schema_type(node)
         choices = [c for c in node.get("enum") or () if c is not None]
         stated |= {"choices": choices} if choices else {}
-        stated |= {"required": True} if required else {}
+        flags = {"required": required, "ordered": ordered}
+        stated |= {name: True for name, holds in flags.items() if holds}
         words = {"question": node.get("description"), "label": node.get("title")}
         yield path, {name: value for name, value in words.items() if value} | stated
 

@@ -195,6 +195,10 @@ def _long(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
         cell = row.get(value)
         if cell is None and start is None:
             cell = row.get("text")
+        if cell is None or isinstance(cell, str):
+            base["value"] = tables.storable(cell)
+            yield base
+            continue
         for end, leaf in _leaves(cell, "", rows, origin):
             place = {"path": (start or "") + end} if end else {}
             yield base | place | {"value": leaf}

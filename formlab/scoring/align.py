@@ -8,8 +8,10 @@ import polars as pl
 
 from formlab import tables, text
 from formlab.folders import Corpus, Predictions
+from formlab.scoring import rules
 from formlab.scoring.causes import causes
 from formlab.scoring.fields import READER, filled
+from formlab.scoring.item_alignment import placed, same_fields, same_paths
 from formlab.scoring.page_text import INSERTED, inserted, read_page_text, texts_only
 from formlab.tables import BOX, LADDER, USABLE
 
@@ -30,10 +32,15 @@ def cases(
     stretches at ``/inserted/<at>``. The notes count what could not be compared.
     """
     claims = predictions.records.filter(pl.col("task") == "text")
-    gold = corpus.records.filter(pl.col("task") == "text")
+    gold = rules.with_rules(corpus.records.filter(pl.col("task") == "text"))
     seen = words_read(gold, predictions.records)
     notes: dict[str, int] = {}
-    both = side_by_side(gold, claims, same_paths(gold, claims))
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    if rules.RULE in gold.columns:
+        pairs = same_fields(gold, claims, threshold=threshold, orders=orders)
+        both = placed(side_by_side(gold, claims, pairs))
+    else:
+        both = side_by_side(gold, claims, same_paths(gold, claims))
     # A document-level row without a value gives only the status of the document.
     has_content = pl.col("path").is_not_null() | pl.col("pred").is_not_null()
     spurious = both.filter(pl.col("outcome") == "spurious", has_content)
@@ -65,7 +72,6 @@ def cases(
         joined = joined.with_columns(
             pl.when(page).then(pl.lit("unscored")).otherwise("outcome").alias("outcome")
         )
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     done = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
     return in_order(done, joined), notes
 
@@ -146,13 +152,6 @@ def side_by_side(gold: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame) 
     return pl.concat([both, _from_predictions(rest, "spurious")], how="diagonal_relaxed")
 
 
-def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The pairs of records that have the same path; for `side_by_side`."""
-    key = ["doc_id", "path"]
-    shared = gold.select(key).join(claims.select(key), on=key, how="semi", nulls_equal=True)
-    return shared.with_columns(pred_path="path")
-
-
 def _from_predictions(claims: pl.DataFrame, outcome: str) -> pl.DataFrame:
     renamed = claims.rename(PRED).drop("role", "meta", "accepted", "system")
     return renamed.with_columns(pl.col("pred_path").alias("path"), pl.lit(outcome).alias("outcome"))
@@ -187,7 +186,7 @@ def judged(
     `joined` has the columns of CASES as far as known; an `outcome` that is set is kept, and
     `gold_status`, if there, tells gold that cannot be scored. From the similarity `threshold` on
     the rung `fuzzy` holds. `orders` says which of day and month each document writes first, as
-    from `text.date_orders`.
+    from `text.date_orders`. With the column `rules.RULE`, the rules of values say which are right.
     """
     texts = ("gold", "pred", "path", "kind", "status", "outcome", "gold_status")
     absent = [pl.lit(None, pl.String).alias(n) for n in texts if n not in joined.columns]
@@ -203,13 +202,17 @@ def judged(
     outcome = pl.when(unscored.fill_null(False)).then(pl.lit("unscored")).otherwise("outcome")
     joined = joined.with_columns(outcome.alias("outcome"))
     sides = [joined[name].to_list() for name in ("gold", "used", "kind", "accepted")]
-    written = [(orders or {}).get(doc) for doc in joined["doc_id"]]
+    written = rules.orders_of(joined, orders)
     rungs = text.ladders(*sides, threshold=threshold, orders=written)
     joined = joined.with_columns(
         *rungs.select(*LADDER, "similarity"),
         pl.Series("ambiguous", text.ambiguous(*sides, rungs["typed"].to_list()), pl.Boolean),
     )
-    joined = joined.with_columns(_outcome().alias("outcome"))
+    right = pl.col("normalised").alias("right")
+    if rules.RULE in joined.columns:
+        right = rules.rights(joined, written)
+        joined = joined.with_columns(by_rule=right & ~pl.col("typed"))
+    joined = joined.with_columns(right).with_columns(_outcome().alias("outcome"))
     joined = joined.with_columns(pl.Series("cause", causes(joined), dtype=pl.String))
     joined = _by_reader(joined, threshold)
     missing = [name for name in tables.CASES if name not in joined.columns]
@@ -266,7 +269,7 @@ def _outcome() -> pl.Expr:
     nothing = pl.col("gold").fill_null("").str.strip_chars() == ""
     return (
         pl.when(pl.col("outcome").is_not_null()).then("outcome")
-        .when("normalised").then(pl.lit("match"))
+        .when("right").then(pl.lit("match"))
         .when(empty).then(pl.lit("missing"))
         .when(nothing).then(pl.lit("spurious"))
         .otherwise(pl.lit("mismatch"))

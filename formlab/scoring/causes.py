@@ -141,7 +141,8 @@ def causes(cases: pl.DataFrame, others: pl.DataFrame | None = None) -> list[str 
 
 _COLUMNS = (
     "row", "doc_id", "path", "kind", "gold", "pred", "status", "outcome", "exact", "typed",
-    "accepted", "ambiguous", "readings", "has_answer", *BOX, *(f"pred_{side}" for side in BOX),
+    "accepted", "ambiguous", "readings", "by_rule", "has_answer", *BOX,
+    *(f"pred_{side}" for side in BOX),
 )  # fmt: skip
 
 
@@ -163,6 +164,9 @@ def _cause(
 ) -> str | None:
     if row["status"] in BAD_OUTPUT:
         return row["status"]
+    if row["by_rule"]:
+        # Right though another value: no cause of an error, and not the same otherwise written.
+        return None
     right = bool(row["typed"]) or row["outcome"] == "match"
     gold, pred = row["gold"] or "", row["pred"] or ""
     if row["path"] is None and not right:

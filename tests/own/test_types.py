@@ -135,6 +135,8 @@ CIRCLE = {"$ref": "#/$defs/A", "$defs": {"A": {"items": {"$ref": "#/$defs/A"}}}}
         ({"t": {"typ": "date"}}, UnknownName, "'type'"),
         ({"t": {"comparator": "same"}}, UnknownName, "comparator"),
         ({"t": {"weight": 0}}, DataBroken, "above 0"),
+        ({"t": {"weight": "inf"}}, DataBroken, "above 0"),
+        ({"t": {"tolerance": "-1%"}}, DataBroken, "or per cent"),
         ({"t": {"tolerance": "wide"}}, DataBroken, "a tolerance is a number"),
         ({}, DataBroken, "types are"),
         (3, DataBroken, "cannot be read from int"),
@@ -146,6 +148,19 @@ CIRCLE = {"$ref": "#/$defs/A", "$defs": {"A": {"items": {"$ref": "#/$defs/A"}}}}
 def test_broken_types_are_one_error(source, error, what):
     with pytest.raises(error, match=what):
         own.FieldTypes.read(source)
+
+
+def test_tolerance_in_per_cent_and_lists_that_keep_their_order():
+    share = own.FieldTypes.read({"total": {"type": "money", "tolerance": "1.5 %"}}).of("/total")
+    assert (share.tolerance, share.relative) == (0.015, True)
+    price = {"type": "number", "tolerance": "1%"}
+    lines = {"type": "array", "items": {"properties": {"price": price}}}
+    node = {"type": "array", "ordered": True, "items": {"properties": {"lines": lines}}}
+    schema = {"properties": {"pages": node, "other": lines}}
+    types = own.FieldTypes.read(schema)
+    rule = own.Rule(tolerance=0.01, relative=True, ordered=True)
+    assert own.rule_of(own.types.rule_text(types.of("/pages/3/lines/0/price"))) == rule
+    assert not types.of("/other/0/price").ordered
 
 
 def test_broken_yaml_is_an_error_with_its_line(tmp_path):

@@ -103,7 +103,7 @@ def pages(
     if not paths:
         raise DataMissing("this document has no image")
     is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
-    if not is_pdf and len(paths) == 1:
+    if len(paths) == 1 and not is_pdf:
         paths = paths * files.page_count(paths[0])
     sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
     unit = width / sizes[0][0] if is_pdf and width else 1.0

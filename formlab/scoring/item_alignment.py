@@ -1,0 +1,261 @@
+"""Pair the fields of one's own forms: by their paths, and the items of lists with one another.
+
+An item of a list has no name but its place, and what stands at another place is not wrong for it.
+So the items of a gold and a predicted list are assigned to each other such that the most values
+agree, each by its own rule; of several such assignments that whose values are most alike. Lists
+within items are assigned likewise, for each pair of items. What is left of the longer list is
+`missing` or `spurious`. A list whose rule is ``ordered`` is paired place by place, and so is one
+of more than `LARGEST` pairs of values, which nobody writes by hand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.optimize import linear_sum_assignment
+
+from formlab import own, text
+from formlab.own.values import pattern
+from formlab.scoring.rules import RULE, orders_of, rights
+from formlab.tables import USABLE
+
+LARGEST = 1_000_000
+# Deeper than any form, shallower than Python's stack.
+_TOO_DEEP = pl.col("path").str.count_matches("/") > 60
+_FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
+_KEY = ["doc_id", "path"]
+# A field, the fields below each of its steps; under None the row of its own value.
+_Tree = dict[str | None, Any]
+
+
+def same_fields(
+    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float,
+    orders: Mapping[str, str] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """The pairs of records that are the same field: ``doc_id path pred_path``.
+
+    Parameters
+    ----------
+    gold, claims
+        Records, the gold with the column `RULE`.
+    threshold, orders
+        As for `align.judged`.
+
+    Examples
+    --------
+    >>> gold = pl.DataFrame({"doc_id": ["a", "a"], "path": ["/party/0", "/party/1"],
+    ...     "value": ["Ada", "Bo"], "kind": "string", "rule": None, "accepted": None},
+    ...     schema_overrides={"rule": pl.String, "accepted": pl.List(pl.String)})
+    >>> claims = gold.with_columns(value=pl.Series(["bo", "Cy"]), status=pl.lit("ok"))
+    >>> same_fields(gold, claims, threshold=0.8).select("path", "pred_path").sort("path").rows()
+    [('/party/0', '/party/1'), ('/party/1', '/party/0')]
+    """
+    sides = [_items(side) for side in (gold, claims)]
+    listed = [side.filter(pl.col("list").is_not_null()) for side in sides]
+    if not all(side.height for side in listed):
+        return same_paths(gold, claims)
+    ordered = {
+        name for name, meta in listed[0].select("list", RULE).unique().iter_rows()
+        if own.rule_of(meta).ordered
+    }  # fmt: skip
+    by_place = pl.col("list").is_null() | pl.col("list").is_in(sorted(ordered))
+    by_place |= _TOO_DEEP
+    pairs = [same_paths(*(side.filter(by_place) for side in sides))]
+    left = [side.filter(~by_place) for side in listed]
+    pairs.append(_equal_items(*left))
+    left = [
+        side.join(pairs[1], left_on=_KEY, right_on=["doc_id", name], how="anti")
+        for side, name in zip(left, ("path", "pred_path"), strict=True)
+    ]
+    worth, large = _worth(*left, threshold=threshold, orders=orders)
+    huge = pl.col("doc_id").is_in(sorted(large))
+    pairs.append(same_paths(*(side.filter(huge) for side in left)))
+    pairs.append(_assigned(*(side.filter(~huge) for side in left), worth))
+    return pl.concat(pairs)
+
+
+def same_paths(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of records that have the same path, as from `same_fields`."""
+    shared = gold.select(_KEY).join(claims.select(_KEY), on=_KEY, how="semi", nulls_equal=True)
+    return shared.with_columns(pred_path="path")
+
+
+def placed(both: pl.DataFrame) -> pl.DataFrame:
+    """Cases with the spurious values of lists at free places, and of the kinds of such values.
+
+    `both` are gold records beside their matches, and claims of the outcome ``spurious``, under the
+    names of *cases*. At its own place a spurious item would share its path with a gold item that
+    another was taken for.
+    """
+    spurious = (pl.col("outcome") == "spurious").fill_null(False)
+    claimed = both.filter(spurious)
+    if not claimed.height:
+        return both
+    known = both.filter(~spurious).select("path", "kind").drop_nulls().unique("path")
+    kinds = {pattern(path): kind for path, kind in known.iter_rows()}
+    paths = claimed["path"].drop_nulls().unique()
+    kinds = {path: kinds.get(pattern(path)) for path in paths}
+    kind = pl.col("path").replace_strict(kinds, default=None, return_dtype=pl.String)
+    listed = pl.col("path").str.contains(_FIRST_ITEM) & ~_TOO_DEEP
+    docs = claimed.filter(listed)["doc_id"].unique().implode()
+    rows = both.with_row_index("row").filter(pl.col("doc_id").is_in(docs), listed)
+    moved: dict[int, str] = {}
+    for _, document in rows.group_by("doc_id", maintain_order=True):
+        golds, claims = (document.filter(side) for side in (~spurious, spurious))
+        moved |= _free_places(golds.select("path", "pred_path"), claims.select("row", "path"))
+    place = pl.int_range(pl.len(), dtype=pl.UInt32)
+    path = place.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
+    return both.with_columns(
+        path.alias("path"), pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
+    )
+
+
+def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
+    """The path of each spurious value of a document, by its row, among the gold's paths."""
+    used: set[str] = set()
+    place_of: dict[str, str] = {}
+    numbers: dict[str, Iterator[int]] = {}
+    for path, pred_path in golds.iter_rows():
+        starts = _starts(path)
+        used.update(starts)
+        if pred_path is not None:
+            place_of |= zip(_starts(pred_path), starts, strict=True)
+    moved = {}
+    for row, path in claims.iter_rows():
+        here = ""
+        for start in _starts(path):
+            step = start.rpartition("/")[2]
+            if start not in place_of:
+                place = f"{here}/{step}"
+                while step.isdecimal() and place in used:
+                    place = f"{here}/{next(numbers.setdefault(here, itertools.count()))}"
+                used.add(place)
+                place_of[start] = place
+            here = place_of[start]
+        moved[row] = here
+    return moved
+
+
+def _starts(path: str) -> list[str]:
+    """The pointers that a path begins with, itself the last of them."""
+    return list(itertools.accumulate(f"/{step}" for step in path.split("/")[1:]))
+
+
+def _items(records: pl.DataFrame) -> pl.DataFrame:
+    """Records with the first list on their path, the place in it, and the path below that."""
+    path = pl.col("path")
+    return records.with_columns(
+        path.str.extract(_FIRST_ITEM, group).alias(name)
+        for group, name in enumerate(("list", "place", "below"), start=1)
+    ).with_columns(pl.col("below").fill_null("")).with_row_index("row")  # fmt: skip
+
+
+def _equal_items(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of fields in items that are wholly equal: nothing can agree with more.
+
+    That holds where what agrees with the one agrees with the other, so not where values need only
+    be near, or several are right. Years and other names made of digits are no places in a list.
+    """
+    lists = ["doc_id", "list"]
+    near = {
+        meta for meta in gold[RULE].unique()
+        if (rule := own.rule_of(meta)).tolerance is not None or rule.comparator == "fuzzy"
+    }  # fmt: skip
+    inexact = pl.col(RULE).is_in([meta for meta in near if meta])
+    inexact |= pl.col("accepted").list.len().fill_null(0) > 0
+    inexact = gold.filter(inexact.fill_null(False)).select(lists).unique()
+    places = pl.concat([side.select(*lists, "place") for side in (gold, claims)])
+    starts = places.filter(pl.col("place").is_in(["0", "1"])).select(lists).unique()
+    items = []
+    for side in (gold, claims):
+        side = side.join(starts, on=lists, how="semi").join(inexact, on=lists, how="anti")
+        content = pl.struct("below", "value").sort_by("below")
+        item = side.group_by(*lists, "place", maintain_order=True).agg(content.alias("content"))
+        again = pl.int_range(pl.len()).over(*lists, "content")
+        items.append(item.with_columns(again.alias("again")))
+    same = items[0].join(items[1], on=[*lists, "content", "again"], suffix="_pred")
+    golds = gold.join(same.select(*lists, "place", "place_pred"), on=[*lists, "place"])
+    path = pl.format("{}/{}{}", "list", "place_pred", "below")
+    return golds.select(*_KEY, path.alias("pred_path"))
+
+
+def _worth(
+    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float, orders: Mapping[str, str] | None
+) -> tuple[dict[tuple[int, int], float], set[str]]:
+    """What each pair of fields adds to an assignment, by their rows; documents with too many.
+
+    A pair that agrees counts more than all similarities together.
+    """
+    named = pl.concat([gold["path"], claims["path"]]).unique()
+    pattern_of = pl.col("path").replace_strict(
+        named, named.map_elements(pattern, return_dtype=pl.String)
+    )
+    gold, claims = (side.with_columns(pattern=pattern_of) for side in (gold, claims))
+    on = ["doc_id", "pattern"]
+    counts = [side.group_by(on).agg(pl.len().alias("count")) for side in (gold, claims)]
+    sizes = counts[0].join(counts[1], on=on).with_columns(pl.col("count") * pl.col("count_right"))
+    sizes = sizes.group_by("doc_id").agg("count").with_columns(pl.col("count").list.sum())
+    large = set(sizes.filter(pl.col("count") > LARGEST)["doc_id"])
+    filled = pl.col("value").str.strip_chars() != ""
+    usable = pl.col("status").is_in(USABLE) & filled & ~pl.col("doc_id").is_in(sorted(large))
+    golds = gold.filter(filled).select(*on, "row", "kind", "accepted", RULE, gold="value")
+    both = golds.join(claims.filter(usable).select(*on, "row", used="value"), on=on, suffix="_pred")
+    written = orders_of(both, orders)
+    sides = [both[name].to_list() for name in ("gold", "used", "kind", "accepted")]
+    rungs = text.ladders(*sides, threshold=threshold, orders=written)
+    agree = rights(both.hstack(rungs), written).cast(pl.Float64)
+    most = gold.group_by("doc_id").agg(most=pl.len() + 1)
+    values = both.join(most, on="doc_id", how="left", maintain_order="left")["most"] * agree
+    values += rungs["similarity"]
+    pairs = zip(both["row"].to_list(), both["row_pred"].to_list(), strict=True)
+    return dict(zip(pairs, values.to_list(), strict=True)), large
+
+
+def _assigned(
+    gold: pl.DataFrame, claims: pl.DataFrame, worth: Mapping[tuple[int, int], float]
+) -> pl.DataFrame:
+    trees = [_trees(side) for side in (gold, claims)]
+    rows = [
+        pair
+        for doc_id, tree in trees[0].items() if doc_id in trees[1]
+        for pair in _paired(tree, trees[1][doc_id], worth)[1]
+    ]  # fmt: skip
+    numbers = pl.DataFrame(rows, schema={"row": pl.UInt32, "row_pred": pl.UInt32}, orient="row")
+    named = gold.select("row", *_KEY).join(numbers, on="row")
+    theirs = claims.select(row_pred="row", pred_path="path")
+    return named.join(theirs, on="row_pred").select(*_KEY, "pred_path")
+
+
+def _trees(records: pl.DataFrame) -> dict[str, _Tree]:
+    """The fields of each document, as a tree of their rows."""
+    trees: dict[str, _Tree] = {}
+    for doc_id, path, row in records.select(*_KEY, "row").iter_rows():
+        node = trees.setdefault(doc_id, {})
+        for step in path.split("/")[1:]:
+            node = node.setdefault(step, {})
+        node.setdefault(None, row)
+    return trees
+
+
+def _paired(
+    gold: _Tree, pred: _Tree, worth: Mapping[tuple[int, int], float]
+) -> tuple[float, list[tuple[int, int]]]:
+    """The pairs of rows of two fields with the greatest worth in all, and that worth."""
+    here = (gold.get(None), pred.get(None))
+    pairs = [] if None in here else [(worth.get(here, 0.0), [here])]
+    steps, others = ([step for step in side if step is not None] for side in (gold, pred))
+    places = {*steps, *others}
+    if places & {"0", "1"} and all(step.isdecimal() for step in places):
+        table = [[_paired(gold[a], pred[b], worth) for b in others] for a in steps]
+        values = np.array([[value for value, _ in row] for row in table]).reshape(len(steps), -1)
+        # Of items that are as good as each other, those that are near.
+        values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
+        rows, columns = linear_sum_assignment(values, maximize=True)
+        pairs += [table[row][column] for row, column in zip(rows, columns, strict=True)]
+    else:
+        pairs += [_paired(gold[step], pred[step], worth) for step in steps if step in pred]
+    return sum(value for value, _ in pairs), [pair for _, found in pairs for pair in found]

@@ -1,0 +1,118 @@
+"""Which values are right by the rules declared for them, and by their types.
+
+Of one's own forms each value is compared by its comparator: ``exact`` (code points), ``text``
+(normalised), ``typed`` (parsed) or ``fuzzy`` (alike from the threshold on), each a rung of the
+ladder. Where none is declared, numbers, amounts, dates, boxes and choices are compared as parsed,
+all else as text. A tolerance lets a number or an amount be off by so much, a date by so many days.
+Other benchmarks have no such rules, and the rung ``normalised`` decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+import polars as pl
+
+from formlab import own, text
+from formlab.own.values import pattern
+from formlab.tables import LADDER
+from formlab.text.typed import date_readings
+
+# The column of a case with the `meta` of its gold record, where there are rules.
+RULE = "rule"
+# Kinds of values that are compared as parsed.
+PARSED = ("number", "money", "date", "checkbox", "choice")
+_RUNGS = {"exact": "exact", "text": "normalised", "typed": "typed", "fuzzy": "fuzzy"}
+# What a declared rule says in `meta`, to find those that say anything.
+_WORDS = '"(?:comparator|tolerance|weight|required|ordered)":'
+
+
+def with_rules(gold: pl.DataFrame) -> pl.DataFrame:
+    """Gold records with the column `RULE`, if they are of one's own forms or any has a rule."""
+    stated = gold["meta"].drop_nulls().unique()
+    stated = stated.filter(stated.str.contains(_WORDS))
+    declared = any(own.rule_of(meta) != own.Rule() for meta in stated)
+    if declared or (gold["benchmark"] == own.BENCHMARK).any():
+        return gold.with_columns(pl.col("meta").alias(RULE))
+    return gold
+
+
+def described(gold: pl.DataFrame, *, threshold: float) -> str:
+    """The rules of gold records as `settings` names them: two are the same if and only if equal."""
+    rules = gold.select(pl.col("path").fill_null(""), "kind", RULE).unique()
+    rows = {(pattern(path), kind, own.rule_of(meta)) for path, kind, meta in rules.iter_rows()}
+    declared = sorted(str(row) for row in rows if row[2] != own.Rule())
+    digest = hashlib.sha256("\n".join(declared).encode()).hexdigest()[:8] if declared else None
+    named = [f"declared={digest}"] if digest else []
+    return "|".join(["match=comparators by type", *named, f"fuzzy>={threshold:g}", text.DATE_RULE])
+
+
+def weights(gold: pl.DataFrame) -> dict[str, float]:
+    """The weight of the fields at each pattern of paths that has another one than 1."""
+    rules = gold.select("path", RULE).drop_nulls().unique()
+    known = {pattern(path): own.rule_of(meta).weight for path, meta in rules.iter_rows()}
+    return {path: weight for path, weight in known.items() if weight != 1.0}
+
+
+def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
+    """Whether each case is right by its rule.
+
+    `cases` has the rungs of the ladder and ``gold used kind accepted`` and `RULE`; `orders` says
+    which of day and month is first in each case's document.
+    """
+    keys = cases.select(RULE, "kind").unique()
+    known = keys.with_columns(
+        pl.Series(
+            "rung", [_rung(own.rule_of(meta), kind) for meta, kind in keys.iter_rows()], pl.String
+        )
+    )
+    named = cases.select(RULE, "kind", *LADDER).join(
+        known, on=[RULE, "kind"], how="left", nulls_equal=True, maintain_order="left"
+    )
+    is_right = pl.any_horizontal(pl.col(rung) & (pl.col("rung") == rung) for rung in LADDER)
+    right = named.select(right=is_right)["right"]
+    tolerant = [meta for meta in keys[RULE].unique() if own.rule_of(meta).tolerance is not None]
+    if not tolerant:
+        return right
+    found = right.to_list()
+    near = cases.select("gold", "used", "accepted", "kind", RULE).with_row_index("row")
+    near = near.filter(pl.col(RULE).is_in(tolerant), ~right, pl.col("used").is_not_null())
+    for row, gold, value, accepted, kind, meta in near.drop_nulls("gold").iter_rows():
+        rule = own.rule_of(meta)
+        found[row] = rule.comparator in (None, "typed") and any(
+            _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
+        )
+    return pl.Series("right", found, dtype=pl.Boolean)
+
+
+def _rung(rule: own.Rule, kind: str | None) -> str:
+    parsed = kind in PARSED or rule.tolerance is not None
+    return _RUNGS[rule.comparator or ("typed" if parsed else "text")]
+
+
+def _within(gold: str, value: str, rule: own.Rule, kind: str | None, order: str | None) -> bool:
+    """Whether a value is off by the tolerance at most; one in per cent is a share of the gold."""
+    most = Decimal(str(rule.tolerance))
+    if kind == "date":
+        sides = [(month or day, day or month) for month, day in map(date_readings, (gold, value))]
+        # Of a date that may be two, both must be near.
+        readings = {"month": (0,), "day": (1,)}.get(order or "", (0, 1))
+        return all(
+            None not in (ours, theirs) and abs((ours - theirs).days) <= most
+            for ours, theirs in (pair for n, pair in enumerate(zip(*sides, strict=True))
+                                 if n in readings)
+        )  # fmt: skip
+    amounts = [text.money(side) or text.number(side) for side in (gold, value)]
+    if None in amounts:
+        return False
+    ours, theirs = (text.Money(a, None) if isinstance(a, Decimal) else a for a in amounts)
+    if None not in (ours.currency, theirs.currency) and ours.currency != theirs.currency:
+        return False
+    return abs(ours.amount - theirs.amount) <= (abs(ours.amount) * most if rule.relative else most)
+
+
+def orders_of(cases: pl.DataFrame, orders: Mapping[str, str] | None) -> list[str | None]:
+    """The order of day and month in the document of each case."""
+    return [(orders or {}).get(doc) for doc in cases["doc_id"]]

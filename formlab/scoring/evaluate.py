@@ -204,6 +204,18 @@ def _with_own(cases: pl.DataFrame, gold: pl.DataFrame, answers: pl.DataFrame) ->
             # A model may give a path twice.
             theirs = theirs.unique(["doc_id", key], keep="first")
             cases = cases.join(theirs, on=["doc_id", key], how="left", maintain_order="left")
+    if names := own["path"][1]:
+        # What all values of a document have is the document's: what only an answer has gets it too.
+        of_document = gold.drop_nulls("path").group_by("doc_id").agg(
+            pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
+            for name in names
+        )  # fmt: skip
+        cases = cases.join(
+            of_document, on="doc_id", how="left", suffix=" of", maintain_order="left"
+        )
+        spurious = pl.col("outcome") == "spurious"
+        filled = (pl.when(spurious).then(f"{n} of").otherwise(n).alias(n) for n in names)
+        cases = cases.with_columns(filled).drop(f"{name} of" for name in names)
     return cases
 
 

@@ -204,3 +204,15 @@ def test_items_of_a_list_are_one_field_also_where_only_the_answer_has_them():
     assert cases.filter(outcome="spurious")["subtype"].to_list() == ["/items/*/tax"]
     named = own.corpus([{"doc_id": "a", "path": "x", "value": "1", "subtype": "mine"}])
     assert named.records["subtype"].drop_nulls().to_list() == ["mine"]
+
+
+def test_column_of_a_whole_document_also_slices_what_only_the_answer_has():
+    gold = [
+        {"doc_id": "a", "path": "x", "value": "1", "scanner": "A", "row": "1"},
+        {"doc_id": "a", "path": "y", "value": "2", "scanner": "A", "row": "2"},
+    ]
+    cases = formlab.evaluate(gold, [{"doc_id": "a", "x": "1", "z": "3"}]).fields
+    rows = cases.sort("path").select("path", "outcome", "scanner", "row").rows()
+    assert rows == [
+        ("/x", "match", "A", "1"), ("/y", "missing", "A", "2"), ("/z", "spurious", "A", None),
+    ]  # fmt: skip

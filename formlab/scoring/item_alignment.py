@@ -251,7 +251,8 @@ def _paired(
     places = {*steps, *others}
     if places & {"0", "1"} and all(step.isdecimal() for step in places):
         table = [[_paired(gold[a], pred[b], worth) for b in others] for a in steps]
-        values = np.array([[value for value, _ in row] for row in table]).reshape(len(steps), -1)
+        values = np.array([[value for value, _ in row] for row in table], dtype=float)
+        values = values.reshape(len(steps), -1)
         # Of items that are as good as each other, those that are near.
         values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
         rows, columns = linear_sum_assignment(values, maximize=True)

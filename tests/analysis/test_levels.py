@@ -1,5 +1,6 @@
 import math
 
+import formlab
 from formlab import analysis, tables
 from formlab.analysis.levels import MEASURES, rules
 from formlab.metrics import METRICS
@@ -33,6 +34,16 @@ def test_scores_that_are_defined_speak_for_their_level():
         ("reading", "normalised_accuracy", "fields", 0.5),
         ("structuring", "tree_similarity", "trees", 0.7),
     ]  # fmt: skip
+
+
+def test_right_values_speak_first_for_ones_own_forms():
+    rows = [{"doc_id": name, "total": "9.00", "note": "Ada"} for name in "ab"]
+    answers = [row | {"total": "9", "note": "Eda"} for row in rows]
+    weighted = {"total": {"type": "number", "weight": 3}}
+    for types, more in ((None, []), (weighted, [("match_weighted", 0.75)])):
+        summary = analysis.summarise(formlab.evaluate(rows, answers, types=types), resamples=0)
+        heads = analysis.headlines(summary).select("metric", "value").rows()
+        assert heads == [("match_f1", 0.5), *more, ("normalised_accuracy", 0.0)]
 
 
 def test_page_text_alone_speaks_for_reading():

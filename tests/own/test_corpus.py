@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from PIL import Image, ImageDraw
 
 import formlab
-from formlab import own
+from formlab import analysis, own
 from formlab.cli import main
 from formlab.errors import DataBroken, UnknownName
 
@@ -85,6 +85,32 @@ def test_columns_of_the_users_own_slice_and_none_is_lost(tmp_path):
     assert {"X", "Y", "W-2"} <= set(summary["slice_value"])
     saved = type(result).load(result.save(tmp_path / "e"))
     assert saved.corpus.records.columns[-1] == "scanner"
+
+
+def test_columns_of_the_users_own_slice_right_values_everywhere():
+    rows = [
+        {"doc_id": f"{n}", "path": path, "value": str(n + 10), "scanner": "XY"[n % 2],
+         "template": "TU"[n % 3 > 0]}
+        for n in range(40) for path in ("total", "tax")
+    ]  # fmt: skip
+    corpus = own.corpus(rows)
+    # What scanner Y saw is mostly read wrong by one of two systems.
+    bad = [row | {"value": "none"} if row["scanner"] == "Y" else row for row in rows]
+    bad, good = (
+        formlab.evaluate(corpus, own.predictions([{n: r[n] for n in ("doc_id", "path", "value")}
+                                                  for r in side], corpus, name=name))
+        for name, side in (("bad", bad), ("good", rows))
+    )  # fmt: skip
+    by = {"slice_by": "scanner", "metric": "match_f1"}
+    summary = formlab.summarise(bad, by=["scanner"], resamples=0).filter(**by)
+    assert dict(summary.select("slice_value", "value").rows()) == {"X": 1.0, "Y": 0.0}
+    compared = formlab.compare([bad, good], by=["scanner"], resamples=50).filter(**by)
+    assert compared["slice_value"].to_list() == ["X", "Y"]
+    found = analysis.find_slices(bad, metric="match_f1")
+    assert found.select("slice_by", "slice_value").row(0) == (["scanner"], ["Y"])
+    grid = analysis.surface(bad, "match_f1", "scanner", "template", resamples=0)
+    cells = {(x, y): value for x, y, value in grid.select("x_value", "y_value", "value").rows()}
+    assert cells == {("X", "T"): 1, ("X", "U"): 1, ("Y", "T"): 0, ("Y", "U"): 0}
 
 
 def test_system_is_named_by_its_column_its_file_or_the_caller(tmp_path):

@@ -102,7 +102,7 @@ def score_rows(
         slice_value.alias("slice_value"),
         pl.Series("hits", tallies[:, 0] if pair else none, dtype=pl.Float64),
         pl.Series("total", tallies[:, 1] if pair else none, dtype=pl.Float64),
-        pl.Series("stats", none if pair else tallies.tolist(), dtype=pl.List(pl.Float64)),
+        pl.Series("stats", none if pair else tallies).cast(pl.List(pl.Float64)),
         pl.Series("value", values, dtype=pl.Float64),
         tables.settings_of(**asdict(settings)),
         level=pl.lit(level),
@@ -131,7 +131,8 @@ def text_rows(
     `gold_only`, texts that no gold asks for are compared with nothing only by metrics of claims.
     """
     sides = rows["gold"].fill_null("").to_list(), used(rows)
-    golds, preds = ([text.normalise(v, norm) if norm else v for v in side] for side in sides)
+    plain = {v: text.normalise(v, norm) if norm else v for v in {*sides[0], *sides[1]}}
+    golds, preds = ([plain[v] for v in side] for side in sides)
     rows = rows.with_columns(
         pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
     )
@@ -146,7 +147,18 @@ def text_rows(
                 cases = cases.filter(pl.col("task").is_in(metric.tasks))
             how = f"norm={','.join(norm)}" if norm else "norm=visible"
             how += "|of=gold fields" if asked else ""
-            tallies = metric.count(cases["_gold"].to_list(), cases["_pred"].to_list())
+            tallies = _counted(metric, cases.select("_gold", "_pred"))
         if cases.height:
             settings = made_by(how, *rules, read=read)
             yield score_rows(cases, metric, tallies, settings, level=level, mode=mode)
+
+
+def _counted(metric: Metric, pairs: pl.DataFrame) -> np.ndarray:
+    """The tallies of pairs of texts, each counted once however often it occurs."""
+    names = pairs.columns
+    distinct = pairs.unique(maintain_order=True).with_row_index("place")
+    tallies = metric.count(*(distinct[name].to_list() for name in names))
+    if distinct.height == pairs.height or tallies.shape[:1] != (distinct.height,):
+        return tallies
+    places = pairs.join(distinct, on=names, how="left", maintain_order="left")["place"]
+    return tallies[places.to_numpy()]

@@ -242,3 +242,8 @@ def test_column_of_a_whole_document_also_slices_what_only_the_answer_has():
     assert rows == [
         ("/x", "match", "A", "1"), ("/y", "missing", "A", "2"), ("/z", "spurious", "A", None),
     ]  # fmt: skip
+
+
+def test_answers_to_no_form_of_the_gold_are_an_error_that_speaks_of_the_gold():
+    with pytest.raises(DataBroken, match="doc_id as the gold spells it"):
+        formlab.evaluate([{"doc_id": "a", "x": "1"}], [{"doc_id": "q", "x": "1"}])

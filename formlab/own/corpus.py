@@ -15,7 +15,7 @@ from formlab.folders import Corpus
 from formlab.own import images as own_images
 from formlab.own._rows import FRAME
 from formlab.own.types import FieldTypes, rule_text
-from formlab.own.values import DOCUMENT, RECORD, read_values
+from formlab.own.values import DOCUMENT, RECORD, pattern, read_values
 
 BENCHMARK = "own"
 INFERRED = tables.INFERRED
@@ -32,11 +32,12 @@ def corpus(
     """A corpus of the user's own documents, of the benchmark `own`.
 
     Each value is a record of task `text`; its `kind` is the user's, else that of the declared type,
-    else that of the type inferred from all values at such paths. A declared rule stands in the
-    record's `meta` (`types.rule_of`), and all types stand in each document's
-    (`FieldTypes.of_document`). A value left blank is the empty text. The text of a page is the row
-    without a path; a document without one has such a row that is not scored. Columns of the user's
-    own are kept in the records, under ``own_<name>`` where formlab has a column of that name.
+    else that of the type inferred from all values at such paths; its `subtype` is the user's, else
+    its field, such as ``/items/*/price``. A declared rule stands in the record's `meta`
+    (`types.rule_of`), and all types stand in each document's (`FieldTypes.of_document`). A value
+    left blank is the empty text. The text of a page is the row without a path; a document without
+    one has such a row that is not scored. Columns of the user's own are kept in the records, under
+    ``own_<name>`` where formlab has a column of that name.
 
     The text of a document that has no image, which is no gold, is the column `context` (of a wide
     table one that `columns` names: ``{"context": "text"}``) or a file ``a.txt`` in `images`.
@@ -132,6 +133,12 @@ def _records(
 def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
     """Rows of values as records: with every column, and those of the user's own after them."""
     schema = tables.RECORDS
+    if key["benchmark"] == BENCHMARK:
+        # All items of a list are one field. It slices: also what only an answer has.
+        paths = rows["path"].drop_nulls().unique()
+        field = pl.col("path").replace_strict(paths, list(map(pattern, paths)), default=None)
+        stated = [pl.col("subtype")] if "subtype" in rows.columns else []
+        rows = rows.with_columns(subtype=pl.coalesce(*stated, field.cast(pl.String)))
     usual = {"status": "ok", "task": "text"}
     stated = [
         pl.col(name).fill_null(value) if name in rows.columns else pl.lit(value).alias(name)

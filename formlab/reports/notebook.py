@@ -21,14 +21,15 @@ _FORMAT = 4
 class Purpose:
     """Which evaluations a notebook is made for, from its metadata under ``formlab``.
 
-    With neither `benchmarks` nor `tasks` it is made for all. `together` is ``corpus`` where the
-    evaluations of one benchmark, split, mode and root belong in one report. A notebook that
-    comes `last` links to the other reports. `addon` is the package that registers it and without
-    which it is not built.
+    With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
+    built only if it is named. `together` is ``corpus`` where the evaluations of one benchmark,
+    split, mode and root belong in one report. A notebook that comes `last` links to the other
+    reports. `addon` is the package that registers it and without which it is not built.
     """
 
     benchmarks: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     together: str = ""
     last: bool = False
     addon: str = ""
@@ -36,7 +37,8 @@ class Purpose:
     def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
         """Whether an evaluation of `benchmark` with cases of `tasks` is one of them."""
         everything = not self.benchmarks and not self.tasks
-        return everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
+        named = everything or benchmark in self.benchmarks or bool(tasks & set(self.tasks))
+        return named and benchmark not in self.without
 
 
 def load(notebook: str | Path) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     try:
         return pydantic.TypeAdapter(Purpose).validate_python(content)
     except pydantic.ValidationError as error:
-        remedy = "benchmarks, tasks: lists; together, addon: texts; last: true or false"
+        remedy = "benchmarks, tasks, without: lists; together, addon: texts; last: true or false"
         raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
 
 

@@ -286,7 +286,8 @@ def _paired(gold: _Tree, pred: _Tree, worth: _Worth) -> tuple[float, list[tuple[
         if len(steps) * len(others) > _MANY and all(map(_is_flat, itertools.chain(*sides))):
             values = _flat_worth(*sides, worth)
         else:
-            values = np.array([[_paired(a, b, worth)[0] for b in sides[1]] for a in sides[0]])
+            table = [[_paired(a, b, worth)[0] for b in sides[1]] for a in sides[0]]
+            values = np.array(table, dtype=float)
         # Of items that are as good as each other, those that are near.
         values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
         rows, columns = linear_sum_assignment(values, maximize=True)

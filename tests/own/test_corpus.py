@@ -220,3 +220,30 @@ def test_command_wants_a_benchmark_or_gold_and_not_both(command, files_of_a_user
     result = command("score", "--gold", at / "truth.csv", "--predictions", at / "answers.jsonl")
     assert result.exit_code == 2
     assert "no column for the document among scan, sum" in result.stderr
+
+
+def test_items_of_a_list_are_one_field_also_where_only_the_answer_has_them():
+    gold = {"doc_id": "a", "items": [{"price": "1"}, {"price": "2"}], "total": "3"}
+    answer = {"doc_id": "a", "items": [{"price": "1"}, {"tax": "2"}], "total": "3"}
+    cases = formlab.evaluate([gold], [answer]).fields
+    assert set(cases["subtype"]) == {"/items/*/price", "/items/*/tax", "/total"}
+    assert cases.filter(outcome="spurious")["subtype"].to_list() == ["/items/*/tax"]
+    named = own.corpus([{"doc_id": "a", "path": "x", "value": "1", "subtype": "mine"}])
+    assert named.records["subtype"].drop_nulls().to_list() == ["mine"]
+
+
+def test_column_of_a_whole_document_also_slices_what_only_the_answer_has():
+    gold = [
+        {"doc_id": "a", "path": "x", "value": "1", "scanner": "A", "row": "1"},
+        {"doc_id": "a", "path": "y", "value": "2", "scanner": "A", "row": "2"},
+    ]
+    cases = formlab.evaluate(gold, [{"doc_id": "a", "x": "1", "z": "3"}]).fields
+    rows = cases.sort("path").select("path", "outcome", "scanner", "row").rows()
+    assert rows == [
+        ("/x", "match", "A", "1"), ("/y", "missing", "A", "2"), ("/z", "spurious", "A", None),
+    ]  # fmt: skip
+
+
+def test_answers_to_no_form_of_the_gold_are_an_error_that_speaks_of_the_gold():
+    with pytest.raises(DataBroken, match="doc_id as the gold spells it"):
+        formlab.evaluate([{"doc_id": "a", "x": "1"}], [{"doc_id": "q", "x": "1"}])

@@ -44,6 +44,8 @@ def test_notebook_runs_for_each_evaluation_that_it_is_made_for(tmp_path, folders
         ("a--ocr", {"evaluation": "evals/ocr"}), ("a--rules", {"evaluation": "evals/rules"}),
     ]  # fmt: skip
     assert len(planned(Request(path, {}, folders))) == 3
+    path = book(tmp_path / "b.ipynb", without=["funsd"])
+    assert [name for name, _ in planned(Request(path, {}, folders, choosing=True))] == ["b--facts"]
 
 
 def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_path, folders):

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
 
 from formlab import own, text
 from formlab.own.values import pattern
-from formlab.scoring.rules import RULE, orders_of, rights
+from formlab.scoring.rules import RULE, rights
 from formlab.tables import USABLE
 
 LARGEST = 1_000_000
@@ -28,8 +29,25 @@ LARGEST = 1_000_000
 _TOO_DEEP = pl.col("path").str.count_matches("/") > 60
 _FIRST_ITEM = "^(.*?)/([0-9]+)(/.*)?$"
 _KEY = ["doc_id", "path"]
+# Pairs of items from which on they are compared as arrays.
+_MANY = 400
 # A field, the fields below each of its steps; under None the row of its own value.
 _Tree = dict[str | None, Any]
+
+
+class _Worth(NamedTuple):
+    """What pairs of fields add to an assignment, by the rows of both sides; else nothing."""
+
+    pairs: dict[tuple[int, int], float]
+    table: csr_array
+
+    @classmethod
+    def of(cls, worth: pl.DataFrame, last: tuple[int, int]) -> _Worth:
+        rows, columns, values = (worth[name] for name in worth.columns)
+        shape = (last[0] + 1, last[1] + 1)
+        table = csr_array((values.to_numpy(), (rows.to_numpy(), columns.to_numpy())), shape=shape)
+        pairs = zip(rows.to_list(), columns.to_list(), strict=True)
+        return cls(dict(zip(pairs, values.to_list(), strict=True)), table)
 
 
 def same_fields(
@@ -71,10 +89,16 @@ def same_fields(
         side.join(pairs[1], left_on=_KEY, right_on=["doc_id", name], how="anti")
         for side, name in zip(left, ("path", "pred_path"), strict=True)
     ]
-    worth, large = _worth(*left, threshold=threshold, orders=orders)
-    huge = pl.col("doc_id").is_in(sorted(large))
-    pairs.append(same_paths(*(side.filter(huge) for side in left)))
-    pairs.append(_assigned(*(side.filter(~huge) for side in left), worth))
+    if not all(side.height for side in left):
+        return pl.concat(pairs)
+    left, sizes = _sizes(*left)
+    few = [side.join(sizes.filter(pl.col("count") <= LARGEST), on="doc_id") for side in left]
+    many = [side.join(few[0], on="doc_id", how="anti") for side in left]
+    pairs.append(same_paths(*many))
+    # Only so many pairs of values at a time are kept in memory.
+    for number in few[0]["batch"].unique():
+        batch = [side.filter(batch=number) for side in few]
+        pairs.append(_assigned(*batch, _worth(*batch, threshold=threshold, orders=orders)))
     return pl.concat(pairs)
 
 
@@ -183,13 +207,10 @@ def _equal_items(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     return golds.select(*_KEY, path.alias("pred_path"))
 
 
-def _worth(
-    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float, orders: Mapping[str, str] | None
-) -> tuple[dict[tuple[int, int], float], set[str]]:
-    """What each pair of fields adds to an assignment, by their rows; documents with too many.
-
-    A pair that agrees counts more than all similarities together.
-    """
+def _sizes(
+    gold: pl.DataFrame, claims: pl.DataFrame
+) -> tuple[tuple[pl.DataFrame, pl.DataFrame], pl.DataFrame]:
+    """Both sides with the `pattern` of each path; how many pairs a document has, and its batch."""
     named = pl.concat([gold["path"], claims["path"]]).unique()
     pattern_of = pl.col("path").replace_strict(
         named, named.map_elements(pattern, return_dtype=pl.String)
@@ -197,27 +218,41 @@ def _worth(
     gold, claims = (side.with_columns(pattern=pattern_of) for side in (gold, claims))
     on = ["doc_id", "pattern"]
     counts = [side.group_by(on).agg(pl.len().alias("count")) for side in (gold, claims)]
-    sizes = counts[0].join(counts[1], on=on).with_columns(pl.col("count") * pl.col("count_right"))
-    sizes = sizes.group_by("doc_id").agg("count").with_columns(pl.col("count").list.sum())
-    large = set(sizes.filter(pl.col("count") > LARGEST)["doc_id"])
+    both = counts[0].join(counts[1], on=on).with_columns(pl.col("count").cast(pl.Int64))
+    pairs = pl.col("count") * pl.col("count_right")
+    sizes = both.group_by("doc_id").agg(pairs.sum().alias("count")).sort("doc_id")
+    kept = pl.when(pl.col("count") <= LARGEST).then("count").otherwise(0)
+    return (gold, claims), sizes.with_columns(batch=kept.cum_sum() // LARGEST)
+
+
+def _worth(
+    gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float, orders: Mapping[str, str] | None
+) -> _Worth:
+    """What each pair of fields adds to an assignment; one that agrees, more than all similarity."""
+    on = ["doc_id", "pattern"]
     filled = pl.col("value").str.strip_chars() != ""
-    usable = pl.col("status").is_in(USABLE) & filled & ~pl.col("doc_id").is_in(sorted(large))
+    usable = pl.col("status").is_in(USABLE) & filled
     golds = gold.filter(filled).select(*on, "row", "kind", "accepted", RULE, gold="value")
     both = golds.join(claims.filter(usable).select(*on, "row", used="value"), on=on, suffix="_pred")
-    written = orders_of(both, orders)
-    sides = [both[name].to_list() for name in ("gold", "used", "kind", "accepted")]
+    order = pl.col("doc_id").replace_strict(orders or {}, default=None, return_dtype=pl.String)
+    spelled = pl.col("accepted").list.join("\n").alias("spelled")
+    both = both.with_columns(order.alias("order"), spelled)
+    # Values repeat: each two of them are compared once.
+    alike = ["gold", "used", "kind", "spelled", RULE, "order"]
+    distinct = both.unique(alike, maintain_order=True)
+    written = distinct["order"].to_list()
+    sides = [distinct[name].to_list() for name in ("gold", "used", "kind", "accepted")]
     rungs = text.ladders(*sides, threshold=threshold, orders=written)
-    agree = rights(both.hstack(rungs), written).cast(pl.Float64)
+    agree = rights(distinct.hstack(rungs), written).alias("agree")
+    judged = distinct.select(alike).hstack([agree, rungs["similarity"]])
+    both = both.join(judged, on=alike, how="left", nulls_equal=True, maintain_order="left")
     most = gold.group_by("doc_id").agg(most=pl.len() + 1)
-    values = both.join(most, on="doc_id", how="left", maintain_order="left")["most"] * agree
-    values += rungs["similarity"]
-    pairs = zip(both["row"].to_list(), both["row_pred"].to_list(), strict=True)
-    return dict(zip(pairs, values.to_list(), strict=True)), large
+    both = both.join(most, on="doc_id", how="left", maintain_order="left")
+    worth = both.select("row", "row_pred", pl.col("most") * pl.col("agree") + pl.col("similarity"))
+    return _Worth.of(worth, (gold["row"].max(), claims["row"].max()))
 
 
-def _assigned(
-    gold: pl.DataFrame, claims: pl.DataFrame, worth: Mapping[tuple[int, int], float]
-) -> pl.DataFrame:
+def _assigned(gold: pl.DataFrame, claims: pl.DataFrame, worth: _Worth) -> pl.DataFrame:
     trees = [_trees(side) for side in (gold, claims)]
     rows = [
         pair
@@ -241,22 +276,46 @@ def _trees(records: pl.DataFrame) -> dict[str, _Tree]:
     return trees
 
 
-def _paired(
-    gold: _Tree, pred: _Tree, worth: Mapping[tuple[int, int], float]
-) -> tuple[float, list[tuple[int, int]]]:
+def _paired(gold: _Tree, pred: _Tree, worth: _Worth) -> tuple[float, list[tuple[int, int]]]:
     """The pairs of rows of two fields with the greatest worth in all, and that worth."""
     here = (gold.get(None), pred.get(None))
-    pairs = [] if None in here else [(worth.get(here, 0.0), [here])]
+    pairs = [] if None in here else [(worth.pairs.get(here, 0.0), [here])]
     steps, others = ([step for step in side if step is not None] for side in (gold, pred))
-    places = {*steps, *others}
-    if places & {"0", "1"} and all(step.isdecimal() for step in places):
-        table = [[_paired(gold[a], pred[b], worth) for b in others] for a in steps]
-        values = np.array([[value for value, _ in row] for row in table], dtype=float)
-        values = values.reshape(len(steps), -1)
+    if steps and others and _is_list({*steps, *others}):
+        sides = [gold[step] for step in steps], [pred[step] for step in others]
+        if len(steps) * len(others) > _MANY and all(map(_is_flat, itertools.chain(*sides))):
+            values = _flat_worth(*sides, worth)
+        else:
+            # Items that share no field are worth the whole number 0.
+            values = [[_paired(a, b, worth)[0] for b in sides[1]] for a in sides[0]]
+            values = np.array(values, dtype=float)
         # Of items that are as good as each other, those that are near.
         values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
         rows, columns = linear_sum_assignment(values, maximize=True)
-        pairs += [table[row][column] for row, column in zip(rows, columns, strict=True)]
+        chosen = zip(rows, columns, strict=True)
+        pairs += [_paired(sides[0][row], sides[1][column], worth) for row, column in chosen]
     else:
         pairs += [_paired(gold[step], pred[step], worth) for step in steps if step in pred]
     return sum(value for value, _ in pairs), [pair for _, found in pairs for pair in found]
+
+
+def _is_list(places: set[str]) -> bool:
+    """Whether the steps below a field number its items; years, for one, are names."""
+    return bool(places & {"0", "1"}) and all(step.isdecimal() for step in places)
+
+
+def _is_flat(item: _Tree) -> bool:
+    return all(step is None or list(below) == [None] for step, below in item.items())
+
+
+def _flat_worth(golds: list[_Tree], preds: list[_Tree], worth: _Worth) -> np.ndarray:
+    """What each pair of items is worth, of items without lists or objects in them."""
+    values = np.zeros((len(golds), len(preds)))
+    for step in {step for item in golds for step in item}:
+        places, rows = zip(*(
+            ([n for n, item in enumerate(side) if step in item],
+             [item[step] if step is None else item[step][None] for item in side if step in item])
+            for side in (golds, preds)
+        ), strict=True)  # fmt: skip
+        values[np.ix_(*places)] += worth.table[rows[0]][:, rows[1]].toarray()
+    return values

@@ -121,6 +121,20 @@ def test_paths_of_any_depth_and_size_are_scored(monkeypatch):
     assert [outcome for _, outcome in found.values()] == ["mismatch", "mismatch"]
 
 
+def test_value_where_the_other_side_has_a_list_or_an_object_is_no_pair():
+    gold = {"items": [{"tags": "x", "size": {"w": "1"}}, {"tags": ["y"], "size": "2"}]}
+    answer = {"items": [{"tags": ["x"], "size": "1"}, {"tags": "y", "size": {"w": "2"}}]}
+    found = outcomes(gold, answer)
+    # An item's text is its list's first value; a size has no width where it is a value itself.
+    assert {path: outcome for path, (_, outcome) in found.items()} == {
+        "/items/0/tags": "match", "/items/1/tags/0": "match",
+        "/items/0/size/w": "missing", "/items/0/size": "spurious",
+        "/items/1/size": "missing", "/items/1/size/w": "spurious",
+    }  # fmt: skip
+    found = outcomes({"items": [{"tags": "x"}]}, {"items": [{"tags": ["x", "z"]}]})
+    assert found["/items/0/tags/1"][1] == "spurious"
+
+
 def drawn(draw):
     """A list of one to four items, each with some of three values."""
     return [
@@ -145,6 +159,15 @@ def test_permuted_items_change_nothing_and_no_pairing_is_better(seed):
     assert sums["match_recall"]["hits"] == best + 1
     given_values = sum(map(len, answer)) + 1
     assert sums["match_precision"] == {"hits": best + 1, "total": given_values}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_long_lists_are_paired_as_short_ones_are(seed, monkeypatch):
+    draw = random.Random(seed)
+    sides = [{"items": drawn(draw) + drawn(draw), "n": draw.choices("abc", k=5)} for _ in range(2)]
+    loops = outcomes(*sides)
+    monkeypatch.setattr(item_alignment, "_MANY", 0)
+    assert outcomes(*sides) == loops
 
 
 def test_scores_of_lists_are_those_of_plain_multisets():

@@ -22,6 +22,7 @@ COMMANDS = Registry(
         "filing": "formlab.cli_facts:filing",
         "init": "formlab.cli_init:init",
         "judge": "formlab.cli_facts:judge",
+        "open": "formlab.cli_open:open_logs",
         "plugins": "formlab.cli:list_plugins",
         "report": "formlab.cli_report:report",
         "run": "formlab.cli_score:run",

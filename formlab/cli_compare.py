@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formlab.console import as_json, path, say, show
 from formlab.errors import DataBroken
 
-# What a reader of the table wants first; --json has every column.
+if TYPE_CHECKING:
+    import polars as pl
+
+# The columns of --all; --json has every one.
 _DIFFERENCES = (
     "metric", "slice", "system_a", "system_b", "value_a", "value_b", "difference", "ci_low",
     "ci_high", "better", "p", "p_holm", "rules", "least_difference", "n_docs", "n_cases",
@@ -19,6 +23,9 @@ _FLIPS = (
     "slice", "system_a", "system_b", "both_right", "only_a", "only_b", "both_wrong", "difference",
     "ci_low", "ci_high", "p", "p_holm", "p_mcnemar", "rules", "n_docs", "n_cases",
 )  # fmt: skip
+_MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
+_MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
+_TEXTS = ("values", "difference")
 _NOT_SHOWN = "not shown"
 
 
@@ -33,6 +40,7 @@ _NOT_SHOWN = "not shown"
 @click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
 @click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="Print all columns, and macro_ means.")
 @as_json
 def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Compare two or more systems that were scored on the same forms.
@@ -64,13 +72,45 @@ def compare(folders: tuple[Path, ...], as_json: bool, **options: Any) -> None:
             ground.evaluations, metric=metrics, by=by, reference=reference, **draws
         )
         columns = _DIFFERENCES
-    shown = table if as_json else readable(table).select(columns)
-    if "better" in shown.columns and not as_json:
-        # Null: no test supports that either system is better.
-        shown = shown.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
-    show(shown.to_dicts(), as_json=as_json)
+    if as_json:
+        show(table.to_dicts(), as_json=True)
+    else:
+        if "better" in table.columns:
+            # Null: no test supports that either system is better.
+            table = table.with_columns(pl.col("better").fill_null(_NOT_SHOWN))
+        table = readable(table)
+        if options["everything"]:
+            show(table.select(columns).to_dicts(), as_json=False)
+        else:
+            _show_main(table, asked=bool(options["metric"]))
     if sentence := _of_rules(table["rules"].drop_nulls().to_list()):
         click.echo(sentence, err=True)
+
+
+def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
+    """Print five columns for each pair of systems; means over documents only if `asked` for."""
+    from formlab import metrics
+
+    rows = table.to_dicts()
+    if "metric" in table.columns and not asked:
+        rows = [row for row in rows if not metrics.is_mean(row["metric"])]
+    for row in rows:
+        ends = (
+            "" if math.isnan(row["ci_low"]) else f" [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]"
+        )
+        row["difference"] = f"{row['difference']:+.4f}{ends}"
+        if "metric" in row:
+            row["values"] = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
+        row |= {n: row[n].replace("+nan", "–").replace("nan", "–") for n in _TEXTS if n in row}
+    columns = _MAIN_DIFFERENCES if "metric" in table.columns else _MAIN_FLIPS
+    pairs = dict.fromkeys((row["system_a"], row["system_b"]) for row in rows)
+    for first, second in pairs:
+        own = [row for row in rows if (row["system_a"], row["system_b"]) == (first, second)]
+        counted = f"{max(row['n_docs'] for row in own):,} documents"
+        shown = [{name: row[name] for name in columns} for row in own]
+        show(shown, as_json=False, title=f"{first} (a) → {second} (b), {counted}")
+    count = f"{len(rows)} of {table.height} rows, {len(columns)} columns"
+    click.echo(f"{count}; --all prints all rows with more columns, --json everything", err=True)
 
 
 def _of_rules(rules: list[str]) -> str | None:
@@ -84,5 +124,5 @@ def _of_rules(rules: list[str]) -> str | None:
         return f"reading rules: every verdict on fields is the same under all of them ({names})"
     return (
         f"reading rules: {depend} of {len(rules)} verdicts on fields depend on how fields are read "
-        f"from a page ({names}); see the column rules"
+        f"from a page ({names}); see the column rules of --all"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from formlab.folders import Corpus, Predictions
 
-
+# How many scores of a split are printed without --all.
+MAIN = 10
 _GOLD = (
     click.option(
         "--gold",
@@ -67,6 +68,8 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--name", help="What the run is called in tables and charts.")
+@click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
+@click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
 @asking
 @as_json
 def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> None:
@@ -92,7 +95,16 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
         limit=options["limit"], workers=options["workers"],
     )  # fmt: skip
     responses = predictions.responses
-    say(predictions.notes, only=(systems.SKIPPED,))
+    say(predictions.notes)
+    if options["batch"]:
+        from formlab.systems import chat
+
+        counts = {n: predictions.notes.get(note, 0) for n, note in chat.BATCH_NOTES.items()}
+        row = {"system": predictions.system} | counts | {"batch": options["batch"]}
+        show([row], as_json=as_json)
+        remedy = "once its results are there: the same command with --batch-results"
+        click.echo(remedy, err=True)
+        return
     failed = responses.filter(~pl.col("status").is_in(USABLE))
     for doc_id, status, error in failed.select("doc_id", "status", "error").head(5).rows():
         click.echo(f"{status}: {plain(doc_id)}: {plain(error or 'no reason given')}", err=True)
@@ -116,6 +128,7 @@ _SCORING = (
     click.option("--by", multiple=True, help="Column to slice by [the benchmark's own]."),
     click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True),
     click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--all", "everything", is_flag=True, help="Print every score [the main ones]."),
 )  # fmt: skip
 
 
@@ -146,7 +159,8 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
 
         corpus, answers = own.pair(options["gold"], predictions, **given)
         chosen = documents_of(options["documents"], [corpus])
-        show_summary(scored(corpus, answers, options | {"documents": chosen}), as_json=as_json)
+        summary = scored(corpus, answers, options | {"documents": chosen})
+        show_summary(summary, options, as_json=as_json)
         return
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
     load = partial(benchmarks.load, benchmark, root=options["root"])
@@ -165,7 +179,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         several = bool(options["out"]) and len(names) > 1
         out = options["out"] / corpus.split if several else options["out"]
         summaries.append(scored(corpus, answers, options | {"documents": chosen, "out": out}))
-    show_summary(pl.concat(summaries), as_json=as_json)
+    show_summary(pl.concat(summaries), options, as_json=as_json)
 
 
 def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
@@ -186,15 +200,17 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
     Notes go to stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
+    from formlab.progress import working
     from formlab.scoring import part
     from formlab.scoring.fields import READER
 
-    evaluation = analysis.evaluate(
-        corpus, answers, mode=options["mode"], documents=options["documents"],
-        limit=options["limit"], reader=options.get("reader") or READER,
-    )  # fmt: skip
+    where = f"{corpus.benchmark}:{corpus.split}"
+    with working(f"scoring {corpus.documents.height:,} documents of {where}"):
+        evaluation = analysis.evaluate(
+            corpus, answers, mode=options["mode"], documents=options["documents"],
+            limit=options["limit"], reader=options.get("reader") or READER,
+        )  # fmt: skip
     if sentence := part.part_run(evaluation):
-        where = f"{evaluation.benchmark}:{evaluation.split}"
         click.secho(f"{plain(where)}: {sentence}", fg="yellow", bold=True, err=True)
     inferred = f"gold: {own.INFERRED}: "
     types = {note: n for note, n in evaluation.notes.items() if note.startswith(inferred)}
@@ -205,14 +221,60 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
     if options["out"]:
         evaluation.save(options["out"])
     by = options["by"] or benchmarks.get(evaluation.benchmark).slices
-    return analysis.summarise(
-        evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
+    with working(f"drawing {options['resamples']:,} resamples of {where} for intervals"):
+        return analysis.summarise(
+            evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
+        )
+
+
+def show_summary(summary: pl.DataFrame, options: dict[str, Any], *, as_json: bool) -> None:
+    """Print a summary: as JSON every column, with `--all` every score, else the main ones."""
+    if as_json:
+        show(summary.to_dicts(), as_json=True)
+        return
+    rows = _readable(summary)
+    main = rows if options["everything"] else _main(summary, options["by"])
+    show(main, as_json=False)
+    if len(main) < len(rows):
+        shown = f"{len(main)} of {len(rows):,} scores"
+        click.echo(f"{shown}; --all prints all, --json with every column", err=True)
+
+
+def _main(summary: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:
+    """The main scores of each split, and with `by` those of its slices."""
+    import polars as pl
+
+    from formlab import metrics
+    from formlab.analysis import headlines
+    from formlab.registry import OWN
+    from formlab.tables import LADDER, readable
+
+    kinds = summary["metric"].unique().to_list()
+    pooled = summary.filter(~pl.col("metric").is_in([n for n in kinds if metrics.is_mean(n)]))
+    # First what speaks for a level, then metrics of plug-ins, the ladder, and what is left.
+    heads = headlines(pooled).select(
+        "split", "metric", level="score_level", place=pl.int_range(pl.len())
     )
-
-
-def show_summary(summary: pl.DataFrame, *, as_json: bool) -> None:
-    """Print a summary: as JSON every column, else what a reader of the table wants first."""
-    show(summary.to_dicts() if as_json else _readable(summary), as_json=as_json)
+    plugged = [n for n in pooled["metric"].unique() if metrics.METRICS.source(n) != OWN]
+    ladder = [f"{rung}_accuracy" for rung in LADDER]
+    rank = (
+        pl.when(pl.col("place").is_not_null()).then(0)
+        .when(pl.col("value").is_nan()).then(4)
+        .when(pl.col("metric").is_in(plugged)).then(1)
+        .when(pl.col("metric").is_in(ladder), pl.col("level") == "field").then(2)
+        .otherwise(3)
+    )  # fmt: skip
+    ranked = pooled.join(heads, on=["split", "metric", "level"], how="left", maintain_order="left")
+    ranked = ranked.with_columns(rank.alias("rank")).sort("rank", "place", maintain_order=True)
+    whole = ranked.filter(pl.col("slice_by").is_null())
+    whole = whole.group_by("split", maintain_order=True).head(MAIN)
+    sliced = ranked.filter(pl.col("slice_by").is_in(list(by)), pl.col("rank") < 2)
+    several = ["split"] if summary["split"].n_unique() > 1 else []
+    columns = (*several, "task", "level", *(["slice"] if by else []), "metric")
+    rows = readable(pl.concat([whole, sliced.select(whole.columns)]))
+    return rows.select(
+        *columns, "value", "ci_low", "ci_high", n="n_cases", missing="n_missing"
+    ).to_dicts()
 
 
 def _readable(summary: pl.DataFrame) -> list[dict[str, Any]]:

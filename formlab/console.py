@@ -31,7 +31,11 @@ _ASKING = (
     ),
     click.option("--max-cost", help="chat: stop before the calls cost more than this."),
     click.option("--max-calls", help="chat: stop after this many calls."),
+    click.option("--prices", help="chat: CSV, YAML or JSON file with what models cost."),
 )
+
+
+_FLAGS = ("base_url", "retry", "max_cost", "max_calls", "prices", "batch", "batch_results")
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,7 +53,7 @@ def asked(options: Mapping[str, Any]) -> dict[str, str]:
     >>> asked({"changes": ("boxes=none",), "retry": "bad", "max_cost": None})
     {'boxes': 'none', 'retry': 'bad'}
     """
-    flags = {name: options.get(name) for name in ("base_url", "retry", "max_cost", "max_calls")}
+    flags = {name: options.get(name) for name in _FLAGS}
     return pairs(options["changes"]) | {n: value for n, value in flags.items() if value is not None}
 
 
@@ -88,8 +92,8 @@ def say(notes: Mapping[str, int], *, only: Collection[str] | None = None) -> Non
             click.echo(f"note: {plain(note)}: {count}", err=True)
 
 
-def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    """Print rows as a table, or as a JSON array in which undefined is null."""
+def show(rows: list[dict[str, Any]], *, as_json: bool, title: str = "") -> None:
+    """Print rows as a table under a title, or as a JSON array in which undefined is null."""
     if as_json:
         known = [
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
@@ -100,6 +104,8 @@ def show(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    if title:
+        click.echo(plain(title))
     table = Table(box=None, header_style="bold", pad_edge=False)
     for key in rows[0] if rows else ():
         numeric = all(isinstance(row[key], int | float) for row in rows)

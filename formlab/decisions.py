@@ -26,7 +26,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, tables
+from formlab import files, frames, tables
 from formlab.errors import DataBroken, DataMissing
 
 KEY = ("benchmark", "split", "doc_id", "task", "path")
@@ -194,3 +194,6 @@ def _key(row: Mapping[str, Any]) -> tuple:
 
 def _table(rows: list[Row]) -> pl.DataFrame:
     return tables.table("decisions", rows).sort(*KEY, "reviewer")
+
+
+frames.door(globals(), ("found", "read", "version", "write"))

@@ -6,17 +6,24 @@ import hashlib
 import json
 import math
 import os
+import struct
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 from PIL import Image
 
 from formlab.errors import DataBroken, DataMissing
+
+# What Pillow raises for files with broken headers: SyntaxError for a PNG, the lookups for a TIFF.
+_UNREADABLE = (
+    OSError, EOFError, ValueError, SyntaxError, TypeError, LookupError, struct.error,
+    Image.DecompressionBombError,
+)  # fmt: skip
 
 
 def version() -> str:
@@ -139,6 +146,32 @@ def image_size(path: str | Path) -> tuple[int, int]:
         return image.size
 
 
+class PageSize(NamedTuple):
+    """Width and height of a page in pixels or points, and how many go to an inch; 0 if unknown."""
+
+    width: float
+    height: float
+    dpi: float = 0.0
+
+
+def image_sizes(path: str | Path) -> list[PageSize]:
+    """The size of each page of an image, without decoding it: only a TIFF may have several."""
+    sizes = []
+    with _image(path) as image:
+        for number in range(_frames(image)):
+            image.seek(number)
+            sizes.append(PageSize(*image.size, _dpi(image)))
+    return sizes
+
+
+def _dpi(image: Image.Image) -> float:
+    try:
+        dpi = float(image.info["dpi"][0])
+    except (LookupError, TypeError, ValueError, ZeroDivisionError):
+        return 0.0
+    return dpi if math.isfinite(dpi) and dpi > 1 else 0.0
+
+
 @contextmanager
 def _image(path: str | Path) -> Iterator[Image.Image]:
     """An image that is decoded when its pixels are asked for."""
@@ -146,8 +179,7 @@ def _image(path: str | Path) -> Iterator[Image.Image]:
     try:
         with Image.open(path) as image:
             yield image
-    # SyntaxError is what Pillow raises for a PNG with a broken header.
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except _UNREADABLE as error:
         raise DataBroken(f"not a readable image: {error}", where=path) from error
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, plugin_records, tables
+from formlab import files, frames, plugin_records, previews, tables
 from formlab.errors import DataBroken, TableBroken
 
 
@@ -25,6 +25,16 @@ class Folder:
     PARTS: ClassVar[dict[str, type[Folder]]] = {}
     # Counts the changes of the schema that older folders cannot be read after.
     FORMAT: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name in self.TABLES:
+            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return previews.line(self)
+
+    def _repr_html_(self) -> str:
+        return previews.html(self)
 
     def uses(self) -> dict[str, Iterable[str]]:
         """By kind of plug-in the names that its tables mention."""
@@ -121,7 +131,7 @@ class Folder:
         return "make it anew with this version of formlab"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Corpus(Folder):
     """What a benchmark holds: its documents and their gold records.
 
@@ -139,7 +149,7 @@ class Corpus(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Predictions(Folder):
     """What a system gave: one record per value, and one response per call or page."""
 
@@ -158,7 +168,7 @@ class Predictions(Folder):
         return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
 

@@ -35,6 +35,7 @@ KINDS: dict[str, tuple[str, str] | None] = {
     "metrics": ("formlab.metrics._spec:Metric", "tallies"),
     "systems": ("formlab.systems._spec:System", "start"),
     "formats": ("formlab.formats._spec:Format", "read"),
+    "logs": ("formlab.logs._spec:LogFormat", "read"),
     **dict.fromkeys(("agents", "charts", "notebooks", "commands", "samples")),
 }
 
@@ -217,10 +218,10 @@ class Registry(Mapping[str, Any]):
 def register(kind: str, name: str, value: Any = None, **fields: Any) -> Any:
     """Register `value` under `name`, or, without a value, what the decorator stands above.
 
-    For benchmarks, metrics, systems and formats a function will do: it becomes `Benchmark.read`,
-    `Metric.tallies`, `System.start` or `Format.read`, and `fields` are the other fields of that
-    entry. Two of one name are an error that names both when it is used; a cell or a file that is
-    run again replaces what it registered.
+    For benchmarks, metrics, systems, formats and logs a function will do: it becomes
+    `Benchmark.read`, `Metric.tallies`, `System.start`, `Format.read` or `LogFormat.read`, and
+    `fields` are the other fields of that entry. Two of one name are an error that names both when
+    it is used; a cell or a file that is run again replaces what it registered.
 
     Examples
     --------
@@ -362,7 +363,7 @@ def _loading(source: Source) -> Iterator[None]:
 
 def view(kind: str) -> Registry:
     """The registry of a kind; that of an add-on which is absent has plug-ins alone."""
-    if kind not in _STATE.registries and kind in ("benchmarks", "metrics", "systems", "formats"):
+    if kind not in _STATE.registries and KINDS.get(kind):
         import_module(f"formlab.{kind}")
     return _STATE.registries.get(kind) or Registry(kind, {})
 

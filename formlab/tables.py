@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from formlab import frames
 from formlab.errors import TableBroken
 
 _S, _I, _F, _B = pl.String, pl.Int64, pl.Float64, pl.Boolean
@@ -155,8 +156,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "documents": DOCUMENTS, "records": RECORDS, "responses": RESPONSES,
     "cases": CASES, "scores": SCORES, "summary": SUMMARY, "decisions": DECISIONS,
 }  # fmt: skip
+# What a corpus notes of types that nobody declared begins so.
+INFERRED = "types inferred"
 # Tables that may have columns of a user's own.
 _OPEN = ("documents", "records", "cases")
+frames.know(SCHEMAS.values())
 RESERVED = {column for schema in SCHEMAS.values() for column in schema}
 
 
@@ -397,3 +401,6 @@ def _wrong_rows(name: str, frame: pl.DataFrame, sound: set[str]) -> list[str]:
         if odd:
             wrong.append(f"system must be null exactly where role is gold: {odd} rows are not so")
     return wrong
+
+
+frames.door(globals(), ("check", "only", "own_columns", "readable", "with_settings"))

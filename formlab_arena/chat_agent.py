@@ -23,7 +23,9 @@ from formlab_arena.session import Observation
 TASK = "arena_actions"
 # The settings of a model that shape its answers here. Points are in pixels, which is what a ruler
 # shows, unless thousandths are asked for.
-SHAPING = ("temperature", "max_tokens", "extra", "form", "pages", "image_limit", "boxes")
+SHAPING = (
+    "temperature", "max_tokens", "extra", "form", "pages", "image_limit", "image_pixels", "boxes",
+)  # fmt: skip
 DEFAULTS = {name: chat.SHAPING[name] for name in SHAPING} | {"boxes": "pixels"}
 # How much of its earlier actions a prompt repeats.
 _REMEMBERED, _SHOWN = 80, 120
@@ -75,7 +77,8 @@ def shaping_settings(
     full = settings(changes)
     client = chat.client_of(chat.system(name).model, full)
     version = version_of(Instructions(full, policy, ruler).text)
-    return {key: full[key] for key in SHAPING} | {"address": client.address, "prompt": version}
+    shaping = {key: full[key] for key in SHAPING if full[key] or key != "image_pixels"}
+    return shaping | {"address": client.address, "prompt": version}
 
 
 @contextmanager
@@ -93,7 +96,8 @@ def asking(
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
-        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr)
+        pixels = full["image_pixels"]
+        shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr, pixels)
         yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
 
 
@@ -126,8 +130,8 @@ class ChatAgent:
             If a limit of calls or money is reached, or the server refuses every call, which is
             its cause then.
         """
-        limit = self._shown.limit or max(observation.size)
-        (page,) = pages([observation.image], limit=limit, most=1)
+        shown = self._shown
+        (page,) = pages([observation.image], limit=shown.limit, pixels=shown.pixels)
         try:
             answer = self._asker.answer(self._asked(observation, page))
         except chat.Stopped as stop:

@@ -107,7 +107,8 @@ def score(folder: Path, as_json: bool, **options: Any) -> None:
 
     corpus, predictions = read_run(folder)
     documents = documents_of(options["documents"], [corpus])
-    show_summary(scored(corpus, predictions, options | {"documents": documents}), as_json=as_json)
+    summary = scored(corpus, predictions, options | {"documents": documents})
+    show_summary(summary, options, as_json=as_json)
 
 
 def _changes(options: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def _changes(options: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
-    from formlab.systems._runs import progress
+    from formlab.progress import progress
 
     with progress("forms, {task.fields[sent]} submitted") as bar:
         job, sent = bar.add_task(plain(system), total=total, sent=0), 0

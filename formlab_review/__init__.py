@@ -32,4 +32,5 @@ def __getattr__(name: str) -> Any:
     # Imported when first used: the commands are listed without it.
     if name not in __all__:
         raise AttributeError(f"module 'formlab_review' has no attribute {name!r}")
-    return getattr(import_module(f"formlab_review.{_HOME.get(name, 'items')}"), name)
+    home = import_module(f"formlab_review.{_HOME.get(name, 'items')}")
+    return import_module("formlab.frames").either(getattr(home, name))

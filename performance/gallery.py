@@ -135,7 +135,7 @@ def measure(evaluations: list[Evaluation], count: int, folder: Path) -> dict[str
     cases, times = chosen(evaluations, count)
     documents = pl.concat([evaluation.documents for evaluation in evaluations])
     start = time.perf_counter()
-    made = gallery.errors(cases, root=evaluations[0].root, documents=documents)
+    made = gallery.errors(cases, root=evaluations[0].root, documents=documents, right=True)
     file = folder / f"{count}.html"
     file.write_text(inline.document(made.payload), "utf-8")
     row = {

@@ -35,13 +35,37 @@ def test_score_prints_summary_rows_with_intervals(formlab, funsd_root, pages, tm
 
 
 def test_score_prints_a_table_for_people(formlab, funsd_root, pages):
-    result = formlab("score", "funsd", "--root", funsd_root, "--predictions", pages)
-    assert result.exit_code == 0
-    header = result.stdout.splitlines()[0].split()
+    asked = ("score", "funsd", "--root", funsd_root, "--predictions", pages)
+    main = formlab(*asked)
+    assert main.exit_code == 0
+    header, *rows = [line.split() for line in main.stdout.splitlines()]
+    assert header == ["task", "level", "metric", "value", "ci_low", "ci_high", "n", "missing"]
+    # What speaks for a level comes first.
+    assert [row[1:3] for row in rows[:3]] == [
+        ["page", "cer"], ["page", "wer"], ["field", "normalised_accuracy"],
+    ]  # fmt: skip
+    assert len(rows) == 10
+    everything = formlab(*asked, "--all")
+    count = len(everything.stdout.splitlines()) - 1
+    hint = f"10 of {count} scores; --all prints all, --json with every column"
+    assert hint in main.stderr
+    assert "--all" not in everything.stderr
+    # Slices that are asked for are shown, of the first metrics only.
+    sliced = [line.split() for line in formlab(*asked, "--by", "kind").stdout.splitlines()]
+    assert sliced[0][2] == "slice"
+    assert {row[3] for row in sliced if row[2].startswith("kind=")} == {"normalised_accuracy"}
+    header = everything.stdout.splitlines()[0].split()
     assert header == [
         "slice", "metric", "value", "ci_low", "ci_high", "macro", "docs", "cases", "missing",
         "undefined",
     ]  # fmt: skip
+
+
+def test_unknown_column_is_one_line_with_the_nearest_name(formlab, funsd_root, pages):
+    asked = ("score", "funsd", "--root", funsd_root, "--predictions", pages, "--by", "kin")
+    result = formlab(*asked)
+    assert result.exit_code == 2
+    assert "error: unknown column to slice by 'kin'. Try: 'kind'" in result.stderr
 
 
 def test_undefined_is_null_in_json_and_never_zero(formlab, funsd_root, tmp_path):

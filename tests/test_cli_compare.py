@@ -30,6 +30,20 @@ def test_json_holds_the_difference_of_every_metric(folders):
     assert "not shown" in run(*folders).stdout
 
 
+def test_table_has_values_difference_and_interval_and_all_prints_the_rest(folders):
+    main, everything = run(*folders), run(*folders, "--all")
+    assert "0.6000 → 0.8000  +0.2000 [" in main.stdout
+    # The mean over documents is left out until it is asked for.
+    assert "macro_" not in main.stdout
+    assert "1 of 2 rows, 5 columns; --all prints all rows" in main.stderr
+    assert "macro_normalised_accuracy" in everything.stdout
+    assert "least_difference" in everything.stdout.splitlines()[0]
+    assert "macro_" in run(*folders, "--metric", "macro_normalised_accuracy").stdout
+    without = run(*folders, "--resamples", "0").stdout
+    assert "+0.2000  " in without
+    assert "nan" not in without
+
+
 def test_better_is_named_where_the_test_supports_it(tmp_path):
     pair = [
         made(name, [(str(doc), "/a", right) for doc in range(9)]).save(tmp_path / name)
@@ -45,6 +59,11 @@ def test_table_names_both_systems_and_flips_are_counted(folders):
     shown = run(*folders, "--metric", "normalised_accuracy", "--by", "path")
     assert shown.exit_code == 0
     assert "path=/a" in shown.stdout
+    title, header, *_ = shown.stdout.splitlines()
+    assert title == "m (a) → n (b), 3 documents"
+    assert header.split() == ["metric", "slice", "values", "difference", "better"]
+    flips = run(*folders, "--flips").stdout.splitlines()
+    assert flips[1].split() == ["slice", "only_a", "only_b", "difference", "p_holm"]
     rows = json.loads(run(*folders, "--flips", "--json").stdout)
     counts = [rows[0][n] for n in ("both_right", "only_a", "only_b", "both_wrong")]
     assert counts == [2, 1, 2, 0]
@@ -74,7 +93,7 @@ def test_one_folder_or_a_missing_one_is_a_mistake(folders, tmp_path):
 
 def test_what_depends_on_the_reading_rule_is_said_in_one_line(monkeypatch, folders):
     # Fields named by the system itself have no reading rule.
-    assert run(*folders).stderr == ""
+    assert run(*folders, "--all").stderr == ""
     names = "(centre, overlap, cut)"
     for rules, said in (
         (["same", "same"], f"every verdict on fields is the same under all of them {names}"),
@@ -87,7 +106,7 @@ def test_what_depends_on_the_reading_rule_is_said_in_one_line(monkeypatch, folde
 
         with monkeypatch.context() as patch:
             patch.setattr(analysis, "compare", compare)
-            shown = run(*folders)
+            shown = run(*folders, "--all")
         (line,) = shown.stderr.splitlines()
         assert line.startswith("reading rules: ")
         assert said in line

@@ -110,3 +110,25 @@ def test_page_that_a_pdf_does_not_have_is_named(pdf, page):
 def test_pdf_drawn_too_large_is_an_error_and_eats_no_memory(pdf):
     with pytest.raises(DataBroken, match="pixels"):
         files.read_image(pdf, width=10**6)
+
+
+def test_sizes_of_pages_come_with_their_resolution_where_it_is_stated(tmp_path):
+    pages = [Image.new("L", (20 + n, 10)) for n in range(3)]
+    pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:], dpi=(200, 200))
+    pages[0].save(tmp_path / "b.png")
+    assert files.image_sizes(tmp_path / "a.tiff") == [(20 + n, 10, 200.0) for n in range(3)]
+    assert files.image_sizes(tmp_path / "b.png") == [(20, 10, 0.0)]
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF", "ignore:Truncated File")
+def test_broken_tiff_is_an_error_or_has_fewer_pages(tmp_path):
+    pages = [Image.new("L", (20, 10)) for _ in range(3)]
+    pages[0].save(tmp_path / "a.tiff", save_all=True, append_images=pages[1:], dpi=(200, 200))
+    whole, broken = (tmp_path / "a.tiff").read_bytes(), 0
+    for end in range(0, len(whole), 40):
+        (tmp_path / "b.tiff").write_bytes(whole[:end])
+        try:
+            assert 1 <= len(files.image_sizes(tmp_path / "b.tiff")) <= 3
+        except DataBroken:
+            broken += 1
+    assert broken

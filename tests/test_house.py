@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 import formlab
-from formlab import benchmarks, formats, metrics, systems
+from formlab import benchmarks, formats, logs, metrics, systems
 from formlab.scoring import tasks
 
 PACKAGE = Path(formlab.__file__).parent
 TESTS = Path(__file__).parent
 ROOMS = (
-    "errors", "known_files", "registry", "plugin_records", "resources", "files", "tables",
-    "folders", "decisions", "text", "trees", "browser",
-    "benchmarks", "metrics", "systems", "formats", "own", "scoring", "console", "analysis",
+    "errors", "console", "frames", "known_files", "registry", "plugin_records", "resources",
+    "files", "tables", "previews", "progress", "folders", "decisions", "text", "trees", "browser",
+    "benchmarks", "metrics", "systems", "formats", "own", "scoring", "logs", "analysis",
     "charts", "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_init", "cli_report", "cli_score", "cli",
+    "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
@@ -72,9 +72,10 @@ def test_the_core_imports_no_add_on():
         (metrics.METRICS, "metrics"),
         (systems.SYSTEMS, "systems"),
         (formats.FORMATS, "formats"),
+        (logs.LOGS, "logs"),
         (tasks.TASKS, "scoring/tasks"),
     ],
-    ids=["benchmarks", "metrics", "systems", "formats", "tasks"],
+    ids=["benchmarks", "metrics", "systems", "formats", "logs", "tasks"],
 )
 def test_every_file_is_registered_and_has_a_test_file(registry, folder):
     files = {f.stem for f in (PACKAGE / folder).glob("*.py") if not f.stem.startswith("_")}

@@ -1,5 +1,6 @@
 """From gold and predictions to findings: evaluate, summarise, compare."""
 
+from formlab import frames
 from formlab.analysis.audit import open_audit
 from formlab.analysis.both_modes import both_modes, changed_entities
 from formlab.analysis.clicks import click_and_value, misses
@@ -52,3 +53,5 @@ __all__ = [
     "tasks_by_level", "tell_apart", "top_errors", "tree_sizes",
     "with_label_corrections", "worst_pages",
 ]  # fmt: skip
+
+frames.door(globals(), __all__)

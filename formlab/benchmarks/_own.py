@@ -71,6 +71,7 @@ _OWN = (
         tasks=("text",),
         read="formlab.own:read",
         find_splits="formlab.own:splits",
+        schema="formlab.own.types:schema_of",
     ),
     Benchmark(
         name="sroie",

@@ -23,8 +23,9 @@ class Benchmark:
     split from a folder in the published layout; `find_splits`, if not None, counts the documents
     of the splits in a folder, beside those in `splits`. Both are functions, or are named as
     ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
-    JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; without a schema it
-    is asked for the fields that the gold of a document has.
+    JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a schema may be a
+    function, or the name of one, of a document's row. Without a schema a model is asked for the
+    fields that the gold of a document has.
     """
 
     name: str
@@ -39,13 +40,19 @@ class Benchmark:
     modes: tuple[str, ...] = ("fixed",)
     find_splits: Callable[[Path], dict[str, int]] | None = None
     prompt: str = ""
-    schema: dict[str, Any] | None = None
+    schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | str | None = None
 
     def __post_init__(self) -> None:
         # A reader named as text is imported when used, so that listing benchmarks imports none.
         object.__setattr__(self, "read", when_called(self.read))
         if self.find_splits:
             object.__setattr__(self, "find_splits", when_called(self.find_splits))
+
+    def schema_of(self, document: dict[str, Any]) -> dict[str, Any] | None:
+        """The JSON Schema of a model's answer about a document; None if there is none."""
+        if self.schema is None or isinstance(self.schema, dict):
+            return self.schema
+        return when_called(self.schema)(document)
 
     def splits_in(self, root: Path) -> dict[str, int]:
         """The splits that can be asked for under `root`, and their counts of documents."""

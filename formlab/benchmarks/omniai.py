@@ -50,7 +50,7 @@ def read(split: str, root: Path) -> Corpus:
         for where, item in _items(file):
             doc_id = _doc_id(item, file, where, taken)
             key = {"doc_id": doc_id}
-            rows = list(_records(item, where, flaws))
+            rows = list(records_of(item, where, flaws))
             records += [key | {"page": 1} | row for row in rows]
             documents.append(key | _document(item, base, root, rows, flaws))
         sources[str(file.relative_to(root))] = files.sha256(file)
@@ -110,7 +110,8 @@ def _doc_id(item: Row, file: Path, where: str, taken: set[str]) -> str:
     return unique
 
 
-def _records(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
+def records_of(item: Row, where: str, flaws: Counter[str]) -> Iterator[Row]:
+    """The gold records of one item: the page's text, the whole JSON, and its leaves."""
     text = item.get("trueMarkdownOutput")
     flaws["items without Markdown"] += not text
     yield {

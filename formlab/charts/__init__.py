@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from formlab import frames
 from formlab.charts import theme
 from formlab.charts._bars import bars, stacked
 from formlab.charts._dots import dots
@@ -80,5 +81,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'formlab.charts' has no attribute {name!r}")
 
 
+frames.door(globals(), __all__)
 CHARTS = Registry("charts", {})
 theme.enable()

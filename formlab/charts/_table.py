@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from formlab import frames
 from formlab.charts._output import MISSING, bundle, clean, number
 from formlab.errors import UnknownName
 
@@ -70,6 +71,7 @@ class Table:
     links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "frame", frames.to_polars(self.frame))
         digits = self.digits if isinstance(self.digits, Mapping) else ()
         for name in [*self.titles, *digits, *self.best, *self.links]:
             if name not in self.frame.columns:

@@ -44,7 +44,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     entries = files.read_json(file)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DataBroken("OmniAI's results are a list of objects", where=file)
-    models = sorted({_model(entry) for entry in entries})
+    models = sorted({model(entry) for entry in entries})
     if len(models) != 1:
         raise DataBroken(
             f"one model a file is read, this holds: {', '.join(models) or 'none'}", where=file,
@@ -58,7 +58,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
         if doc_id in taken:
             raise DataBroken(f"two entries for {doc_id!r}", where=f"{file}#/{index}")
         taken.add(doc_id)
-        rows, response = _entry(entry)
+        rows, response = entry_rows(entry)
         base = {"doc_id": doc_id, "origin": f"{file.name}#/{index}"}
         collected.records += [base | row for row in rows]
         collected.responses.append({"doc_id": doc_id} | response)
@@ -66,7 +66,7 @@ def read(path: Path, corpus: Corpus) -> Predictions:
     return collected.predictions([file])
 
 
-def _model(entry: Row) -> str:
+def model(entry: Row) -> str:
     """The pair of models, once if they are one; reading images directly is another system."""
     names = [str(entry.get(key)) for key in ("ocrModel", "extractionModel") if entry.get(key)]
     direct = " (image)" if entry.get("directImageExtraction") else ""
@@ -83,9 +83,11 @@ def _ids(corpus: Corpus) -> dict[str, str]:
     return ids
 
 
-def _entry(entry: Row) -> tuple[list[Row], Row]:
+def entry_rows(entry: Row) -> tuple[list[Row], Row]:
+    """The records of one entry, page text and whole JSON, and its response."""
     markdown, answer = entry.get("predictedMarkdown"), entry.get("predictedJson")
-    failed = bool(entry.get("error")) or (markdown is None and answer is None)
+    # An error of JavaScript may be written as {}.
+    failed = entry.get("error") not in (None, "", False) or (markdown is None and answer is None)
     status = "api_error" if failed else "ok"
     text = markdown if isinstance(markdown, str) else None
     rows: list[Row] = [

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from formlab import tables
+from formlab import frames, tables
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
 from formlab.errors import TableBroken
@@ -23,6 +25,7 @@ from formlab.gallery.inline import assets
 __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 
 PART = 500
+_NO_ERROR = ("match", "unscored")
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
 
 
@@ -112,8 +115,12 @@ def errors(
     scores: pl.DataFrame | None = None,
     limit: int | None = None,
     crop: bool = True,
+    right: bool = False,
 ) -> Gallery:
-    """A gallery of `cases`, in their order; filter and sort the frame before to choose them.
+    """A gallery of the errors among `cases`, in their order; filter and sort the frame before.
+
+    An error is a case that one of the systems shown has wrong: another outcome than ``match``, and
+    not ``unscored``.
 
     Pages are kept whole, once each, while they stay legible within 25 MB for each 2,000 cases;
     of more pages than that, only the parts around the boxes.
@@ -135,6 +142,8 @@ def errors(
         At most so many cases are kept, the first ones.
     crop
         False shows the whole page first instead of the part around the boxes.
+    right
+        Whether cases that are right, or not scored, are shown as well.
 
     Raises
     ------
@@ -151,8 +160,12 @@ def errors(
     """
     for place, table in enumerate([cases, *beside]):
         _check(table, cases, place)
-    total = cases.height
-    kept = [table.head(total if limit is None else limit) for table in (cases, *beside)]
+    tabled = [cases, *beside]
+    if not right:
+        wrong = [~table["outcome"].is_in(_NO_ERROR) for table in tabled]
+        tabled = [table.filter(functools.reduce(operator.or_, wrong)) for table in tabled]
+    total = tabled[0].height
+    kept = [table.head(total if limit is None else limit) for table in tabled]
     rows, *others = [list(table.iter_rows(named=True)) for table in kept]
     further = list(zip(*others, strict=True)) if others else [()] * len(rows)
     folder = None if root is None else Path(root)
@@ -187,3 +200,6 @@ def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSo
         )
         for row in rows
     }
+
+
+frames.door(globals(), __all__)

@@ -18,7 +18,7 @@ from formlab.own.types import FieldTypes, rule_text
 from formlab.own.values import DOCUMENT, RECORD, pattern, read_values
 
 BENCHMARK = "own"
-INFERRED = "types inferred"
+INFERRED = tables.INFERRED
 
 
 def corpus(
@@ -38,6 +38,9 @@ def corpus(
     left blank is the empty text. The text of a page is the row without a path; a document without
     one has such a row that is not scored. Columns of the user's own are kept in the records, under
     ``own_<name>`` where formlab has a column of that name.
+
+    The text of a document that has no image, which is no gold, is the column `context` (of a wide
+    table one that `columns` names: ``{"context": "text"}``) or a file ``a.txt`` in `images`.
 
     An image stands in `documents.image`, relative to `root`; a PDF or TIFF there may have several
     pages. Where each page is a file, `documents.meta` lists them in order under `pages`, the first
@@ -183,8 +186,10 @@ def _documents(
     # Without a folder only the column `image` says where the pages are.
     named = [row["doc_id"] for row in rows if not row.get("image")] if is_folder and root else []
     found = own_images.find(root, named, flaws) if root and is_folder else {}
+    texts = own_images.texts(root, [row["doc_id"] for row in rows]) if root and is_folder else {}
     types = known.stated()
     for row in rows:
+        row["context"] = row.get("context") or texts.get(row["doc_id"])
         pages = [row["image"]] if row.get("image") else found.get(row["doc_id"], [])
         row |= key | own_images.columns(root, pages, row, flaws)
         meta = {"types": types} | ({"pages": pages} if len(pages) > 1 else {})

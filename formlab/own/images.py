@@ -11,6 +11,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken, DataMissing
+from formlab.tables import storable
 
 IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".pdf")
 # `form_2`, `form-p2`, `form.page 2`: the second page of `form`.
@@ -63,6 +64,23 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
             found[name] = [str(page) for page in pages]
     flaws["documents without an image"] += len(documents) - len(found)
     return found
+
+
+def texts(folder: str | Path, documents: Sequence[str]) -> dict[str, str]:
+    """The text of each document that has a file of text, such as ``a.txt``, called like it."""
+    root = Path(folder)
+    named: dict[str, Path] = {}
+    for file in sorted(root.rglob("*.txt")):
+        path = PurePosixPath(file.relative_to(root).as_posix())
+        for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
+            named.setdefault(_key(key), file)
+    keys = {name: (stem(name), PurePosixPath(stem(name)).name) for name in documents}
+    found = {name: named.get(whole) or named.get(last) for name, (whole, last) in keys.items()}
+    kinds = ("utf-8-sig", "latin-1")
+    return {
+        name: storable(files.read_text(file, encodings=kinds))
+        for name, file in found.items() if file
+    }  # fmt: skip
 
 
 def _pages(

@@ -150,13 +150,14 @@ class FieldTypes:
 
         `values` has the columns path and value.
         """
-        named = values.filter(pl.col("path").is_not_null(), pl.col("value").is_not_null())
+        named = values.filter(pl.col("path").is_not_null())
         paths = named.select(pl.col("path").unique())
         patterns = paths.with_columns(
             pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
         )
-        known = named.join(patterns, on="path").group_by("pattern", maintain_order=True)
-        found = known.agg(pl.col("value").unique(maintain_order=True).head(_ENOUGH))
+        known = named.join(patterns, on="path", maintain_order="left")
+        some = pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
+        found = known.group_by("pattern", maintain_order=True).agg(some)
         return cls({path: FieldType(type=_type_of(some)) for path, some in found.iter_rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
@@ -178,6 +179,11 @@ class FieldTypes:
 def _stated(one: Rule) -> dict[str, Any]:
     usual = type(one)()
     return {n: v for n, v in dataclasses.asdict(one).items() if v != getattr(usual, n)}
+
+
+def schema_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of what a model answers about a document of a corpus."""
+    return FieldTypes.of_document(document).json_schema()
 
 
 def rule_text(one: FieldType) -> str | None:
@@ -342,7 +348,7 @@ _JSON = {"number": "number", "checkbox": "boolean"}
 def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         leaf: dict[str, Any] = (
-            _leaf(one) if following is None
+            _leaf(one, step) if following is None
             else {"type": "array", "items": {}} if following == "*"
             else {"type": "object", "properties": {}}
         )  # fmt: skip
@@ -353,11 +359,14 @@ def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
             node = node.setdefault("properties", {}).setdefault(step, leaf)
 
 
-def _leaf(one: FieldType) -> dict[str, Any]:
+def _leaf(one: FieldType, name: str) -> dict[str, Any]:
     stated: dict[str, Any] = {"type": [_JSON.get(one.kind or "", "string"), "null"]}
     if one.choices:
         stated["enum"] = [*one.choices, None]
-    return stated | ({"description": one.question} if one.question else {})
+    # Titles that pydantic makes of a field's name say nothing more.
+    is_name = (one.label or "").replace(" ", "_").casefold() == name.casefold()
+    asked = one.question or (None if is_name else one.label)
+    return stated | ({"description": asked} if asked else {})
 
 
 def _closed(node: dict[str, Any]) -> dict[str, Any]:

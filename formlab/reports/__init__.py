@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 # jsonschema imports this to check one format of one schema, at 2.5 s for each process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName  # noqa: E402
+from formlab.progress import progress  # noqa: E402
 from formlab.reports import build_record, index, plan  # noqa: E402
 from formlab.reports import workers as processes  # noqa: E402
 from formlab.reports.build_record import ReportResult  # noqa: E402
@@ -173,19 +171,17 @@ def _run(
     if not jobs:
         return
 
-    def state() -> str:
+    def states() -> str:
         counts = Counter(result.status for result in results.values())
-        listed = ", ".join(f"{number} {status}" for status, number in counts.items())
-        return f"reports {len(results)}/{total}" + (f" · {listed}" if listed else "")
+        return "".join(f", {number} {status}" for status, number in counts.items())
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(state(), total=total, completed=len(results))
+    with progress("reports{task.fields[states]}") as bars:
+        bar = bars.add_task("building", total=total, completed=len(results), states=states())
         for result in processes.results(jobs, settings.workers):
             results[result.name] = result
             if result.status != "skipped":
                 _write_index(results, settings)
-            progress.update(task, advance=1, description=state())
+            bars.update(bar, advance=1, states=states())
 
 
 def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:

@@ -17,8 +17,9 @@ from typing import Any
 from formlab import files, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus, Predictions
+from formlab.progress import progress
 from formlab.systems._journal import Journal, entries
-from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files, progress
+from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files
 from formlab.systems._spec import Reader, System
 
 JOURNAL = "pages.jsonl"

@@ -1,17 +1,14 @@
-"""Shared by all runs: the documents that --limit leaves, the run's head, the progress bar."""
+"""Shared by all runs: the documents that --limit leaves, and the run's head."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from PIL import Image
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from formlab import files
 from formlab.benchmarks.meta import page_images
@@ -24,20 +21,27 @@ HEAD = "run.json"
 SHARP = 2.0
 
 
-def first(corpus: Corpus, limit: int | None, *, images: bool = True) -> tuple[pl.DataFrame, int]:
+def first(
+    corpus: Corpus, limit: int | None, *, images: bool = True, texts: bool = False
+) -> tuple[pl.DataFrame, int]:
     """The first `limit` documents (all if None), and how many without an image were passed over.
 
-    Only a system that reads `images` passes over documents; `DataMissing` if none has one.
+    Only a system that reads `images` passes over documents; `DataMissing` if none has one. With
+    `texts`, a document without an image may have a text of its own instead.
     """
     if limit is None:
         return corpus.documents, 0
     if not images:
         return corpus.documents.head(limit), 0
     rows: list[int] = []
-    for row, image in enumerate(corpus.documents["image"]):
+    for row, (image, text) in enumerate(corpus.documents.select("image", "context").iter_rows()):
         if len(rows) == limit:
             break
-        if image is not None and corpus.root is not None and (corpus.root / image).is_file():
+        if image is None:
+            has_page = texts and bool(text)
+        else:
+            has_page = corpus.root is not None and (corpus.root / image).is_file()
+        if has_page:
             rows.append(row)
     if not rows:
         what = f"no document of {corpus.benchmark}:{corpus.split} has an image to read"
@@ -98,13 +102,3 @@ def begin(folder: Path, head: dict[str, Any], **more: Any) -> None:
     files.write_json(folder / HEAD, head | more)
     # Earlier predictions would look complete while this run is under way.
     (folder / "manifest.json").unlink(missing_ok=True)
-
-
-def progress(text: str, *, shown: bool = True) -> Progress:
-    """A bar on stderr: how much is done, then `text`."""
-    return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TextColumn(text), TimeRemainingColumn(), console=Console(stderr=True),
-        # No moving bar in a report.
-        disable=not shown or os.environ.get("FORMLAB_REPORT") == "1",
-    )  # fmt: skip

@@ -63,8 +63,8 @@ def records(
             box = box_of(outline, scale)
             rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
     rows = [row | {"page": page} for row in rows]
-    text = page_text(np.array(boxes), texts)
-    return [{"path": None, "kind": "page", "task": "text", "value": text}, *rows]
+    read = page_text(np.array(boxes), texts)
+    return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
 
 
 def lines(result: Any) -> list[tuple[str, float, Any, Any]]:

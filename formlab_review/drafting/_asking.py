@@ -48,7 +48,9 @@ def asked(
     with AnswerStore(full["store"] or Path(out) / STORE) as store:
         asker = Asker(client_of(model, full), store, form=full["form"], retry=full["retry"])
         answered = results(
-            questions, asker, root=root, view=PageView(limit, full["max_pages"], "pixels"),
+            questions, asker, root=root, view=PageView(
+                limit, full["max_pages"], "pixels", None, full["image_pixels"], full["image_dpi"]
+            ),
             workers=full["concurrency"],
         )  # fmt: skip
     return [

@@ -5,6 +5,7 @@ import math
 import random
 from itertools import pairwise
 
+import polars as pl
 import pytest
 from PIL import Image, ImageDraw
 
@@ -186,3 +187,20 @@ def test_page_of_the_gold_box_is_shown_and_what_is_elsewhere_is_named(pdf):
     absent = of_pdf(pdf, BOX | {"page": 9}, None).cases[0]
     assert absent["image"] is None
     assert absent["why"].startswith("no page 9, the PDF has 2")
+
+
+def test_only_errors_are_shown_unless_right_ones_are_asked_for(root):
+    rows = [
+        {"path": f"/{number}", "outcome": outcome}
+        for number, outcome in enumerate(("match", "mismatch", "missing", "spurious", "unscored"))
+    ]
+    made = shown(root, *rows)
+    assert [case["outcome"] for case in made.cases] == ["mismatch", "missing", "spurious"]
+    assert str(made) == "Gallery of 3 of 3 cases"
+    assert len(shown(root, *rows, right=True)) == 5
+    # Of two systems, a case is shown that one of them has wrong.
+    cases = tables.table("cases", [ROW | {"path": row["path"]} | row for row in rows[:2]])
+    other = cases.with_columns(outcome=pl.lit("match"))
+    both = gallery.errors(other, root=None, beside=[cases])
+    assert [case["path"] for case in both.cases] == ["/1"]
+    assert len(gallery.errors(other, root=None)) == 0

@@ -56,7 +56,7 @@ def written(folder, name, cases=CASES, **options):
         {"benchmark": "demo", "split": "test", "doc_id": f"d{n}", "image": f"d{n}.png"}
         for n in range(4)
     ])  # fmt: skip
-    made = gallery.errors(cases, root=folder, documents=documents, **options)
+    made = gallery.errors(cases, root=folder, documents=documents, right=True, **options)
     (folder / name).write_text(inline.document(made.payload), "utf-8")
     return folder / name
 

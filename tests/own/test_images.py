@@ -63,6 +63,18 @@ def test_folder_that_is_not_there_is_an_error(tmp_path):
         own.corpus([{"doc_id": "a", "t": "1"}], images=tmp_path / "no")
 
 
+def test_texts_of_documents_are_found_by_their_names_in_any_folder(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a.txt").write_text("Zoë\n", encoding="utf-8")
+    (tmp_path / "b" / "c.txt").write_bytes("Zoë".encode("latin-1"))
+    (tmp_path / "other.txt").write_text("of no document")
+    rows = [{"doc_id": name, "total": "1"} for name in ("a", "c.png", "b/c", "d")]
+    loaded = own.corpus(rows, images=tmp_path)
+    assert dict(loaded.documents["doc_id", "context"].rows()) == {
+        "a": "Zoë\n", "c.png": "Zoë", "b/c": "Zoë", "d": None,
+    }  # fmt: skip
+
+
 def test_names_that_leave_the_folder_open_nothing(tmp_path):
     Image.new("L", (9, 9)).save(tmp_path / "secret.png")
     (tmp_path / "scans").mkdir()
@@ -131,7 +143,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     # Two files or two pages of a file: the pages of all four are told apart.
     assert all(one != other for one, other in zip(pictures[::2], pictures[1::2], strict=True))
     for row in rows:
-        sent = chat_pages([scans / name for name in page_images(row)], limit=300, most=9)
+        sent = chat_pages([scans / name for name in page_images(row)], limit=300)
         assert [page.number for page in sent] == [1, 2]
         assert sent[0].url() != sent[1].url()
 

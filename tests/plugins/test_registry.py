@@ -36,6 +36,15 @@ def test_what_a_file_registers_is_one_of_the_rest(tmp_path):
     assert metrics.title("macro_letters") == "letters, mean over documents"
 
 
+def test_metric_of_a_plug_in_is_among_the_main_scores(tmp_path, funsd_root):
+    (tmp_path / "pages.jsonl").write_text('{"doc_id": "a", "text": "Name: Ada Berg"}\n')
+    words = ("--plugin", metric_file(tmp_path), "score", "funsd", "--root", funsd_root)
+    words = (*words, "--predictions", tmp_path / "pages.jsonl")
+    lines = CliRunner().invoke(main, [str(word) for word in words]).stdout.splitlines()
+    metrics_printed = [line.split()[2] for line in lines]
+    assert metrics_printed[1:5] == ["cer", "wer", "normalised_accuracy", "letters"]
+
+
 def test_file_that_has_changed_replaces_what_it_registered(tmp_path):
     registry.load(metric_file(tmp_path))
     registry.load(metric_file(tmp_path, times=2))

@@ -7,6 +7,7 @@ from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits, Stopped
 from formlab.systems.chat.model import (
+    BATCH_NOTES,
     PREFIX,
     RUNNING,
     SHAPING,
@@ -20,7 +21,7 @@ from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import TASKS, prompt_of, tasks_of
 
 __all__ = [
-    "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker", "ChatSystem",
-    "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions", "prompt_of",
-    "questions", "results", "system", "tasks_of", "unfinished",
+    "BATCH_NOTES", "PREFIX", "RUNNING", "SHAPING", "TASKS", "Answer", "AnswerStore", "Asker",
+    "ChatSystem", "Client", "Limits", "PageView", "Prompt", "Stopped", "client_of", "predictions",
+    "prompt_of", "questions", "results", "system", "tasks_of", "unfinished",
 ]  # fmt: skip

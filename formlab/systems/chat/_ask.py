@@ -29,7 +29,7 @@ class Ask:
     `asked` goes into the user message beside the pages, as JSON; `schema` is that of the answer,
     None for plain text; `read` makes rows of *records* of the answer's value, with a `Place` for
     its boxes; `blank` are the rows for an answer that is not usable; `lacking` is the reason if
-    the document cannot be asked about.
+    the document cannot be asked about; `text` is the document's own, for one without an image.
     """
 
     asked: Row
@@ -37,6 +37,7 @@ class Ask:
     read: Callable[[Any, Place], list[Row]]
     blank: list[Row] = field(default_factory=list)
     lacking: str = ""
+    text: str | None = None
 
 
 def listed(item: Schema) -> Schema:

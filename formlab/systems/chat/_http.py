@@ -8,7 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from formlab import resources
-from formlab.systems.chat.limits import Limits, Price
+from formlab.systems.chat.answers import completion_of
+from formlab.systems.chat.limits import Limits
+from formlab.systems.chat.prices import Price, usage_of
 
 openai = resources.optional("openai", extra="chat")
 # The server is overloaded.
@@ -45,7 +47,7 @@ class Http(openai.DefaultHttpxClient):
             response.status_code = _status(response, completion)
             if completion is not None:
                 # Within the call: its cost counts before another call may take its place.
-                self.last.usage = usage = _usage(completion.get("usage"), self._price)
+                self.last.usage = usage = usage_of(completion.get("usage"), self._price)
                 self._limits.answered(cost=usage["cost"])
             elif response.status_code in _OVERRUN:
                 self._limits.overrun(since)
@@ -55,9 +57,8 @@ class Http(openai.DefaultHttpxClient):
 def _completion(response: Any) -> dict[str, Any] | None:
     """What the server answered; None for a proxy's page, or a completion without an answer."""
     try:
-        completion = response.json() if response.is_success else {}
-        return completion if isinstance(completion["choices"][0]["message"], dict) else None
-    except (ValueError, LookupError, TypeError, RecursionError):
+        return completion_of(response.json()) if response.is_success else None
+    except (ValueError, RecursionError):
         return None
 
 
@@ -70,12 +71,3 @@ def _status(response: Any, completion: dict[str, Any] | None) -> int:
         # Servers over llama.cpp answer a schema they do not support with an error of their own.
         return 400
     return 403 if code == 429 and '"insufficient_quota"' in response.text else code
-
-
-def _usage(usage: Any, price: Price | None) -> dict[str, Any]:
-    """The tokens of a call, where the server reports them, and their cost, where it is known."""
-    usage = usage if isinstance(usage, dict) else {}
-    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    tokens = [n if isinstance(n, int) and n >= 0 else None for n in counts]
-    cost = price.of(*tokens) if price else None
-    return {"tokens_in": tokens[0], "tokens_out": tokens[1], "cost": cost}

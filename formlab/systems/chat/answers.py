@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from formlab.text import llm_json
 from formlab.text.llm_json import Parsed
@@ -47,6 +48,14 @@ class Answer:
     cost: float | None = None
     seconds: float | None = None
     images: str | None = None
+
+
+def completion_of(value: Any) -> dict[str, Any] | None:
+    """The body of a server's response, if it is a completion with an answer."""
+    try:
+        return value if isinstance(value["choices"][0]["message"], dict) else None
+    except (LookupError, TypeError):
+        return None
 
 
 def content(answer: Answer, *, json: bool) -> Parsed:

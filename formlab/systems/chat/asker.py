@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from formlab.errors import UnknownName
 from formlab.systems.chat.answers import BAD, Answer
+from formlab.systems.chat.batch import BatchRequests, BatchResults, name_of
 from formlab.systems.chat.client import FORMS, Client, Messages
 from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.store import AnswerStore, key_of
+
+IN_BATCH = "in a batch that is not answered yet"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Asker:
     takes. ``retry="bad"`` asks again what was answered with broken JSON, refused or cut short; an
     error of the API is asked again in any case. ``may_ask=False`` takes what the store has,
     whatever it is, and calls nothing.
+
+    With `requests`, a question goes into a batch instead of being asked; what came back for it is
+    taken into the store from `results`, each result once.
     """
 
     def __init__(
@@ -47,6 +54,8 @@ class Asker:
         form: str = "auto",
         retry: str = "",
         may_ask: bool = True,
+        requests: BatchRequests | None = None,
+        results: BatchResults | None = None,
     ) -> None:
         if form not in ("auto", *FORMS):
             raise UnknownName.of("way to ask for JSON", form, ("auto", *FORMS))
@@ -55,6 +64,9 @@ class Asker:
         self.client, self.store, self.may_ask = client, store, may_ask
         self._again = ("api_error", *(BAD if retry else ()))
         self._forms: tuple[str, ...] = FORMS if form == "auto" else (form,)
+        self.requests, self._results = requests, results
+        # Of two threads with the same question one takes its result.
+        self._lock = threading.Lock()
         # The first way to ask that was answered.
         self._first: int | None = None
 
@@ -65,11 +77,16 @@ class Asker:
         may be made.
         """
         keys = self._keys(prompt)
+        if self._results is not None:
+            with self._lock:
+                self._take(self._results, prompt, keys)
         stored = self.store.get(keys)
         if stored is not None and not (self.may_ask and stored.status in self._again):
             return stored
         if not self.may_ask:
             raise Stopped("no answer yet")
+        if self.requests is not None:
+            return self._written(self.requests, prompt, keys)
         with self.store.claim(keys[0], stopped=lambda: self.client.limits.stopped):
             newer = self.store.get(keys)
             if newer is not None and newer != stored:
@@ -78,6 +95,31 @@ class Asker:
             answer = self._ask(prompt, keys)
             self.store.put(answer)
         return answer
+
+    def _take(self, results: BatchResults, prompt: Prompt, keys: list[str]) -> None:
+        """Store what came back for a question, unless it has been answered since it was put."""
+        for key in keys:
+            stored, count = self.store.get([key]), self.store.count(key)
+            numbers = range(count, -1 if stored is None or stored.text is None else count - 1, -1)
+            found = (results.get(name_of(key, number)) for number in numbers)
+            result = next((result for result in found if result is not None), None)
+            answer = result and self._full(self.client.batched(result), prompt, key)
+            if answer and answer != stored:
+                self.store.put(answer)
+
+    def _written(self, requests: BatchRequests, prompt: Prompt, keys: list[str]) -> Answer:
+        """Put a question into the batch, in the first form that the server has not refused."""
+        forms = self._forms if prompt.schema is not None else ("prompt",)
+        before = [self.store.get([key]) for key in keys]
+        left = [n for n, a in enumerate(before) if a is None or a.finish != "bad_request"]
+        if not left:
+            return before[0]
+        form, key = forms[left[0]], keys[left[0]]
+        with self.client.limits.call():
+            schema = None if form == "prompt" else prompt.schema
+            body = self.client.body(prompt.messages(), schema=schema, form=form)
+            requests.add(name_of(key, self.store.count(key)), body)
+        raise Stopped(IN_BATCH)
 
     def _keys(self, prompt: Prompt) -> list[str]:
         shape = {
@@ -103,8 +145,10 @@ class Asker:
             if answer.text is not None:
                 # A page that fails under a schema does not show that the server takes none.
                 self._first = way if self._first is None else min(self._first, way)
+        return self._full(dataclasses.replace(answer, attempts=attempts), prompt, keys[way])
+
+    def _full(self, answer: Answer, prompt: Prompt, key: str) -> Answer:
         answer = dataclasses.replace(
-            answer, key=keys[way], task=prompt.task, doc_id=prompt.doc_id, images=prompt.images,
-            attempts=attempts,
-        )  # fmt: skip
+            answer, key=key, task=prompt.task, doc_id=prompt.doc_id, images=prompt.images
+        )
         return dataclasses.replace(answer, status=prompt.status(answer))

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 
 from formlab import resources
 from formlab.errors import DataBroken, NotAvailable
-from formlab.systems.chat.answers import Answer
-from formlab.systems.chat.limits import Limits, Price, Stopped
+from formlab.systems.chat.answers import Answer, completion_of
+from formlab.systems.chat.limits import Limits, Stopped
+from formlab.systems.chat.prices import Price, usage_of
 
 openai = resources.optional("openai", extra="chat")
 
@@ -31,7 +32,8 @@ class Client:
     Retries are the openai library's own, up to `attempts` calls: after broken connections,
     timeouts, 408, 409, 429 and 5xx, when the Retry-After of up to two minutes that a server asks
     for is over, else after 0.5 to 8 seconds. `options` are further members of the request's body,
-    null ones left out; `timeout` is in seconds.
+    null ones left out; `timeout` is in seconds. A client that is `offline` asks nothing, and needs
+    no key.
 
     `NotAvailable` if OpenAI's own address is meant and OPENAI_API_KEY is not set, `DataBroken` if
     the address holds a password or a query.
@@ -47,13 +49,14 @@ class Client:
         timeout: float = 120.0,
         limits: Limits | None = None,
         price: Price | None = None,
+        offline: bool = False,
     ) -> None:
         resources.need("chat")
         from formlab.systems.chat._http import Http
 
         base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         key = os.environ.get("OPENAI_API_KEY")
-        if not key and not base_url:
+        if not key and not base_url and not offline:
             raise NotAvailable(
                 "no key for the model", where="OPENAI_API_KEY",
                 remedy="set it, or name a server that needs none with --base-url",
@@ -81,32 +84,68 @@ class Client:
         `NotAvailable` if no call can succeed: the key is refused, or there is no such model or
         address. `Stopped` if a limit of money or calls is reached, or the run was stopped.
         """
+        body = self.body(messages, schema=schema, form=form)
+        try:
+            # The plain method: the typed one walks through every message, pages included.
+            reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
+            last = self._http.last
+            return self._answer(reply, last.usage, attempts=last.attempts, seconds=last.seconds)
+        except Stopped:
+            raise
+        except Exception as error:  # Whatever a server does fails this call alone.
+            return self._failed(error)
+
+    def body(
+        self, messages: Messages, *, schema: dict[str, Any] | None = None, form: str = FORMS[0]
+    ) -> dict[str, Any]:
+        """The body of the request that `ask` makes."""
         body: dict[str, Any] = {"model": self.model, "messages": messages} | self.options
         if schema is not None and form == "object":
             body["response_format"] = {"type": "json_object", "schema": schema}
         elif schema is not None:
             named = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        try:
-            # The plain method: the typed one walks through every message, pages included.
-            reply: Any = self._client.post("/chat/completions", cast_to=object, body=body)
-            return self._answer(reply["choices"][0])
-        except Stopped:
-            raise
-        except Exception as error:  # Whatever a server does fails this call alone.
-            return self._failed(error)
+        return body
 
-    def _answer(self, choice: dict[str, Any]) -> Answer:
+    def batched(self, result: dict[str, Any]) -> Answer:
+        """The answer in a line of a batch's results; one without a text, and the reason, if none.
+
+        Examples
+        --------
+        >>> client = Client("m", offline=True)
+        >>> client.batched({"response": None, "error": {"code": "batch_expired"}}).error
+        'batch_expired'
+        """
+        response = result.get("response")
+        response = response if isinstance(response, dict) else {}
+        body, code = response.get("body"), response.get("status_code")
+        completion = completion_of(body) if code == 200 else None
+        if completion is not None:
+            return self._answer(completion, usage_of(completion.get("usage"), self.price))
+        error = result.get("error") or (body.get("error") if isinstance(body, dict) else None)
+        error = error if isinstance(error, dict) else {"message": error}
+        names = [str(error[name]) for name in ("code", "message") if error.get(name)]
+        reason = ": ".join(names) or "no answer in the results of the batch"
+        return Answer(
+            model=self.model, status="api_error", error=self.clean(reason)[:_LONGEST_ERROR],
+            finish="bad_request" if code in _UNSUITED else None,
+        )  # fmt: skip
+
+    def _answer(
+        self, completion: dict[str, Any], usage: dict[str, Any], *, attempts: int = 1,
+        seconds: float | None = None,
+    ) -> Answer:  # fmt: skip
+        choice = completion["choices"][0]
         text, refusal = choice["message"].get("content"), choice["message"].get("refusal")
         text = text if isinstance(text, str) else ""
         refusal = refusal if isinstance(refusal, str) else ""
-        finish, last = choice.get("finish_reason"), self._http.last
+        finish = choice.get("finish_reason")
         return Answer(
             model=self.model, text=self.clean(text or refusal),
             finish=finish[:40] if isinstance(finish, str) else None,
             status="refused" if refusal else "ok",
             error="refused by the model" if refusal else None,
-            attempts=last.attempts, seconds=last.seconds, **last.usage,
+            attempts=attempts, seconds=seconds, **usage,
         )  # fmt: skip
 
     def _failed(self, error: Exception) -> Answer:

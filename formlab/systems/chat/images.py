@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import io
+import math
 import threading
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ Size = tuple[float, float]
 class PageImage:
     """One page of a document: where it is, its size in the document's units, its size as sent.
 
-    `zoom` is how much larger than its own size a page of a PDF is drawn; 0 for an image.
+    `zoom` is how much larger than its own size a page of a PDF is drawn, 0 for an image; `place`
+    the number of the page in its file.
     """
 
     path: Path
@@ -36,6 +38,7 @@ class PageImage:
     sent: tuple[int, int]
     sha256: str
     zoom: float = 0.0
+    place: int = 1
 
     @property
     def shape(self) -> dict[str, Any]:
@@ -73,10 +76,10 @@ class PageImage:
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
         if not self.zoom:
-            image = files.read_image(self.path, page=self.number)
+            image = files.read_image(self.path, page=self.place)
             return image.resize(self.sent, Image.Resampling.LANCZOS)
         with _PDFIUM:
-            image = files.read_image(self.path, page=self.number, zoom=self.zoom)
+            image = files.read_image(self.path, page=self.place, zoom=self.zoom)
         return image.resize(self.sent) if image.size != self.sent else image
 
     def url(self) -> str:
@@ -92,44 +95,53 @@ class PageImage:
 
 
 def pages(
-    paths: list[Path], *, limit: int, most: int, width: float | None = None
+    paths: list[Path],
+    *,
+    limit: int,
+    pixels: int = 0,
+    dpi: float = 0.0,
+    width: float | None = None,
 ) -> list[PageImage]:
-    """The first `most` pages of images, one a page, or of one PDF or TIFF.
+    """All pages of images, PDFs and TIFFs in their order.
 
-    `limit` is the longest side in pixels: larger images are made smaller, pages of a PDF are drawn
-    at it. `width` is the first page's in the document's units, where that is not the file's own.
-    `DataMissing` or `DataBroken` if there is no page or one cannot be read.
+    `limit` is the longest side in pixels, `pixels` how many a page may have, `dpi` the resolution;
+    0 sets no bound. The smallest of them counts: a larger image is made smaller, to a resolution
+    only where its file states its own; a page of a PDF is drawn at it. `width` is the first page's
+    in the document's units, where that is not the file's own. `DataMissing` or `DataBroken` if
+    there is no page or one cannot be read.
     """
     if not paths:
         raise DataMissing("this document has no image")
-    is_pdf = files.read_bytes(paths[0], 5) == b"%PDF-"
-    if len(paths) == 1 and not is_pdf:
-        paths = paths * files.page_count(paths[0])
-    sizes = _pdf_sizes(paths[0], most) if is_pdf else [files.image_size(p) for p in paths[:most]]
-    unit = width / sizes[0][0] if is_pdf and width else 1.0
-    made = []
-    for number, (across, down) in enumerate(sizes, start=1):
-        path = paths[0 if is_pdf else number - 1]
-        scale = limit / max(across, down)
-        scale = scale if is_pdf else min(1.0, scale)
-        sent = (max(1, round(across * scale)), max(1, round(down * scale)))
-        size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
-        made.append(PageImage(path, number, size, sent, files.sha256(path), zoom))
+    made: list[PageImage] = []
+    for path in paths:
+        is_pdf = files.read_bytes(path, 5) == b"%PDF-"
+        sizes = _pdf_sizes(path) if is_pdf else files.image_sizes(path)
+        unit = width / sizes[0].width if is_pdf and width else 1.0
+        sha256 = files.sha256(path)
+        for place, own in enumerate(sizes, start=1):
+            across, down = (max(side, 0.01) for side in own[:2])
+            bounds = [limit / max(across, down)] if limit else []
+            bounds += [math.sqrt(pixels / (across * down))] if pixels else []
+            bounds += [dpi / own.dpi] if dpi and own.dpi else []
+            scale = min(bounds if is_pdf else [1.0, *bounds], default=1.0)
+            sent = (max(1, round(across * scale)), max(1, round(down * scale)))
+            size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
+            made.append(PageImage(path, len(made) + 1, size, sent, sha256, zoom, place))
     return made
 
 
-def _pdf_sizes(path: Path, most: int) -> list[Size]:
+def _pdf_sizes(path: Path) -> list[files.PageSize]:
     import pypdfium2
 
     with _PDFIUM:
         try:
             with pypdfium2.PdfDocument(path) as document:
-                sizes = [document.get_page_size(n) for n in range(min(len(document), most))]
+                sizes = [document.get_page_size(number) for number in range(len(document))]
         except pypdfium2.PdfiumError as error:
             raise DataBroken(f"not a readable PDF: {error}", where=path) from error
     if not sizes:
         raise DataMissing("this PDF has no page", where=path)
-    return sizes
+    return [files.PageSize(*size, 72.0) for size in sizes]
 
 
 def _data_url(data: bytes, kind: str) -> str:

@@ -1,22 +1,14 @@
-"""What a run may spend at a server (calls in flight, calls in all, money), and what calls cost."""
+"""What a run may spend at a server: calls in flight, calls in all, money."""
 
 from __future__ import annotations
 
-import csv
 import math
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import NamedTuple
-
-from formlab import files
-from formlab.errors import DataBroken
 
 _FIRST = 4
-# A table that users edit or replace.
-PRICES = Path(__file__).parent / "prices.csv"
 
 
 class Stopped(Exception):
@@ -106,43 +98,3 @@ class Limits:
         with self._changed:
             self.stopped = self.stopped or reason
             self._changed.notify_all()
-
-
-class Price(NamedTuple):
-    """Dollars for a million tokens that go in and come out."""
-
-    input: float
-    output: float
-
-    def of(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """The cost of a call; None where the server does not report its tokens."""
-        if tokens_in is None or tokens_out is None:
-            return None
-        return (tokens_in * self.input + tokens_out * self.output) / 1e6
-
-
-def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
-    """The price of a model from a CSV file; None if it has none, which is not the same as free.
-
-    `DataMissing` or `DataBroken` if the file is absent, or the price is not two numbers from 0 up.
-
-    Examples
-    --------
-    >>> price_of("a-model-of-my-own") is None
-    True
-    """
-    rows = csv.DictReader(files.read_text(prices).splitlines())
-    row = next((row for row in rows if row.get("model") == model), None)
-    if row is None:
-        return None
-    try:
-        price = Price(float(row["input"]), float(row["output"]))
-    except (KeyError, TypeError, ValueError):
-        price = Price(math.nan, math.nan)
-    if not all(math.isfinite(side) and side >= 0 for side in price):
-        raise DataBroken(
-            f"no price of {model!r}: two numbers from 0 up are expected",
-            where=f"{prices}:{rows.line_num}",
-            remedy="columns model, input, output: dollars for a million tokens",
-        )
-    return price

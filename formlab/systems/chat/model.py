@@ -2,52 +2,76 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files
+from formlab import benchmarks, files
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.folders import Corpus, Predictions
 from formlab.systems._runs import HEAD, SKIPPED, begin, check_head, first
 from formlab.systems._spec import Reader, System
 from formlab.systems.chat.asker import Asker
+from formlab.systems.chat.batch import (
+    MOST_MEGABYTES,
+    MOST_REQUESTS,
+    BatchRequests,
+    BatchResults,
+)
 from formlab.systems.chat.client import Client
-from formlab.systems.chat.limits import PRICES, Limits, price_of
+from formlab.systems.chat.limits import Limits
 from formlab.systems.chat.ocr_cache import OcrCache
-from formlab.systems.chat.run import PageView, predictions, questions, results
+from formlab.systems.chat.prices import PRICES, Price, price_of
+from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
 
 PREFIX = "chat:"
 STORE, OCR_CACHE = "answers.sqlite", "pages"
+# Settings that are needed to read a run before it is finished.
+_PATHS = ("store", "prompts", "prices")
 # What shapes an answer, and therefore stands in a run's settings.
 SHAPING: dict[str, Any] = {
     "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
-    "image_limit": 2048, "max_pages": 10, "boxes": "thousandths", "tasks": "",
+    "image_limit": 2048, "image_pixels": 0, "image_dpi": 0.0, "max_pages": 10,
+    "boxes": "thousandths", "tasks": "",
 }  # fmt: skip
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
     "base_url": "", "prompts": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
-    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": str(PRICES),
+    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": "",
 }  # fmt: skip
+# Questions in files instead of calls, and the files of what came back: for whole runs alone.
+BATCH: dict[str, Any] = {
+    "batch": "", "batch_results": "", "batch_requests": MOST_REQUESTS,
+    "batch_megabytes": MOST_MEGABYTES,
+}  # fmt: skip
+BATCH_NOTES = {"files": "batch files written", "requests": "requests in them"}
 
 
-def client_of(model: str, settings: dict[str, Any]) -> Client:
-    """A client of `model` with these settings.
+def client_of(model: str, settings: dict[str, Any], *, batches: bool = False) -> Client:
+    """A client of `model` with these settings; only where it `batches` may they name a batch.
 
-    `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price, or `extra` is
-    no JSON object.
+    `NotAvailable` or `DataBroken` if `max_cost` is given and the model has no price or the
+    questions go into a batch, or if `extra` is no JSON object.
     """
-    price = price_of(model, prices=settings["prices"])
+    offline = bool(settings.get("batch") or settings.get("batch_results"))
+    if offline and not batches:
+        raise NotAvailable("no batch can be asked for here", remedy="formlab run --batch")
+    prices = settings["prices"] or PRICES
+    price = price_of(model, prices=prices)
     if math.isfinite(settings["max_cost"]) and price is None:
         raise NotAvailable(
-            f"max_cost needs a price, and {model!r} has none", where=settings["prices"],
-            remedy="a line for it in a file of your own, prices=FILE",
+            f"max_cost needs a price, and {model!r} has none", where=prices,
+            remedy="a line for it in a file of your own, --prices",
         )  # fmt: skip
+    if math.isfinite(settings["max_cost"]) and settings.get("batch"):
+        raise NotAvailable("max_cost cannot hold in a batch", remedy="--max-calls")
     extra = files.parse_json(settings["extra"], where="extra")
     if not isinstance(extra, dict):
         raise DataBroken("extra is not a JSON object", remedy='extra={"seed": 1}')
@@ -58,6 +82,7 @@ def client_of(model: str, settings: dict[str, Any]) -> Client:
         model, base_url=settings["base_url"] or None, attempts=settings["attempts"],
         options={name: settings[name] for name in ("temperature", "max_tokens")} | extra,
         timeout=settings["timeout"], limits=limits, price=price,
+        offline=offline,
     )  # fmt: skip
 
 
@@ -65,10 +90,18 @@ def client_of(model: str, settings: dict[str, Any]) -> Client:
 class ChatSystem(System):
     """A model at any endpoint that speaks OpenAI's protocol.
 
-    Settings: those of `SHAPING` and `RUNNING`. `extra` is JSON put into the body of each call, and
-    null in it takes a member out (``{"temperature": null}``); `store` is a file of answers that
-    runs may share; `max_calls=0` asks nothing and takes what the store has. With ``pages=text``
-    a model that sees no images gets what an OCR engine reads on them.
+    Settings: those of `SHAPING`, `RUNNING` and `BATCH`. `extra` is JSON put into the body of each
+    call, and null in it takes a member out (``{"temperature": null}``); `store` is a file of
+    answers that runs may share; `max_calls=0` asks nothing and takes what the store has. With
+    ``pages=text`` a model that sees no images gets what an OCR engine reads on them.
+
+    A document's pages are all in one question, the first `max_pages` of them; `image_limit` (their
+    longest side), `image_pixels` (how many pixels a page has) and `image_dpi` bound their size, see
+    `images.pages`, and `notes` say what was sent. `prices` is a file, see `prices.price_of`.
+
+    With `batch`, a folder, the questions without an answer are written into files for a batch of
+    OpenAI's protocol, and nothing is asked or saved; with `batch_results`, a file or folder, what
+    came back is taken into the store, and the run is finished from it without a call.
     """
 
     model: str = ""
@@ -107,10 +140,11 @@ class ChatSystem(System):
             "settings": plan.settings, "name": name or self.run_name(chosen),
         }  # fmt: skip
         # Needed to read the run before it is finished; they may change from run to run.
-        paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in ("store", "prompts")}
+        paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in _PATHS}
         begin(out, head, **paths, limit=limit)
         made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
-        made.save(out)
+        if not chosen["batch"]:
+            made.save(out)
         return made
 
 
@@ -130,11 +164,13 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
         return None
     try:
         kept = head["settings"]
-        chosen = SHAPING | RUNNING | {name: kept[name] for name in SHAPING}
-        chosen |= {"base_url": kept["address"]} | {n: head[n] for n in ("store", "prompts")}
+        chosen = SHAPING | RUNNING | BATCH | {n: kept[n] for n in SHAPING if n in kept}
+        chosen |= {"base_url": kept["address"]} | {n: head[n] for n in _PATHS if n in head}
         limit, name, model = head["limit"], head["name"], kept["model"]
     except (KeyError, TypeError) as error:
         raise DataBroken(f"the head of this run lacks {error}", where=file) from error
+    if chosen["prices"] and not Path(chosen["prices"]).is_file():
+        chosen["prices"] = ""
     if not Path(chosen["store"] or folder / STORE).is_file():
         return None
     check_head(folder, {"benchmark": corpus.benchmark, "split": corpus.split})
@@ -161,7 +197,7 @@ def system(name: str) -> ChatSystem:
         raise UnknownName(f"no model in {name!r}", remedy="chat:MODEL, as the server names it")
     return ChatSystem(
         name=f"{PREFIX}{model}", title=f"{model} at an OpenAI-compatible endpoint",
-        start=_no_pages, defaults=SHAPING | RUNNING, versions=("openai",), extra="chat",
+        start=_no_pages, defaults=SHAPING | RUNNING | BATCH, versions=("openai",), extra="chat",
         model=model,
     )  # fmt: skip
 
@@ -181,8 +217,10 @@ class _Plan:
             check_prompts(chosen["prompts"], corpus.benchmark)
         shown = {key: chosen[key] for key in ("prompts", "boxes", "pages")}
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
-        client = client_of(model, chosen)
-        settings = {name: chosen[name] for name in SHAPING}
+        client = client_of(model, chosen, batches=True)
+        # A bound that is not set is not named: runs of before there was one go on.
+        bounds = ("image_pixels", "image_dpi")
+        settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in bounds}
         settings |= {"model": model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         return cls(client, prompts, settings)
@@ -203,20 +241,52 @@ class _Plan:
         if chosen["pages"] == "text":
             ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
-        view = PageView(chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr)
-        documents, skipped = first(corpus, limit, images=view.limit > 0)
+        view = PageView(
+            chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr,
+            chosen["image_pixels"], chosen["image_dpi"],
+        )  # fmt: skip
+        texts = benchmarks.get(corpus.benchmark).schema is not None
+        documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
         todo = list(questions(corpus, self.prompts, documents=documents))
-        with AnswerStore(chosen["store"] or out / STORE) as store:
+        notes = {SKIPPED: skipped}
+        with ExitStack() as stack:
+            store = stack.enter_context(AnswerStore(chosen["store"] or out / STORE))
+            batch = None
+            if chosen["batch"]:
+                batch = BatchRequests(
+                    chosen["batch"], requests=chosen["batch_requests"],
+                    megabytes=chosen["batch_megabytes"],
+                )  # fmt: skip
+                stack.enter_context(batch)
+            back = BatchResults(chosen["batch_results"]) if chosen["batch_results"] else None
             asker = Asker(
-                self.client, store, form=chosen["form"], retry=chosen["retry"], may_ask=ask
-            )
+                self.client, store, form=chosen["form"], retry=chosen["retry"],
+                may_ask=ask and not back, requests=batch, results=back,
+            )  # fmt: skip
             workers = chosen["concurrency"]
             outcomes = results(todo, asker, root=corpus.root, view=view, workers=workers)
-        settings = self.settings | versions
+        if batch:
+            counts = {"files": batch.files, "requests": len(batch.names)}
+            notes |= {BATCH_NOTES[name]: count for name, count in counts.items()}
+        if back:
+            notes |= {"results of the batch": back.lines, "lines that are no result": back.unread}
+        price, settings = self.client.price, self.settings | versions
+        if price:
+            settings["price"] = str(price)
+            outcomes = [_priced(outcome, price) for outcome in outcomes]
+        elif chosen["prices"]:
+            notes[f"answers of unknown cost: no price of {self.client.model}"] = len(outcomes)
         made = predictions(corpus, outcomes, name=name, settings=settings, store=store.path.name)
-        if skipped:
-            made.notes[SKIPPED] = skipped
+        made.notes.update({note: count for note, count in notes.items() if count})
         return made
+
+
+def _priced(outcome: TaskResult, price: Price) -> TaskResult:
+    """An outcome at these prices, whatever its answer cost when it was asked for."""
+    if outcome.answer is None:
+        return outcome
+    cost = price.of(outcome.answer.tokens_in, outcome.answer.tokens_out)
+    return dataclasses.replace(outcome, answer=dataclasses.replace(outcome.answer, cost=cost))
 
 
 def _no_pages(_settings: dict[str, Any], _threads: int) -> Reader:

@@ -15,7 +15,8 @@ import polars as pl
 from formlab import tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
-from formlab.systems._runs import page_files, progress
+from formlab.progress import progress
+from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Ask, Row, WrongShape
 from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
@@ -24,6 +25,9 @@ from formlab.systems.chat.limits import Stopped
 from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE
+
+# What is noted of pages that were not sent.
+LEFT_OUT = "pages not sent: beyond max_pages"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,13 +42,18 @@ class TaskQuestion:
 
 @dataclasses.dataclass(frozen=True)
 class TaskResult:
-    """The outcome of a question: status, rows, repairs or reasons, and the answer if any."""
+    """The outcome of a question: status, rows, repairs or reasons, and the answer if any.
+
+    `shown` are the pages that it was put with, `left_out` how many further ones there are.
+    """
 
     question: TaskQuestion
     status: str
     rows: list[Row]
     changes: tuple[str, ...] = ()
     answer: Answer | None = None
+    shown: tuple[PageImage, ...] = ()
+    left_out: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +61,22 @@ class PageView:
     """How pages are shown: longest side in pixels, number of pages at most, and the unit of boxes.
 
     With ``limit=0`` no page is shown; with `ocr`, the lines that it reads stand for the image.
+    `pixels` and `dpi` bound a page's size further, see `images.pages`; 0 sets no bound.
     """
 
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
     ocr: OcrCache | None = None
+    pixels: int = 0
+    dpi: float = 0.0
+
+    def pages(self, document: Row, root: Path | None) -> list[PageImage]:
+        """All pages of a document; none where no page is shown, or its own text stands for them."""
+        if not self.limit:
+            return []
+        paths, width = page_files(document, root), document["width"]
+        return pages(paths, limit=self.limit, pixels=self.pixels, dpi=self.dpi, width=width)
 
     def in_key(self, page: PageImage) -> Row:
         """What stands for a page in the key of an answer."""
@@ -105,6 +124,7 @@ def results(
     limits, bad = asker.client.limits, 0
     pool = ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="chat")
     text = "answers, {task.fields[bad]} unusable{task.fields[cost]}"
+    text = text if asker.requests is None else "questions put into a batch"
     try:
         with progress(text, shown=asker.may_ask) as bars:
             bar = bars.add_task(asker.client.model, total=len(todo), cost="", bad=0)
@@ -119,7 +139,8 @@ def results(
                 except Stopped as stop:
                     done[number] = _failed(todo[number], "missing", f"not asked: {stop}")
                 bad += done[number].status not in USABLE
-                cost = f", ${limits.cost:.4f}" if asker.client.price else ""
+                price = asker.client.price
+                cost = f", {limits.cost:.4f} {price.currency}" if price else ""
                 bars.update(bar, advance=1, cost=cost, bad=bad)
     finally:
         # After an error or Ctrl-C no call is begun; those in flight are abandoned.
@@ -133,13 +154,14 @@ def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageV
     if ask.lacking:
         return _failed(question, "missing", ask.lacking)
     try:
-        document, shown = question.document, []
-        if view.limit:
-            paths, width = page_files(document, root), document["width"]
-            shown = pages(paths, limit=view.limit, most=view.most, width=width)
+        document, text = question.document, ask.text
+        if text and view.limit and document["image"]:
+            text = None
+        every = [] if text else view.pages(document, root)
+        shown = every[: view.most]
 
         def asked(show: Callable[[PageImage], Row]) -> list:
-            both = messages(question.prompt, ask.asked, shown, show=show)
+            both = messages(question.prompt, ask.asked, shown, show=show, text=text)
             return with_schema(both, ask.schema) if ask.schema else both
 
         files = [page.path.relative_to(root) if root else page.path.name for page in shown]
@@ -149,7 +171,9 @@ def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageV
             lambda answer: _read(question, answer, shown, view).status,
             question.task.name, document["doc_id"], json.dumps(images),
         )  # fmt: skip
-        return _read(question, asker.answer(prompt), shown, view)
+        result = _read(question, asker.answer(prompt), shown, view)
+        further = len(every) - len(shown)
+        return dataclasses.replace(result, shown=tuple(shown), left_out=further)
     except (DataMissing, DataBroken) as error:
         # A page with a sound header and a broken picture.
         return _failed(question, "missing", str(error))
@@ -192,6 +216,7 @@ def predictions(
     """The tables of a run: records of every answer, and a response per question."""
     records, responses = [], []
     notes: Counter[str] = Counter()
+    sent: list[PageImage] = []
     for result in outcomes:
         answer, question = result.answer, result.question
         base = {
@@ -207,13 +232,20 @@ def predictions(
             row |= {"request": answer.key} | {n: getattr(answer, n) for n in names}
         responses.append(row)
         notes[f"answers {result.status}"] += 1
+        notes[LEFT_OUT] += result.left_out
+        if result.answer and question.ask.text and not result.shown:
+            notes["documents sent as text"] += 1
+        sent += result.shown
         for why in result.changes if answer is None else ():
             known = why.startswith("not asked") or why == question.ask.lacking
             notes[why if known else "documents without a page to show"] += 1
+    if sent:
+        across, down = (max(sides) for sides in zip(*(page.sent for page in sent), strict=True))
+        notes[f"pages sent, of up to {across} x {down} pixels"] = len(sent)
     return Predictions(
         records=tables.table("records", records),
         responses=tables.table("responses", responses),
         system=name,
         settings=settings,
-        notes=dict(sorted(notes.items())),
+        notes={note: count for note, count in sorted(notes.items()) if count},
     )

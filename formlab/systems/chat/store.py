@@ -80,16 +80,18 @@ class AnswerStore:
         with self._lock:
             self._base.close()
 
-    def count(self) -> int:
-        """How many answers are kept, those asked for again included."""
+    def count(self, key: str | None = None) -> int:
+        """How many answers are kept, of one key or of all, those asked for again included."""
+        query = "SELECT count(*) FROM answers WHERE key = coalesce(?, key)"
         with self._lock:
-            return int(self._base.execute("SELECT count(*) FROM answers").fetchone()[0])
+            return int(self._base.execute(query, (key,)).fetchone()[0])
 
     def get(self, keys: Sequence[str]) -> Answer | None:
-        """The latest answer of the first of `keys` that has one."""
+        """Of the latest answers of `keys` the first that has a text, else the first."""
         with self._lock:
-            rows = (self._base.execute(_LATEST, (key,)).fetchone() for key in keys)
-            return next((Answer(*row) for row in rows if row), None)
+            rows = [self._base.execute(_LATEST, (key,)).fetchone() for key in keys]
+        answers = [Answer(*row) for row in rows if row]
+        return next((a for a in answers if a.text is not None), answers[0] if answers else None)
 
     def put(self, answer: Answer) -> None:
         """Keep an answer; it is on the disk when this returns."""

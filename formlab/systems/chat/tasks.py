@@ -90,11 +90,12 @@ def _every(benchmark: str) -> tuple[Task, ...]:
         return TASKS[benchmark]
     entry = benchmarks.get(benchmark)
     kind = next((task for task in entry.tasks if task in _fields.KINDS), None)
-    if kind is None or benchmark in benchmarks.BENCHMARKS.builtin:
+    builtin = benchmark in benchmarks.BENCHMARKS.builtin
+    if kind is None or (builtin and entry.schema is None):
         known = ", ".join(sorted(TASKS))
         raise NotAvailable(f"no task for models in {benchmark}", remedy=f"one of: {known}")
-    make = partial(_fields.extraction, kind, entry.schema)
-    prompt = entry.prompt or files.read_text(PROMPTS / "fields_extraction.md")
+    make = partial(_fields.extraction, entry, kind)
+    prompt = entry.prompt if builtin or entry.prompt else _text("fields_extraction", None)
     return (Task(f"{benchmark}_extraction", kind, make, places="", prompt=prompt),)
 
 
@@ -154,16 +155,23 @@ def version_of(prompt: str) -> str:
 
 
 def messages(
-    prompt: str, asked: Row, pages: list[PageImage], *, show: Callable[[PageImage], Row]
+    prompt: str,
+    asked: Row,
+    pages: list[PageImage],
+    *,
+    show: Callable[[PageImage], Row],
+    text: str | None = None,
 ) -> list:
-    """The two messages of a question: the instructions, then what is asked and the pages.
+    """The two messages of a question: the instructions, then what is asked, and the document.
 
-    `show` makes of a page the part of the message that stands for it.
+    `show` makes of a page the part of the message that stands for it; `text` is the document's own.
     """
     content: list[Row] = []
     if asked:
         # ASCII only: half surrogate pairs and control characters travel as escapes.
         content.append({"type": "text", "text": json.dumps(asked)})
+    if text:
+        content.append({"type": "text", "text": text})
     for page in pages:
         if len(pages) > 1:
             content.append({"type": "text", "text": f"Page {page.number}:"})

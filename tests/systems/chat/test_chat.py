@@ -69,6 +69,19 @@ def test_an_unfinished_run_remembers_a_store_and_prompts_from_elsewhere(tmp_path
         formats.read_predictions(tmp_path / "run", corpus)
 
 
+def test_a_run_of_before_there_were_further_bounds_goes_on(tmp_path, corpus):
+    with serving(then=FORM) as server:
+        ran(server, corpus, tmp_path)
+        head = json.loads((tmp_path / "run.json").read_text())
+        assert not {"image_pixels", "image_dpi"} & head["settings"].keys()
+        (tmp_path / "run.json").write_text(json.dumps({k: head[k] for k in head if k != "prices"}))
+        (tmp_path / "manifest.json").unlink()
+        found = formats.read_predictions(tmp_path, corpus)
+        assert set(found.responses["status"]) == {"ok"}
+        assert ran(server, corpus, tmp_path).records.equals(found.records)
+        assert len(server.calls) == 3
+
+
 def test_an_unfinished_run_of_another_benchmark_is_refused(tmp_path, corpus):
     with serving(then=FORM) as server:
         ran(server, corpus, tmp_path)

@@ -47,7 +47,7 @@ def corpus():
     ],
 )
 def test_lines_come_with_their_sides_in_the_unit_asked_for(tmp_path, engine, corpus, unit, line):
-    (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048, most=10)
+    (page,) = pages([corpus.root / corpus.documents["image"][0]], limit=2048)
     cache = ocr_cache.OcrCache(tmp_path, unit=unit)
     assert json.loads(cache.text(page)) == {"PAGE": 1, "LINES": [line]}
     ocr_cache.OcrCache(tmp_path, unit="none").text(page)

@@ -1,0 +1,116 @@
+"""The command that makes evaluations of the logs of other harnesses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab.console import as_json, pairs, plain, root, say, show, split
+
+if TYPE_CHECKING:
+    from formlab.folders import Evaluation
+
+# How many of the cases on which log and formlab differ are printed.
+_SHOWN = 10
+
+
+@click.command("open")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG…", type=click.Path(path_type=Path))
+@click.option("--benchmark", help="The benchmark whose gold is used [the gold in the log].")
+@root
+@split
+@click.option(
+    "--columns",
+    metavar="NAME=COLUMN,…",
+    help="Of a table: its columns, such as doc_id=id,gold=target,value=output.",
+)
+@click.option(
+    "--documents",
+    type=click.Choice(["asked", "all"]),
+    default="asked",
+    show_default=True,
+    help="With --benchmark: only what the log asks for, or all; the rest counts as missing.",
+)
+@click.option("--system", help="What the system is called [as the log calls it].")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder to save the evaluation in; of several, a folder each inside of it.",
+)
+@as_json
+def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options: Any) -> None:
+    """Make evaluations of LOGs of other harnesses, with the log's own figures beside formlab's.
+
+    Reads logs of Inspect, lmms-eval, VLMEvalKit, OmniAI, docling-eval, OCRBench v2, olmOCR-bench,
+    stickler and funsd-bench, and any table.
+    """
+    from formlab import logs as rooms
+
+    columns = options.pop("columns")
+    options["columns"] = pairs(tuple(columns.split(","))) if columns else None
+    system = options.pop("system")
+    opened = [(log, one) for log in logs for one in rooms.open_logs(log, **options)]
+    names = [system or one.system for _, one in opened]
+    # Two logs of one model are told apart by their files.
+    opened = [
+        (log, rooms.called(one, name if names.count(name) == 1 else f"{name} ({log.stem})"))
+        for (log, one), name in zip(opened, names, strict=True)
+    ]
+    told = []
+    for (log, one), folder in zip(opened, _folders(opened, out), strict=True):
+        if folder:
+            one.save(folder)
+        told.append(_told(log, one, folder))
+    if as_json:
+        show(told, as_json=True)
+        return
+    for row, (_, one) in zip(told, opened, strict=True):
+        _print(row, one)
+
+
+def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:
+    """Where each evaluation goes: `out` itself, or for several a folder of a name of its own."""
+    if out is None or len(opened) == 1:
+        return [out] * len(opened)
+    stems = Counter(log.stem for log, _ in opened)
+    names = [log.stem if stems[log.stem] == 1 else f"{log.stem}-{e.system}" for log, e in opened]
+    clean = ["".join(c if c.isalnum() or c in "-_." else "-" for c in name) for name in names]
+    taken: Counter[str] = Counter()
+    folders: list[Path | None] = []
+    for name in clean:
+        taken[name] += 1
+        folders.append(out / (name if taken[name] == 1 else f"{name}-{taken[name]}"))
+    return folders
+
+
+def _told(log: Path, one: Evaluation, folder: Path | None) -> dict[str, Any]:
+    from formlab.logs import differences, headlines, join_report, stated
+
+    differ = differences(one)
+    counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
+    return {
+        "log": str(log), "format": stated(one).get("format"), "system": one.system,
+        "benchmark": f"{one.benchmark}:{one.split}", "join": join_report(one), "notes": one.notes,
+        "headlines": headlines(one).to_dicts(), "differences": differ.to_dicts(),
+        "why": dict(counts.most_common()), "out": None if folder is None else str(folder),
+    }  # fmt: skip
+
+
+def _print(row: dict[str, Any], one: Evaluation) -> None:
+    where = plain(f"{row['log']}: {row['system']}, {row['benchmark']}")
+    click.secho(where, bold=True, err=True)
+    if row["format"]:
+        counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
+        click.echo(f"samples: {counts}", err=True)
+    say(one.notes)
+    show(row["headlines"], as_json=False)
+    if row["differences"]:
+        click.echo(f"\n{len(row['differences'])} cases that the log and formlab count differently:")
+        show([{"cases": n, "why": why} for why, n in row["why"].items()], as_json=False)
+        click.echo(f"\nThe first {min(_SHOWN, len(row['differences']))} of them:")
+        show(row["differences"][:_SHOWN], as_json=False)
+    if row["out"]:
+        click.echo(f"\nsaved in {plain(row['out'])}", err=True)

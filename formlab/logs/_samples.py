@@ -1,0 +1,284 @@
+"""The samples of a log, collected into runs: what every reader does with what it has read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from formlab import tables
+from formlab.logs._spec import SCORES, LogRun
+from formlab.tables import USABLE
+from formlab.text.llm_json import parse
+from formlab.trees import escape
+
+# Where a value stands that the log asks for without naming a field.
+ANSWER = "/answer"
+# The kind of a value that is a JSON text and compared as a whole.
+WHOLE = "json"
+# The join report, as notes of an evaluation count it; `_join` adds what it matched.
+MISSING = "samples missing: planned, and not in the log"
+DUPLICATES = "samples given again: the last that did not fail is kept"
+UNREADABLE = "samples unreadable"
+WITHOUT_GOLD = "samples without gold in the log"
+_DEEPEST = 60
+_RESPONSE = ("error", "tokens_in", "tokens_out", "cost", "seconds", "attempts")
+Row = dict[str, Any]
+
+
+class Samples:
+    """Collects the samples of a log; `runs` sorts them by system and epoch.
+
+    Parameters
+    ----------
+    format, name, source
+        As of `LogRun`.
+    """
+
+    def __init__(self, format: str, name: str, source: Iterable[Path]) -> None:
+        self.format, self.name, self.source = format, name, tuple(source)
+        self.notes: Counter[str] = Counter()
+        self.headline: list[Row] = []
+        self.judged: set[str] = set()
+        self._rows: dict[tuple[str, int], dict[tuple[str, str | None], Row]] = {}
+
+    def add(
+        self, doc_id: object, path: str | None = ANSWER, *, gold: Any = None, answer: Any = None,
+        status: str = "ok", system: str = "", epoch: int = 1, request: object = None,
+        scores: Mapping[str, Any] | None = None, compared: str | None = None,
+        own: Mapping[str, Any] | None = None, **more: Any,
+    ) -> None:  # fmt: skip
+        """One sample.
+
+        `gold` is a text, a list of texts that are all accepted, an object of fields, or None; so
+        is `answer`, where an object may be written as text. `path` None is the text of a whole
+        page. `scores` maps scorers to values; `own` are columns of the log's own; `more` are
+        columns of *records* and *responses*, of the gold's record under ``gold_<name>``, and
+        `answer_path` where the answer stands elsewhere than the gold.
+        """
+        row = {
+            "doc_id": tables.storable(str(doc_id)), "path": tables.storable(path),
+            "gold": gold, "answer": answer, "status": status,
+            "request": str(doc_id if request is None else request), "scores": scores or {},
+            "compared": tables.storable(compared), "own": own or {}, **more,
+        }  # fmt: skip
+        run = self._rows.setdefault((tables.storable(system), epoch), {})
+        key = (row["doc_id"], path)
+        if key in run:
+            self.notes[DUPLICATES] += 1
+            if status not in USABLE and run[key]["status"] in USABLE:
+                return
+        run[key] = row
+
+    def runs(self, **more: Any) -> list[LogRun]:
+        """A run for each system and epoch; `more` are fields of `LogRun`."""
+        epochs = Counter(system for system, _ in self._rows)
+        made = []
+        for (system, epoch), rows in self._rows.items():
+            notes, named = Counter(self.notes), system or self.name
+            if epochs[system] > 1:
+                named = f"{named}, epoch {epoch}"
+                notes["epochs of the log; its own figures are over all of them"] = epochs[system]
+            made.append(self._run(named, list(rows.values()), notes, more))
+        return made
+
+    def _run(self, system: str, rows: list[Row], notes: Counter[str], more: Row) -> LogRun:
+        gold: list[Row] = []
+        answers: list[Row] = []
+        for row in rows:
+            notes[WITHOUT_GOLD] += row["gold"] is None
+            gold += _gold(row)
+            answers += _answers(row)
+        counted = Counter({note: int(n) for note, n in notes.items() if n})
+        return LogRun(
+            format=self.format, name=self.name, system=system, gold=frame(gold),
+            answers=frame(answers), responses=frame(_response(row) for row in rows),
+            scores=_score_table(rows),
+            headline=tuple(_figure(row) for row in self.headline), judged=frozenset(self.judged),
+            notes=counted, source=self.source, **more,
+        )  # fmt: skip
+
+
+def fields(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str | None]]:
+    """The leaves of a JSON value at their JSON Pointers, as text.
+
+    Examples
+    --------
+    >>> list(fields({"items": [{"price": 9.5}], "paid": True, "tax": None}))
+    [('/items/0/price', '9.5'), ('/paid', 'true'), ('/tax', None)]
+    """
+    if isinstance(value, Mapping | list) and value and depth < _DEEPEST:
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, item in pairs:
+            yield from fields(item, f"{path}/{escape(str(key))}", depth + 1)
+    elif value is None or value in ({}, []):
+        yield path, None
+    else:
+        yield path, as_text(value)
+
+
+def as_text(value: Any) -> str | None:
+    """A value of a log as text: itself, else as JSON writes it; null stays null."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def as_object(value: Any) -> Mapping[str, Any] | None:
+    """The object that a value is or that its text is the JSON of, numbers as written; else None.
+
+    Examples
+    --------
+    >>> as_object('{"total": 9.00}'), as_object("9.00")
+    ({'total': '9.00'}, None)
+    """
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return None
+    try:
+        parsed = json.loads(value, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) and parsed else None
+
+
+def number(value: Any) -> float | None:
+    """A finite number that a log may have written as text or as a truth value; else None.
+
+    Examples
+    --------
+    >>> number("0.5"), number(True), number(float("nan")), number("n/a"), number(None)
+    (0.5, 1.0, None, None, None)
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if abs(found) < 1e300 else None
+
+
+def _figure(row: Row) -> Row:
+    count = number(row["n"])
+    return {
+        "scorer": str(row["scorer"]), "metric": str(row["metric"]), "value": number(row["value"]),
+        "n": None if count is None else int(count),
+    }  # fmt: skip
+
+
+def _gold(row: Row) -> Iterator[Row]:
+    gold, place = row["gold"], {"doc_id": row["doc_id"]} | _known(row["own"])
+    columns = {name: row[name] for name in tables.RECORDS if name in row and name not in _ANSWERED}
+    columns |= {name: row[f"gold_{name}"] for name in (*_PLACED, "status") if f"gold_{name}" in row}
+    if (whole := _form(row)) is not None:
+        for path, value in fields(whole, _base(row)):
+            yield place | columns | {"path": path, "value": value}
+    elif isinstance(gold, list):
+        accepted = [as_text(item) for item in gold if item is not None]
+        if accepted:
+            first = {"value": accepted[0], "accepted": accepted if accepted[1:] else None}
+            yield place | columns | {"path": row["path"]} | first
+    elif gold is not None:
+        yield place | columns | {"path": row["path"], "value": as_text(gold)}
+
+
+# What describes an answer and not the gold; the place of each side is its own.
+_PLACED = ("page", *tables.BOX)
+_ANSWERED = ("doc_id", "path", "value", "status", "origin", "confidence", *_PLACED)
+
+
+def _answers(row: Row) -> Iterator[Row]:
+    status, whole = row["status"], _form(row)
+    place = {name: row[name] for name in (*_PLACED, "origin", "confidence", "task") if name in row}
+    place |= {"doc_id": row["doc_id"], "status": status}
+    if whole is None:
+        value = as_text(row["answer"])
+        if value is None and status in USABLE:
+            place["status"] = "missing"
+        path = row.get("answer_path", row["path"])
+        yield place | {"path": path, "value": value if status in USABLE else None}
+        return
+    answer = row["answer"]
+    if isinstance(answer, str):
+        parsed = parse(answer)
+        answer, place["status"] = parsed.value, parsed.status if status in USABLE else status
+    if place["status"] in USABLE and isinstance(answer, Mapping):
+        # A null, or an empty list, names no value.
+        given = [leaf for leaf in fields(answer, _base(row)) if leaf[1] is not None]
+        yield from (place | {"path": path, "value": value} for path, value in given)
+        if given:
+            return
+    if place["status"] in USABLE:
+        place["status"] = "missing"
+    # What failed has failed at each field that was asked for.
+    for path, _ in fields(whole, _base(row)):
+        yield place | {"path": path, "value": None}
+
+
+def _form(row: Row) -> Mapping[str, Any] | None:
+    """The fields that a sample asks for, if it asks for an object and not for one text."""
+    asked = row["path"] is not None and row.get("kind") != WHOLE
+    return as_object(row["gold"]) if asked else None
+
+
+def _base(row: Row) -> str:
+    return "" if row["path"] == ANSWER else row["path"] or ""
+
+
+def _response(row: Row) -> Row:
+    text = row["answer"] if isinstance(row["answer"], str) else as_text(row["answer"])
+    more = {name: row[name] for name in _RESPONSE if row.get(name) is not None}
+    # A log of samples says nothing of how often each was asked.
+    return {
+        "doc_id": row["doc_id"], "task": "text", "request": row["request"], "text": text,
+        "status": row["status"], "attempts": 1,
+    } | more  # fmt: skip
+
+
+def _score_table(rows: list[Row]) -> pl.DataFrame:
+    """A row per sample and scorer, also where a sample failed and has no score."""
+    scorers = list(dict.fromkeys(name for row in rows for name in row["scores"]))
+    return pl.DataFrame([s for row in rows for s in _scores(row, scorers)], schema=SCORES)
+
+
+def _scores(row: Row, scorers: list[str]) -> Iterator[Row]:
+    # A whole document is scored as one where its fields stand in one answer.
+    whole = row["path"] is None or row.get("kind") == WHOLE or _form(row) is not None
+    for scorer in scorers:
+        credit = number(row["scores"].get(scorer))
+        yield {
+            "doc_id": row["doc_id"], "scorer": scorer,
+            "path": None if whole else row.get("answer_path", row["path"]),
+            "value": credit, "correct": bool(credit) if credit in (0, 1) else None,
+            "compared": row["compared"],
+        }  # fmt: skip
+
+
+def _known(own: Mapping[str, Any]) -> Row:
+    """Columns of the log's own, under names that no table has, as text."""
+    return {
+        name: as_text(value)
+        for name, value in own.items()
+        if name not in tables.RESERVED and not isinstance(value, Mapping | list)
+        # Names that the log's scores take.
+        if not name.startswith("log_")
+    }
+
+
+def frame(rows: Iterable[Row]) -> pl.DataFrame:
+    """A table of rows that may leave columns out, in their order; dtypes as of *records*."""
+    rows = list(rows)
+    names = dict.fromkeys(name for row in rows for name in row)
+    known = tables.RECORDS | tables.RESPONSES
+    schema = {name: known.get(name, pl.String) for name in names}
+    columns = {
+        name: [
+            tables.storable(row.get(name)) if kind == pl.String else row.get(name) for row in rows
+        ]
+        for name, kind in schema.items()
+    }
+    return pl.DataFrame(columns, schema=schema, strict=False)

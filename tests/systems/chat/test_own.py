@@ -1,0 +1,208 @@
+"""A model asked about a user's own forms: the question, what is sent of a document, the answer."""
+
+import base64
+import io
+import json
+
+import polars as pl
+import pytest
+from PIL import Image
+
+from formlab import analysis, own
+from tests.systems.chat.made_runs import ran
+from tests.systems.scripted_server import serving
+
+TYPES = {
+    "total": {"type": "money", "question": "What is due?", "label": "Total"},
+    "vendor": {"label": "Seller"},
+    "paid": "boolean",
+    "currency": {"type": "choice", "choices": ["EUR", "USD"]},
+}
+GOLD = [
+    {
+        "doc_id": "a", "total": "9.50", "vendor": "Ada", "paid": "true", "currency": "EUR",
+        "a/b": {"~": "odd"}, "party": ["Ada", "Bo"], "note": None,
+        "items": [{"name": "Tea", "price": "4.00"}, {"name": "Milk", "price": "5.50"}],
+    },
+    {"doc_id": "b", "total": "7.00", "vendor": "", "party": ["Cy"], "items": []},
+]  # fmt: skip
+
+
+def made(out, *, texts=("the text of a", "the text of b"), **options):
+    """The corpus, whose documents are files of text."""
+    out.mkdir(exist_ok=True)
+    for name, text in zip("ab", texts, strict=True):
+        (out / f"{name}.txt").write_text(text)
+    return own.corpus(GOLD, images=out, types=TYPES, **options)
+
+
+def sent_to(server, call=0):
+    """The schema and what the user's message shows: texts, and images as they are decoded."""
+    body = server.calls[call]["body"]
+    content = body["messages"][1]["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    data = [base64.b64decode(url.partition("base64,")[2]) for url in urls]
+    shown = [Image.open(io.BytesIO(image)) for image in data]
+    return body["response_format"]["json_schema"]["schema"], texts, shown
+
+
+def test_the_schema_of_an_answer_is_that_of_the_types(tmp_path):
+    with serving(then="{}") as server:
+        ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="")
+        schema, texts, shown = sent_to(server)
+        prompt = server.calls[0]["body"]["messages"][0]["content"]
+    assert schema == own.FieldTypes.of_document(made(tmp_path / "scans").documents.row(
+        0, named=True)).json_schema()  # fmt: skip
+    members = schema["properties"]
+    # Every field of any document, whether this one has it or not.
+    assert set(members) == {*GOLD[0]} - {"doc_id"}
+    assert members["total"] == {"type": ["string", "null"], "description": "What is due?"}
+    assert members["vendor"]["description"] == "Seller"
+    assert members["paid"]["type"] == ["boolean", "null"]
+    assert members["currency"]["enum"] == ["EUR", "USD", None]
+    assert members["party"] == {"type": "array", "items": {"type": ["string", "null"]}}
+    assert set(members["items"]["items"]["properties"]) == {"name", "price"}
+    assert (schema["additionalProperties"], schema["required"]) == (False, list(members))
+    assert (texts, shown) == (["the text of a"], [])
+    # Servers that ignore a schema find it in the instructions as well; no answer stands there.
+    assert json.dumps(schema) in prompt
+    assert not any(word in prompt for word in ("9.50", "Ada", "Milk", "odd"))
+
+
+def test_leaves_of_the_answer_stand_where_the_gold_has_them(tmp_path):
+    corpus = made(tmp_path / "scans")
+
+    def reply(body):
+        gold = GOLD["text of b" in str(body)]
+        return json.dumps({name: value for name, value in gold.items() if name != "doc_id"})
+
+    with serving(then=reply) as server:
+        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", limit=None)
+    wanted = corpus.records.filter(pl.col("path").is_not_null(), pl.col("value") != "")
+    answered = found.records.filter(pl.col("path").is_not_null(), pl.col("value") != "")
+    key = ["doc_id", "path", "value", "task"]
+    assert sorted(answered.select(key).rows()) == sorted(wanted.select(key).rows())
+    assert found.notes["documents sent as text"] == 2
+    cases = analysis.evaluate(corpus, found).cases.filter(pl.col("gold").fill_null("") != "")
+    assert cases.height == wanted.height
+    assert cases["exact"].all()
+
+
+@pytest.mark.parametrize(
+    ("answer", "rows"),
+    [
+        # Numbers as they are written; one value where a list is expected is its first item.
+        ('{"total": 9.50, "party": "Ada"}', {"/total": "9.50", "/party/0": "Ada"}),
+        ('{"items": {"name": "Tea"}}', {"/items/0/name": "Tea"}),
+        ('{"party": [], "items": null, "total": null}', {}),
+        ('{"a/b": {"~": "x"}, "made up/1": 1}', {"/a~1b/~0": "x", "/made up~11": "1"}),
+        ('{"party": ["<script>", {"x": ["\\u0000"]}]}', {"/party/0": "<script>",
+                                                         "/party/1/x/0": "\x00"}),
+    ],
+)  # fmt: skip
+def test_answers_of_any_shape_become_rows(tmp_path, answer, rows):
+    with serving(then=answer) as server:
+        found = ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="").records
+    assert dict(found.filter(pl.col("path").is_not_null())["path", "value"].rows()) == rows
+
+
+def test_an_answer_nested_without_end_is_no_usable_one(tmp_path):
+    deep = '{"total": ' + "[" * 5000 + "]" * 5000 + "}"
+    with serving(then=deep) as server:
+        found = ran(server, tmp_path / "run", corpus=made(tmp_path / "scans"), tasks="")
+    assert found.responses["status"].to_list() == ["bad_json"]
+
+
+def test_a_corpus_without_fields_is_not_asked_about(tmp_path):
+    corpus = own.corpus([{"doc_id": "a", "path": None, "value": "a page", "context": "a page"}])
+    with serving() as server:
+        found = ran(server, tmp_path, corpus=corpus, tasks="")
+        assert not server.calls
+    assert "declare its type" in found.responses["error"][0]
+
+
+def scans(folder, *, dpi=None):
+    """Two pages as files for `a`, a TIFF of three pages for `b`, each with its shade of grey."""
+    folder.mkdir(exist_ok=True)
+    pages = [Image.new("RGB", (600 + 100 * n, 400), (40 * n,) * 3) for n in range(5)]
+    options = {"dpi": (dpi, dpi)} if dpi else {}
+    pages[0].save(folder / "a-1.png", **options)
+    pages[1].save(folder / "a-2.png", **options)
+    pages[2].save(folder / "b.tiff", save_all=True, append_images=pages[3:], **options)
+    return own.corpus(GOLD, images=folder, types=TYPES)
+
+
+def test_all_pages_of_a_document_are_in_one_question_up_to_a_stated_number(tmp_path):
+    corpus = scans(tmp_path / "scans")
+    with serving(then="{}") as server:
+        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", limit=None, max_pages=2,
+                    concurrency=1)  # fmt: skip
+        first, second = (sent_to(server, call) for call in range(2))
+    assert first[1] == second[1] == ["Page 1:", "Page 2:"]
+    assert [image.size for image in first[2]] == [(600, 400), (700, 400)]
+    # Each page of a TIFF in its own size, and with its own picture.
+    assert [image.size for image in second[2]] == [(800, 400), (900, 400)]
+    greys = [image.convert("L").getpixel((9, 9)) for image in first[2] + second[2]]
+    assert greys == pytest.approx([0, 40, 80, 120], abs=3)
+    assert found.notes["pages not sent: beyond max_pages"] == 1
+    assert found.notes["pages sent, of up to 900 x 400 pixels"] == 4
+    assert found.settings["max_pages"] == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "sizes"),
+    [
+        ({}, [(600, 400), (700, 400)]),
+        ({"image_limit": 350}, [(350, 233), (350, 200)]),
+        # 60,000 pixels of 600 × 400 are a quarter of them: half of each side.
+        ({"image_pixels": 60_000}, [(300, 200), (324, 185)]),
+        # Scanned at 200 dots an inch: half of them are 100.
+        ({"image_dpi": 100.0}, [(300, 200), (350, 200)]),
+        ({"image_dpi": 400.0}, [(600, 400), (700, 400)]),
+        ({"image_dpi": 100.0, "image_limit": 150}, [(150, 100), (150, 86)]),
+    ],
+)
+def test_pages_are_sent_at_the_stated_resolution(tmp_path, settings, sizes):
+    corpus = scans(tmp_path / "scans", dpi=200)
+    with serving(then="{}") as server:
+        found = ran(server, tmp_path / "run", corpus=corpus, tasks="", **settings)
+        assert [image.size for image in sent_to(server)[2]] == sizes
+    assert {name: found.settings[name] for name in settings} == settings
+
+
+def test_a_page_of_a_pdf_is_drawn_at_the_stated_resolution(tmp_path):
+    (tmp_path / "scans").mkdir()
+    # At 72 dots an inch a page of 200 × 100 pixels is one of 200 × 100 points.
+    pages = [Image.new("RGB", (200, 100), "white") for _ in range(2)]
+    pages[0].save(tmp_path / "scans" / "a.pdf", save_all=True, append_images=pages[1:])
+    corpus = own.corpus(GOLD[:1], images=tmp_path / "scans")
+    with serving(then="{}") as server:
+        ran(server, tmp_path / "run", corpus=corpus, tasks="", image_dpi=144.0)
+        assert [image.size for image in sent_to(server)[2]] == [(400, 200)] * 2
+
+
+def test_a_document_with_neither_image_nor_text_is_missing_and_passed_over(tmp_path):
+    corpus = own.corpus(
+        [{"id": "a", "total": "1", "words": ""}, {"id": "b", "total": "2", "words": "Total: 2"}],
+        columns={"doc_id": "id", "context": "words"},
+    )
+    with serving(then='{"total": "2"}') as server:
+        limited = ran(server, tmp_path / "one", corpus=corpus, tasks="", limit=1)
+        found = ran(server, tmp_path / "all", corpus=corpus, tasks="", limit=None)
+        assert [sent_to(server, n)[1] for n in range(2)] == [["Total: 2"]] * 2
+    assert limited.responses.select("doc_id", "status").rows() == [("b", "ok")]
+    assert limited.notes["documents without an image, passed over by --limit"] == 1
+    assert found.responses.select("doc_id", "status").rows() == [("a", "missing"), ("b", "ok")]
+    assert "no image" in found.responses["error"][0]
+
+
+def test_the_text_of_a_document_that_has_an_image_is_sent_without_it_only(tmp_path):
+    made(tmp_path / "scans")
+    corpus = scans(tmp_path / "scans")
+    with serving(then="{}") as server:
+        ran(server, tmp_path / "image", corpus=corpus, tasks="")
+        ran(server, tmp_path / "text", corpus=corpus, tasks="", image_limit=0)
+        assert sent_to(server, 0)[1] == ["Page 1:", "Page 2:"]
+        assert sent_to(server, 1)[1:] == (["the text of a"], [])

@@ -159,7 +159,7 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
 
         corpus, answers = own.pair(options["gold"], predictions, **given)
         chosen = documents_of(options["documents"], [corpus])
-        summary = scored(corpus, answers, options | {"documents": chosen})
+        summary = scored(corpus, answers, options | {"documents": chosen}, as_json=as_json)
         show_summary(summary, options, as_json=as_json)
         return
     names = [options["split"]] if options["split"] else formats.splits(predictions) or [None]
@@ -178,7 +178,8 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
         answers = formats.read_predictions(predictions, corpus)
         several = bool(options["out"]) and len(names) > 1
         out = options["out"] / corpus.split if several else options["out"]
-        summaries.append(scored(corpus, answers, options | {"documents": chosen, "out": out}))
+        changed = options | {"documents": chosen, "out": out}
+        summaries.append(scored(corpus, answers, changed, as_json=as_json))
     show_summary(pl.concat(summaries), options, as_json=as_json)
 
 
@@ -194,10 +195,12 @@ def documents_of(chosen: str, corpora: Iterable[Corpus]) -> str | list[str]:
     return list(names)
 
 
-def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.DataFrame:
+def scored(
+    corpus: Corpus, answers: Predictions, options: dict[str, Any], *, as_json: bool
+) -> pl.DataFrame:
     """The summary of an evaluation, which is saved in the option `out`.
 
-    Notes go to stderr, first of all which part of the corpus was scored.
+    Slices that were not asked for are summarised only where all scores are printed. Notes go to stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
     from formlab.progress import working
@@ -220,7 +223,9 @@ def scored(corpus: Corpus, answers: Predictions, options: dict[str, Any]) -> pl.
         click.echo(f"{own.INFERRED}: {counts}; --types FILE declares them", err=True)
     if options["out"]:
         evaluation.save(options["out"])
-    by = options["by"] or benchmarks.get(evaluation.benchmark).slices
+    by = options["by"]
+    if not by and (options["everything"] or as_json):
+        by = benchmarks.get(evaluation.benchmark).slices
     with working(f"drawing {options['resamples']:,} resamples of {where} for intervals"):
         return analysis.summarise(
             evaluation, by=by, resamples=options["resamples"], seed=options["seed"]
@@ -237,7 +242,7 @@ def show_summary(summary: pl.DataFrame, options: dict[str, Any], *, as_json: boo
     show(main, as_json=False)
     if len(main) < len(rows):
         shown = f"{len(main)} of {len(rows):,} scores"
-        click.echo(f"{shown}; --all prints all, --json with every column", err=True)
+        click.echo(f"{shown}; --all prints all and slices, --json every column", err=True)
 
 
 def _main(summary: pl.DataFrame, by: Collection[str]) -> list[dict[str, Any]]:

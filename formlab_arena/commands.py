@@ -107,7 +107,7 @@ def score(folder: Path, as_json: bool, **options: Any) -> None:
 
     corpus, predictions = read_run(folder)
     documents = documents_of(options["documents"], [corpus])
-    summary = scored(corpus, predictions, options | {"documents": documents})
+    summary = scored(corpus, predictions, options | {"documents": documents}, as_json=as_json)
     show_summary(summary, options, as_json=as_json)
 
 

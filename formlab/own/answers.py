@@ -70,6 +70,7 @@ def predictions(
     return _read(answers, corpus, path, name, columns)
 
 
+@tables.uncollected()
 def pair(
     gold: Any,
     answers: Any,

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import lru_cache
 from itertools import combinations
 
 from rapidfuzz import fuzz
@@ -345,6 +346,7 @@ def _alike(first: str, second: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 16)
 def letters(value: str) -> str:
     """The letters and digits of `value`, case folded.
 

@@ -25,6 +25,7 @@ from formlab.scoring.tasks._kit import made_by, score_rows
 THRESHOLD = 0.8
 
 
+@tables.uncollected()
 def evaluate(
     corpus: Corpus | Any,
     predictions: Predictions | Any,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from formlab import text
+from formlab import tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import actions as family
 from formlab.scoring.align import judged
@@ -34,6 +32,7 @@ _RULES = {
 }  # fmt: skip
 
 
+@tables.uncollected()
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every field and every form.
 
@@ -42,23 +41,6 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     text, and stand by itself. A click is right on any screenshot of the form if its page is not
     said. Lines that are meant for no field are cases with the outcome `spurious`.
     """
-    with _without_collecting():
-        return _score(corpus, predictions, mode=mode, threshold=threshold)
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Disable the cyclic GC: no cycles are made and GC costs 25 % of run time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def _score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     notes: Counter[str] = Counter()
     forms = read_forms(corpus, predictions, notes)
     if not forms:

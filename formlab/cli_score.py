@@ -200,7 +200,8 @@ def scored(
 ) -> pl.DataFrame:
     """The summary of an evaluation, which is saved in the option `out`.
 
-    Slices that were not asked for are summarised only where all scores are printed. Notes go to stderr, first of all which part of the corpus was scored.
+    Slices that were not asked for are summarised only where all scores are printed. Notes go to
+    stderr, first of all which part of the corpus was scored.
     """
     from formlab import analysis, own
     from formlab.progress import working

@@ -136,7 +136,7 @@ def test_every_page_is_read_shown_and_sent(scans, tmp_path):
     # Without boxes in the gold, fields are found in the text of the pages.
     result = formlab.evaluate(corpus, predictions)
     assert result.fields["outcome"].to_list() == ["match"] * 8
-    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents)
+    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
     assert [case["why"] for case in shown.cases] == [None] * 8
     pictures = [case["image"] for case in shown.cases]
     assert len(set(pictures[:2])) == 2
@@ -152,7 +152,7 @@ def test_page_that_is_not_there_says_so(scans):
     gold = [row | {"page": 3} for row in GOLD]
     corpus = own.corpus(gold, images=scans)
     result = formlab.evaluate(corpus, own.predictions(GOLD, corpus))
-    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents)
+    shown = gallery.errors(result.fields, root=corpus.root, documents=corpus.documents, right=True)
     assert {case["why"].partition(":")[0] for case in shown.cases} == {
         "no page 3, the document has 2", "no page 3, the TIFF has 2", "no page 3, the PDF has 2",
     }  # fmt: skip

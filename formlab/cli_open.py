@@ -53,23 +53,23 @@ def open_logs(logs: tuple[Path, ...], as_json: bool, out: Path | None, **options
     columns = options.pop("columns")
     options["columns"] = pairs(tuple(columns.split(","))) if columns else None
     system = options.pop("system")
-    opened = [(log, one) for log in logs for one in rooms.open_logs(log, **options)]
-    names = [system or one.system for _, one in opened]
+    opened = [(log, evaluation) for log in logs for evaluation in rooms.open_logs(log, **options)]
+    names = [system or evaluation.system for _, evaluation in opened]
     # Two logs of one model are told apart by their files.
     opened = [
-        (log, rooms.called(one, name if names.count(name) == 1 else f"{name} ({log.stem})"))
-        for (log, one), name in zip(opened, names, strict=True)
+        (log, rooms.called(evaluation, name if names.count(name) == 1 else f"{name} ({log.stem})"))
+        for (log, evaluation), name in zip(opened, names, strict=True)
     ]
-    told = []
-    for (log, one), folder in zip(opened, _folders(opened, out), strict=True):
+    rows = []
+    for (log, evaluation), folder in zip(opened, _folders(opened, out), strict=True):
         if folder:
-            one.save(folder)
-        told.append(_told(log, one, folder))
+            evaluation.save(folder)
+        rows.append(_row(log, evaluation, folder))
     if as_json:
-        show(told, as_json=True)
+        show(rows, as_json=True)
         return
-    for row, (_, one) in zip(told, opened, strict=True):
-        _print(row, one)
+    for row, (_, evaluation) in zip(rows, opened, strict=True):
+        _print(row, evaluation)
 
 
 def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Path | None]:
@@ -87,26 +87,27 @@ def _folders(opened: list[tuple[Path, Evaluation]], out: Path | None) -> list[Pa
     return folders
 
 
-def _told(log: Path, one: Evaluation, folder: Path | None) -> dict[str, Any]:
+def _row(log: Path, evaluation: Evaluation, folder: Path | None) -> dict[str, Any]:
     from formlab.logs import differences, headlines, join_report, stated
 
-    differ = differences(one)
+    differ = differences(evaluation)
     counts = Counter(differ["why"].to_list() if differ.width and differ.height else [])
     return {
-        "log": str(log), "format": stated(one).get("format"), "system": one.system,
-        "benchmark": f"{one.benchmark}:{one.split}", "join": join_report(one), "notes": one.notes,
-        "headlines": headlines(one).to_dicts(), "differences": differ.to_dicts(),
+        "log": str(log), "format": stated(evaluation).get("format"), "system": evaluation.system,
+        "benchmark": f"{evaluation.benchmark}:{evaluation.split}",
+        "join": join_report(evaluation), "notes": evaluation.notes,
+        "headlines": headlines(evaluation).to_dicts(), "differences": differ.to_dicts(),
         "why": dict(counts.most_common()), "out": None if folder is None else str(folder),
     }  # fmt: skip
 
 
-def _print(row: dict[str, Any], one: Evaluation) -> None:
+def _print(row: dict[str, Any], evaluation: Evaluation) -> None:
     where = plain(f"{row['log']}: {row['system']}, {row['benchmark']}")
     click.secho(where, bold=True, err=True)
     if row["format"]:
         counts = ", ".join(f"{count} {word}" for word, count in row["join"].items())
         click.echo(f"samples: {counts}", err=True)
-    say(one.notes)
+    say(evaluation.notes)
     show(row["headlines"], as_json=False)
     if row["differences"]:
         click.echo(f"\n{len(row['differences'])} cases that the log and formlab count differently:")

@@ -176,8 +176,8 @@ def either(function: Any) -> Any:
             "frames", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"
         )
         last = parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD
-        place = len(parameters) - bool(last)
-        parameters.insert(place, choice)
+        position = len(parameters) - bool(last)
+        parameters.insert(position, choice)
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         note = 'polars.DataFrame (pandas by `frames="pandas"` or `formlab.options.frames`)\n'
         called.__doc__ = (function.__doc__ or "").replace("polars.DataFrame\n", note, 1)
@@ -186,8 +186,8 @@ def either(function: Any) -> Any:
 
 def _columns(values: Iterable[Any]) -> list[str]:
     """The columns of all frames among the values of a call, each once."""
-    found = (value.columns for value in values if isinstance(value, pl.DataFrame))
-    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    columns = (value.columns for value in values if isinstance(value, pl.DataFrame))
+    return list(dict.fromkeys(itertools.chain.from_iterable(columns)))
 
 
 def _library(name: str) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from formlab import logs, resources
 from formlab import metrics as registry
-from formlab import resources
 from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
-from formlab.logs import Samples, evaluation
 from formlab.logs.inspect import add_sample
 from formlab.own import FieldTypes
 
@@ -75,7 +74,7 @@ def inspect_scorer(
     @metric(name="formlab", scores="unreduced")
     def over_all(types: dict[str, Any] | None, metrics: list[str]) -> Any:
         def results(scores: Sequence[Any]) -> dict[str, float]:
-            samples = [one.score.metadata["formlab"] for one in scores]
+            samples = [sample.score.metadata["formlab"] for sample in scores]
             epochs = [_values(each, metrics) for each in _evaluations(samples, types)]
             return {name: sum(each[name] for each in epochs) / len(epochs) for name in metrics}
 
@@ -85,10 +84,10 @@ def inspect_scorer(
     def fields_right(types: dict[str, Any] | None, metrics: list[str]) -> Any:
         async def score(state: Any, target: Any) -> Any:
             sample = _sample(state, target)
-            (one,) = _evaluations([sample], types)
+            (evaluation,) = _evaluations([sample], types)
             return Score(
-                value=_values(one, metrics), answer=state.output.completion,
-                explanation=_explained(one), metadata={"formlab": sample},
+                value=_values(evaluation, metrics), answer=state.output.completion,
+                explanation=_explained(evaluation), metadata={"formlab": sample},
             )  # fmt: skip
 
         return score
@@ -114,14 +113,16 @@ def _evaluations(
     samples: Sequence[dict[str, Any]], types: dict[str, Any] | None
 ) -> list[Evaluation]:
     """An evaluation for each epoch."""
-    collected = Samples("inspect", "samples", [])
+    collected = logs.Samples("inspect", "samples", [])
     for sample in samples:
         add_sample(collected, sample, "model", str(sample["id"]))
-    return [evaluation(run, types=types) for run in collected.runs()]
+    return [logs.evaluation(run, types=types) for run in collected.runs()]
 
 
-def _values(one: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
-    rows = summarise(one, by=(), resamples=0).filter(pl.col("slice_by").is_null(), level="field")
+def _values(evaluation: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
+    rows = summarise(evaluation, by=(), resamples=0).filter(
+        pl.col("slice_by").is_null(), level="field"
+    )
     values = dict(rows.select("metric", "value").iter_rows())
     for name in metrics:
         if name not in values:
@@ -129,13 +130,14 @@ def _values(one: Evaluation, metrics: Sequence[str]) -> dict[str, float]:
     return {name: values[name] for name in metrics}
 
 
-def _explained(one: Evaluation) -> str:
+def _explained(evaluation: Evaluation) -> str:
     """The fields that are wrong, with what was read and why it is wrong."""
-    wrong = one.fields.filter(one.fields["outcome"].is_in(["mismatch", "missing", "spurious"]))
+    fields = evaluation.fields
+    wrong = fields.filter(fields["outcome"].is_in(["mismatch", "missing", "spurious"]))
     count = Counter(wrong["outcome"])
     lines = [
         f"{row['path']}: {row['gold']!r}, answered {row['pred']!r} ({row['cause']})"
         for row in wrong.head(_NAMED).iter_rows(named=True)
     ]
-    said = ", ".join(f"{n} {outcome}" for outcome, n in count.most_common())
-    return "\n".join([f"{said} of {one.fields.height} fields" if said else "all right", *lines])
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in count.most_common())
+    return "\n".join([f"{counts} of {fields.height} fields" if counts else "all right", *lines])

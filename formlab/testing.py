@@ -107,11 +107,11 @@ def assert_not_worse(
     }  # fmt: skip
     shown = numbers["p"] <= alpha or not changed.any()
     if not shown or np.isnan(numbers["difference"]):
-        most = [place for place in np.argsort(gains)[:NAMED] if own[place] < 0]
+        most = [index for index in np.argsort(gains)[:NAMED] if own[index] < 0]
         values = pair.score(np.stack([pair.first[most], pair.second[most]]))
         lost = [
-            f"  {documents[place]}: {before:.3g} to {after:.3g}"
-            for place, before, after in zip(most, *values, strict=True)
+            f"  {documents[index]}: {before:.3g} to {after:.3g}"
+            for index, before, after in zip(most, *values, strict=True)
         ]
         raise AssertionError(_message(pair.labels | numbers, alpha, up, lost))
     return numbers
@@ -130,7 +130,7 @@ def _pair(
     levels = list(dict.fromkeys([*sides[0], *sides[1]]))
     if not levels:
         scored = evaluations[0].scores["metric"].unique()
-        known = [name for one in scored for name in (one, metrics.mean_of(one)) if name]
+        known = [name for plain in scored for name in (plain, metrics.mean_of(plain)) if name]
         raise UnknownName.of("metric scored for both systems", metric, known)
     if level is None and len(levels) > 1:
         raise DataBroken(f"{metric} is of {' and of '.join(levels)}", remedy=f"level='{levels[0]}'")

@@ -137,12 +137,12 @@ def open_log(
     options = {"root": root, "split": split, "documents": documents, "types": types}
     opened = open_logs(source, benchmark, columns, run=run, **options)
     if len(opened) > 1:
-        names = ", ".join(one.system for one in opened)
+        names = ", ".join(evaluation.system for evaluation in opened)
         where = source if isinstance(source, str | Path) else None
         what = f"the log holds {len(opened)} runs: {names}"
         raise DataBroken(what, where=where, remedy="run= with one of these names, or open_logs")
-    (one,) = opened
-    return called(one, system) if system else one
+    (evaluation,) = opened
+    return called(evaluation, system) if system else evaluation
 
 
 def open_logs(
@@ -174,13 +174,15 @@ def open_logs(
         return [evaluate(corpus, answers, documents=which) for corpus, answers in answered]
     runs = read(source, columns=columns)
     if run is not None:
-        if run not in {one.system for one in runs}:
-            raise UnknownName.of("run of the log", run, [one.system for one in runs])
-        runs = [one for one in runs if one.system == run]
+        if run not in {log_run.system for log_run in runs}:
+            raise UnknownName.of("run of the log", run, [log_run.system for log_run in runs])
+        runs = [log_run for log_run in runs if log_run.system == run]
     if not isinstance(benchmark, str):
-        return [evaluation(one, benchmark, documents=documents, types=types) for one in runs]
+        return [
+            evaluation(log_run, benchmark, documents=documents, types=types) for log_run in runs
+        ]
     corpus = best_split(runs[0], benchmark, root=root, split=split)
-    return [evaluation(one, corpus, documents=documents) for one in runs]
+    return [evaluation(log_run, corpus, documents=documents) for log_run in runs]
 
 
 def _format(path: Path) -> LogFormat | None:

@@ -188,12 +188,12 @@ def _both(
 
 def _why(row: dict[str, Any], judged: set[str]) -> str:
     """Why the log and formlab differ on a case: the first reason that applies."""
-    score, usable = row["log_score"], row["status"] in USABLE
+    score, answered = row["log_score"], row["status"] in USABLE
     if score is None:
-        if usable:
+        if answered:
             return "not scored in the log"
         return f"{row['status']}: left out of the log's mean, counted as wrong by formlab"
-    if not usable:
+    if not answered:
         return f"{row['status']}: scored in the log, nothing found for formlab"
     if row["log_scorer"].partition("/")[0] in judged:
         return "a model judged it in the log"

@@ -26,7 +26,8 @@ OTHER_FIELDS = "fields of these documents that no sample asks for"
 OTHER_GOLD = "targets that differ from the benchmark's gold, which is used"
 # How many reasons of failed samples are named.
 _REASONS = 5
-Place = tuple[str, str | None]
+# A document and a path in it; without a path, the whole document.
+Key = tuple[str, str | None]
 
 
 def evaluation(
@@ -110,28 +111,27 @@ def own_corpus(run: LogRun, types: Any = None) -> Corpus:
 def joined(
     run: LogRun, corpus: Corpus, notes: Counter[str], *, documents: str
 ) -> tuple[LogRun, Corpus]:
-    """The run at the places of the benchmark, and the part of the corpus that it is of.
+    """The run with the keys of the benchmark's values, and the part of the corpus that it is of.
 
     A sample belongs to the field at its `doc_id` and `path`; or to the one that its name spells,
     such as ``0000971160/entities/11``; or, where it names no field, to the only one of its document
     with its target as value. A document may go by the name of its image. `notes` counts what has
     no partner on either side.
     """
-    find = _Places(corpus)
-    places = find.places(run)
-    known = {place: found for place, found in places.items() if found}
+    matches = _Matcher(corpus).matches(run)
+    known = {key: match for key, match in matches.items() if match}
     if not known:
-        first = [place[0] for place in list(places)[:3]]
-        wanted = corpus.documents["doc_id"].head(3).to_list()
+        doc_ids = [doc_id for doc_id, _ in list(matches)[:3]]
+        expected = corpus.documents["doc_id"].head(3).to_list()
         raise DataBroken(
-            f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {first}, its "
-            f"documents {wanted}", where=_where(run),
+            f"no sample is of {corpus.benchmark}:{corpus.split}: they are called {doc_ids}, its "
+            f"documents {expected}", where=_where(run),
             remedy="doc_id and path in the samples' metadata, or another --benchmark or --split",
         )  # fmt: skip
-    left = {place[0] for place in places} - {place[0] for place in known}
-    notes[STRANGE] = sum(place not in known for place in places)
+    left = {doc_id for doc_id, _ in matches} - {doc_id for doc_id, _ in known}
+    notes[STRANGE] = sum(key not in known for key in matches)
     there = pl.DataFrame(
-        [(*place, *found) for place, found in known.items()],
+        [(*key, *match) for key, match in known.items()],
         schema={"doc_id": pl.String, "path": pl.String, "at": pl.String, "at_path": pl.String},
         orient="row",
     )
@@ -148,8 +148,8 @@ def joined(
     return run, corpus
 
 
-class _Places:
-    """Finds the place in a corpus that a sample of a log is of."""
+class _Matcher:
+    """Finds the value of a corpus that a sample of a log is of."""
 
     def __init__(self, corpus: Corpus) -> None:
         gold = corpus.records.filter(pl.col("path").is_not_null())
@@ -163,18 +163,18 @@ class _Places:
         self.stems |= {PurePosixPath(doc).stem: doc for doc, _ in names}
         self.names = {doc for doc, _ in names}
 
-    def places(self, run: LogRun) -> dict[Place, Place | None]:
+    def matches(self, run: LogRun) -> dict[Key, Key | None]:
         """For each document and path of a run those of the corpus; None where it has none."""
         asked = [
             table.select("doc_id", "path") for table in (run.answers, run.gold) if table.height
         ]
-        places = pl.concat(asked).unique(maintain_order=True).rows()
+        keys = pl.concat(asked).unique(maintain_order=True).rows()
         targets = {}
         if run.gold.height:
             targets = {row[:2]: row[2] for row in run.gold.select("doc_id", "path", "value").rows()}
-        return {place: self._place(*place, targets.get(place)) for place in places}
+        return {key: self._match(*key, targets.get(key)) for key in keys}
 
-    def _place(self, doc_id: str, path: str | None, target: str | None) -> Place | None:
+    def _match(self, doc_id: str, path: str | None, target: str | None) -> Key | None:
         doc = self._document(doc_id)
         if doc is not None:
             if path is None or (doc, path) in self.paths:
@@ -196,7 +196,7 @@ class _Places:
 
 
 def _moved(frame: pl.DataFrame, there: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-    """A table of a run with the places of the corpus; rows of whole documents go with these."""
+    """A table of a run with the keys of the corpus; rows of whole documents go with these."""
     if not frame.height:
         return frame
     whole = frame.filter(pl.col("path").is_null(), pl.col("doc_id").is_in(list(names)))
@@ -218,16 +218,16 @@ def _other_gold(run: LogRun, corpus: Corpus) -> int:
     return both.filter(value != pl.col("target").fill_null("")).height
 
 
-def _asked(corpus: Corpus, places: set[Place], notes: Counter[str]) -> Corpus:
+def _asked(corpus: Corpus, keys: set[Key], notes: Counter[str]) -> Corpus:
     """The part of the corpus that the log asks for; what is evidence, and no field, stays."""
-    docs = {doc for doc, _ in places}
+    docs = {doc for doc, _ in keys}
     here = pl.col("doc_id").is_in(sorted(docs))
     notes[OTHER_DOCUMENTS] = corpus.documents.filter(~here).height
     records = corpus.records.filter(here)
     # Who was asked for whole pages was asked for all that stands on them.
-    whole = {doc for doc, path in places if path is None}
+    whole = {doc for doc, path in keys if path is None}
     named = pl.DataFrame(
-        [place for place in places if place[1]], orient="row",
+        [key for key in keys if key[1]], orient="row",
         schema={"doc_id": pl.String, "path": pl.String},
     )  # fmt: skip
     field = pl.col("path").is_not_null() & (pl.col("task") != "layout")
@@ -277,8 +277,8 @@ def _scored(scores: pl.DataFrame, run: LogRun, key: list[str]) -> pl.DataFrame:
     names = [figure["scorer"] for figure in run.headline] + scores["scorer"].to_list()
     there = set(scores["scorer"])
     first, *others = [name for name in dict.fromkeys(names) if name in there]
-    one = scores.filter(pl.col("scorer") == first)
-    wide = one.select(
+    main = scores.filter(pl.col("scorer") == first)
+    wide = main.select(
         *key, log_score="value", log_correct="correct", log_compared="compared",
         log_scorer="scorer",
     )  # fmt: skip
@@ -312,10 +312,10 @@ def best_split(run: LogRun, name: str, *, root: Any = None, split: str | None = 
     entry = benchmarks.get(name)
     first = benchmarks.load(name, root=root, split=split)
     others = [] if split else [s for s in entry.splits_in(first.root) if s != first.split]
-    asked = len(_Places(first).places(run))
+    asked = len(_Matcher(first).matches(run))
 
     def matched(corpus: Corpus) -> int:
-        return sum(place is not None for place in _Places(corpus).places(run).values())
+        return sum(match is not None for match in _Matcher(corpus).matches(run).values())
 
     best, count = first, matched(first)
     for other in others:

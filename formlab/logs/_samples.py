@@ -202,10 +202,10 @@ def number(value: Any) -> float | None:
     (0.5, 1.0, None, None, None)
     """
     try:
-        found = float(value)
+        result = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if abs(found) < 1e300 else None
+    return result if abs(result) < 1e300 else None
 
 
 def _figure(row: Row) -> Row:
@@ -218,52 +218,52 @@ def _figure(row: Row) -> Row:
 
 
 def _gold(row: Row) -> Iterator[Row]:
-    gold, place = row["gold"], {"doc_id": row["doc_id"]} | _known(row["own"])
+    gold, common = row["gold"], {"doc_id": row["doc_id"]} | _known(row["own"])
     columns = {name: row[name] for name in tables.RECORDS if name in row and name not in _ANSWERED}
     columns |= {name: row[f"gold_{name}"] for name in (*_PLACED, "status") if f"gold_{name}" in row}
     if (whole := _form(row)) is not None:
         for path, value in fields(whole, _base(row)):
-            yield place | columns | {"path": path, "value": value}
+            yield common | columns | {"path": path, "value": value}
     elif isinstance(gold, list):
         accepted = [tables.storable(as_text(item)) for item in gold if item is not None]
         if accepted:
             first = {"value": accepted[0], "accepted": accepted if accepted[1:] else None}
-            yield place | columns | {"path": row["path"]} | first
+            yield common | columns | {"path": row["path"]} | first
     elif gold is not None:
-        yield place | columns | {"path": row["path"], "value": as_text(gold)}
+        yield common | columns | {"path": row["path"], "value": as_text(gold)}
 
 
-# What describes an answer and not the gold; the place of each side is its own.
+# What describes an answer and not the gold; each side has a page and a box of its own.
 _PLACED = ("page", *tables.BOX)
 _ANSWERED = ("doc_id", "path", "value", "status", "origin", "confidence", *_PLACED)
 
 
 def _answers(row: Row) -> Iterator[Row]:
     status, whole = row["status"], _form(row)
-    place = {name: row[name] for name in (*_PLACED, "origin", "confidence", "task") if name in row}
-    place |= {"doc_id": row["doc_id"], "status": status}
+    common = {name: row[name] for name in (*_PLACED, "origin", "confidence", "task") if name in row}
+    common |= {"doc_id": row["doc_id"], "status": status}
     if whole is None:
         value = as_text(row["answer"])
         if value is None and status in USABLE:
-            place["status"] = "missing"
+            common["status"] = "missing"
         path = row.get("answer_path", row["path"])
-        yield place | {"path": path, "value": value if status in USABLE else None}
+        yield common | {"path": path, "value": value if status in USABLE else None}
         return
     answer = row["answer"]
     if isinstance(answer, str):
         parsed = parse(answer)
-        answer, place["status"] = parsed.value, parsed.status if status in USABLE else status
-    if place["status"] in USABLE and isinstance(answer, Mapping):
+        answer, common["status"] = parsed.value, parsed.status if status in USABLE else status
+    if common["status"] in USABLE and isinstance(answer, Mapping):
         # A null, or an empty list, names no value.
-        given = [leaf for leaf in fields(answer, _base(row)) if leaf[1] is not None]
-        yield from (place | {"path": path, "value": value} for path, value in given)
-        if given:
+        leaves = [leaf for leaf in fields(answer, _base(row)) if leaf[1] is not None]
+        yield from (common | {"path": path, "value": value} for path, value in leaves)
+        if leaves:
             return
-    if place["status"] in USABLE:
-        place["status"] = "missing"
+    if common["status"] in USABLE:
+        common["status"] = "missing"
     # What failed has failed at each field that was asked for.
     for path, _ in fields(whole, _base(row)):
-        yield place | {"path": path, "value": None}
+        yield common | {"path": path, "value": None}
 
 
 def _form(row: Row) -> Mapping[str, Any] | None:

@@ -157,10 +157,10 @@ def _document(value: Any, origin: str) -> Row:
 
 
 def _system(info: Any) -> str:
-    found = (
+    predictor = (
         files.parse_json(info, where="predictor_info") if isinstance(info, str) and info else info
     )
-    names = found if isinstance(found, dict) else {}
+    names = predictor if isinstance(predictor, dict) else {}
     return str(names.get("asset") or names.get("name") or "docling")
 
 
@@ -188,10 +188,10 @@ def _texts(
     cells = (node.get("data") or {}).get("table_cells") or ()
     yield from (str(cell["text"]) for cell in cells if cell.get("text"))
     for child in node.get("children") or () if depth < _DEEPEST else ():
-        found: Any = document
+        target: Any = document
         for step in str(child.get("$ref", "")).removeprefix("#/").split("/"):
-            found = found[int(step)] if isinstance(found, list) else found.get(step) or {}
-        yield from _texts(document, found, seen, depth + 1)
+            target = target[int(step)] if isinstance(target, list) else target.get(step) or {}
+        yield from _texts(document, target, seen, depth + 1)
 
 
 def fields_of(document: Mapping[str, Any], listed: Collection[str] = ()) -> Iterator[Row]:
@@ -203,9 +203,9 @@ def fields_of(document: Mapping[str, Any], listed: Collection[str] = ()) -> Iter
     seen: Counter[str] = Counter()
     numbered = _repeated(document) | set(listed)
     for path, cell in _pairs(document):
-        place = f"{path}/{seen[path]}" if path in numbered else path
+        pointer = f"{path}/{seen[path]}" if path in numbered else path
         seen[path] += 1
-        yield {"path": place, "value": as_text(cell.get("text")), **_box(document, cell)}
+        yield {"path": pointer, "value": as_text(cell.get("text")), **_box(document, cell)}
 
 
 def _repeated(document: Mapping[str, Any]) -> set[str]:
@@ -228,12 +228,12 @@ def _pairs(document: Mapping[str, Any]) -> Iterator[tuple[str, Row]]:
 
 
 def _box(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Row:
-    places = cell.get("prov")
-    place = places[0] if isinstance(places, list) and places else places
-    box = place.get("bbox") if isinstance(place, dict) else None
-    if not isinstance(place, dict) or not isinstance(box, dict):
+    provenances = cell.get("prov")
+    provenance = provenances[0] if isinstance(provenances, list) and provenances else provenances
+    box = provenance.get("bbox") if isinstance(provenance, dict) else None
+    if not isinstance(provenance, dict) or not isinstance(box, dict):
         return {}
-    page = int(number(place.get("page_no")) or 1)
+    page = int(number(provenance.get("page_no")) or 1)
     left, top, right, bottom = (number(box.get(side)) for side in "ltrb")
     if None in (left, top, right, bottom):
         return {"page": page}
@@ -253,19 +253,19 @@ def _size(document: Mapping[str, Any], page: int) -> dict[str, int | None]:
 
 def _scores(beside: list[Path], samples: Samples) -> dict[str, Row]:
     """Figures of each document, and what is stated of all of them."""
-    found: dict[str, Row] = {}
+    scores: dict[str, Row] = {}
     for file in beside:
         with samples.reading(file.name, FIGURES):
-            _figures(file, samples, found)
-    return found
+            _figures(file, samples, scores)
+    return scores
 
 
-def _figures(file: Path, samples: Samples, found: dict[str, Row]) -> None:
+def _figures(file: Path, samples: Samples, scores: dict[str, Row]) -> None:
     stated = files.read_json(file)
     modality = file.stem.rpartition("_")[2]
     for row in stated.get("evaluations") or ():
         figures = {f"{modality}/{k}": v for k, v in row.items() if k.endswith(("f1", "_bbox"))}
-        found.setdefault(str(row.get("doc_id")), {}).update(figures)
+        scores.setdefault(str(row.get("doc_id")), {}).update(figures)
     for key, value in stated.items():
         if key.endswith("_stats") and isinstance(value, dict) and "mean" in value:
             samples.headline.append({

@@ -37,17 +37,17 @@ def read(path: Path) -> list[LogRun]:
     DataBroken
         If the figures' file cannot be read.
     """
-    found = sorted(_parses(path))
-    results = found[0].parent.parent / "results.json"
+    parses = sorted(_parses(path))
+    results = parses[0].parent.parent / "results.json"
     stated = files.read_json(results) if results.is_file() else {}
     if not isinstance(stated, dict):
         raise DataBroken("the results are an object", where=results)
-    name = found[0].parent.parent.resolve()
-    samples = Samples("funsd_bench", "funsd", [*([results] if stated else []), *found])
+    name = parses[0].parent.parent.resolve()
+    samples = Samples("funsd_bench", "funsd", [*([results] if stated else []), *parses])
     scores: dict[str, Row] = {}
     with samples.reading(results.name, FIGURES):
         scores |= {str(row.get("filename")): row for row in stated.get("documents") or ()}
-    for file in found:
+    for file in parses:
         try:
             parse = files.read_json(file)
         except FormlabError as error:
@@ -63,7 +63,7 @@ def read(path: Path) -> list[LogRun]:
 
 def _parses(path: Path) -> Iterator[Path]:
     below = (path / "results" / "parses", path / "parses", path)
-    folder = next((place for place in below if place.is_dir()), path)
+    folder = next((candidate for candidate in below if candidate.is_dir()), path)
     for file in sorted(folder.glob("*.json")):
         start = files.read_bytes(file, 400)
         if b'"filename"' in start and b'"success"' in start:

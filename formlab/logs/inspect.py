@@ -74,8 +74,8 @@ def _members(archive: Archive) -> Iterator[tuple[str, Any]]:
 
 def _listed(header: Any, path: Path) -> Iterator[tuple[str, Any]]:
     samples = header.get("samples") if isinstance(header, dict) else None
-    for place, sample in enumerate(samples or ()):
-        yield f"{path.name}#/samples/{place}", sample
+    for index, sample in enumerate(samples or ()):
+        yield f"{path.name}#/samples/{index}", sample
 
 
 def _runs(header: Any, members: Iterator[tuple[str, Any]], path: Path) -> list[LogRun]:
@@ -162,13 +162,13 @@ def _scores(sample: Row) -> Iterator[tuple[str, Row]]:
 def _numbers(name: str, value: Any, samples: Samples) -> dict[str, float | None]:
     if isinstance(value, dict):
         inner = (_numbers(f"{name}/{key}", item, samples) for key, item in value.items())
-        return {key: number for part in inner for key, number in part.items()}
+        return {key: number for numbers in inner for key, number in numbers.items()}
     if isinstance(value, str) and value in _VALUES:
         return {name: _VALUES[value]}
-    found = number(value)
+    figure = number(value)
     # Without a value a sample is unscored, and that is nothing odd.
-    samples.notes[ODD] += found is None and value is not None and value == value
-    return {name: found}
+    samples.notes[ODD] += figure is None and value is not None and value == value
+    return {name: figure}
 
 
 def _gold(sample: Row, attached: Row) -> Any:
@@ -181,8 +181,8 @@ def _gold(sample: Row, attached: Row) -> Any:
 def _text(content: Any, attached: Row) -> str | None:
     """The text of a message or target, with long texts put back; images are left out."""
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        content = "\n".join(str(part) for part in parts if part) or None
+        texts = [item.get("text") for item in content if isinstance(item, dict)]
+        content = "\n".join(str(text) for text in texts if text) or None
     if not isinstance(content, str):
         return None if content is None else str(content)
     if content.startswith(_REFERENCE):

@@ -44,8 +44,8 @@ def read(path: Path) -> list[LogRun]:
     DataBroken
         At the first line that is not a sample.
     """
-    found = sorted(path.glob("*_samples_*.jsonl")) if path.is_dir() else [path]
-    return [run for file in found for run in _read(file)]
+    paths = sorted(path.glob("*_samples_*.jsonl")) if path.is_dir() else [path]
+    return [run for file in paths for run in _read(file)]
 
 
 def _read(file: Path) -> list[LogRun]:

@@ -35,18 +35,18 @@ def read(path: Path) -> list[LogRun]:
         raise DataBroken("OCRBench's results are a list of objects", where=path)
     samples = Samples("ocrbench", "ocrbench", [path])
     scored: dict[str, list[float]] = {}
-    for place, entry in enumerate(entries):
-        with samples.reading(f"{path.name}#/{place}"):
+    for index, entry in enumerate(entries):
+        with samples.reading(f"{path.name}#/{index}"):
             score = number(entry.get("score"))
             samples.notes[UNSCORED] += score is None
             if score is not None:
                 scored.setdefault(str(entry.get("type")), []).append(score)
             answer = entry.get("predict")
             samples.add(
-                entry.get("id", place), ANSWER, gold=_gold(entry.get("answers")),
+                entry.get("id", index), ANSWER, gold=_gold(entry.get("answers")),
                 answer=answer if isinstance(answer, str | dict) else _text(answer),
                 status="missing" if answer is None else "ok", system=path.stem,
-                origin=f"{path.name}#/{place}", scores={"score": score},
+                origin=f"{path.name}#/{index}", scores={"score": score},
                 own={name: value for name, value in entry.items() if name not in _KNOWN},
             )  # fmt: skip
     samples.headline += [

@@ -75,12 +75,12 @@ def _each(folder: Path) -> Iterator[Path]:
 
 
 def _pages(folder: Path) -> dict[tuple[str, int, int], Path]:
-    found = {}
+    pages = {}
     for file in sorted(_each(folder)):
         name = _FILE.fullmatch(file.relative_to(folder).as_posix())
         if name:
-            found[name["pdf"], int(name["page"]), int(name["repeat"])] = file
-    return found
+            pages[name["pdf"], int(name["page"]), int(name["repeat"])] = file
+    return pages
 
 
 def _test_files(folder: Path) -> Iterator[Path]:
@@ -101,7 +101,7 @@ def _add(
     if page is None:
         samples.notes[MISSING] += 1
     elif kind in _TEXTS:
-        answer = _found(test, _plain(files.read_text(page)))
+        answer = _passage(test, _plain(files.read_text(page)))
     if kind == "order":
         gold = f"{test.get('before')} … {test.get('after')}"
     elif kind == "present":
@@ -121,26 +121,26 @@ def _plain(markdown: str) -> str:
     return normalise(_MARKED.sub("", markdown), ("nfc", "space", "dashes", "quotes"))
 
 
-def _found(test: Row, text: str) -> str:
-    """What stands in the page for a test, in the order in which it stands there."""
-    wanted = [test.get("text")] if test["type"] != "order" else [test.get("before"), test["after"]]
-    places = [_best(str(part or ""), text) for part in wanted]
+def _passage(test: Row, text: str) -> str:
+    """The passage that a page has for a test; of several, in the order of the page."""
+    phrases = [test.get("text")] if test["type"] != "order" else [test.get("before"), test["after"]]
+    passages = [_best(str(phrase or ""), text) for phrase in phrases]
     if test["type"] == "absent":
-        (ratio, start, end), least = places[0], 1 - _allowed(test, str(test.get("text") or ""))
+        (ratio, start, end), least = passages[0], 1 - _allowed(test, str(test.get("text") or ""))
         return text[start:end] if ratio >= least else ""
-    return " … ".join(text[start:end] for _, start, end in sorted(places, key=lambda p: p[1]))
+    return " … ".join(text[start:end] for _, start, end in sorted(passages, key=lambda p: p[1]))
 
 
 def _allowed(test: Row, text: str) -> float:
     return (number(test.get("max_diffs")) or 0) / max(len(text), 1)
 
 
-def _best(wanted: str, text: str) -> tuple[float, int, int]:
-    """How well, and where, a text fits best in a page."""
-    if len(text) < len(wanted) or not wanted:
+def _best(phrase: str, text: str) -> tuple[float, int, int]:
+    """How well, and where, a phrase fits best in a page."""
+    if len(text) < len(phrase) or not phrase:
         return 0.0, 0, 0
-    place: Any = fuzz.partial_ratio_alignment(wanted, text)
-    return place.score / 100, place.dest_start, place.dest_end
+    match: Any = fuzz.partial_ratio_alignment(phrase, text)
+    return match.score / 100, match.dest_start, match.dest_end
 
 
 FORMAT = LogFormat("olmocr", "olmOCR-bench's folder of pages and tests", detect, read)

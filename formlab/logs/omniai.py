@@ -45,9 +45,9 @@ def read(path: Path) -> list[LogRun]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DataBroken("OmniAI's results are a list of objects", where=file)
     systems: dict[str, list[tuple[int, Row]]] = {}
-    for place, entry in enumerate(entries):
-        systems.setdefault(predictions.model(entry), []).append((place, entry))
-    return [_run(system, placed, file) for system, placed in systems.items()]
+    for index, entry in enumerate(entries):
+        systems.setdefault(predictions.model(entry), []).append((index, entry))
+    return [_run(system, numbered, file) for system, numbered in systems.items()]
 
 
 def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
@@ -57,10 +57,10 @@ def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
     claims: list[Row] = []
     flaws: Counter[str] = Counter()
     taken: set[str] = set()
-    for place, entry in entries:
-        url, origin = str(entry.get("fileUrl") or ""), f"{file.name}#/{place}"
+    for index, entry in entries:
+        url, origin = str(entry.get("fileUrl") or ""), f"{file.name}#/{index}"
         with samples.reading(origin):
-            doc_id = Path(benchmark.basename(url)).stem or f"entry {place}"
+            doc_id = Path(benchmark.basename(url)).stem or f"entry {index}"
             rows, response = predictions.entry_rows(entry)
             repeated = doc_id in taken
             taken.add(doc_id)
@@ -87,7 +87,7 @@ def _run(system: str, entries: list[tuple[int, Row]], file: Path) -> LogRun:
 
 
 def _leaves(entry: Row, key: Row, status: str) -> list[Row]:
-    """The values that a model gave, each at its place."""
+    """The values that a model gave, each at its path."""
     answer = as_object(entry.get("predictedJson"))
     if status not in USABLE or answer is None:
         return []

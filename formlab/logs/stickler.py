@@ -60,15 +60,15 @@ def read(path: Path) -> list[LogRun]:
 
 
 def _metrics(path: Path) -> tuple[list[Path], Row]:
-    """The file of metrics beside the lines, if there is one alone."""
-    found = []
+    """The file of metrics beside the lines, if there is exactly one."""
+    metric_files = []
     for file in sorted(path.parent.glob("*.json")):
         if b'"overall_metrics"' in files.read_bytes(file, 4096):
-            found.append(file)
-    if len(found) != 1:
+            metric_files.append(file)
+    if len(metric_files) != 1:
         return [], {}
     try:
-        return found, files.read_json(found[0])
+        return metric_files, files.read_json(metric_files[0])
     except FormlabError:
         return [], {}
 
@@ -80,11 +80,11 @@ def _add(samples: Samples, doc_id: str, field: Mapping[str, Any], origin: str) -
     whole = set(gold) | set(pred) != {""}
     for tail in dict.fromkeys([*gold, *pred]):
         samples.notes[WHOLE_ITEMS] += whole
-        place = f"{other}{tail}" if tail in pred else f"{base}{tail}"
+        pointer = f"{other}{tail}" if tail in pred else f"{base}{tail}"
         scores = {"match": field.get("match"), "similarity": field.get("score")}
         samples.add(
-            doc_id, f"{base}{tail}" if tail in gold else place,
-            gold=gold.get(tail), answer=pred.get(tail), answer_path=place, origin=origin,
+            doc_id, f"{base}{tail}" if tail in gold else pointer,
+            gold=gold.get(tail), answer=pred.get(tail), answer_path=pointer, origin=origin,
             system="stickler", scores=dict.fromkeys(scores) if whole else scores,
         )  # fmt: skip
 
@@ -99,7 +99,7 @@ def _leaves(key: Any, value: Any) -> Iterator[tuple[str, str | None]]:
 def _pointer(key: Any) -> str:
     """The JSON Pointer of a key such as ``items[0].price``."""
     steps = _STEP.findall(str(key or ""))
-    return "".join(f"/{escape(place or name)}" for place, name in steps)
+    return "".join(f"/{escape(index or name)}" for index, name in steps)
 
 
 FORMAT = LogFormat("stickler", "stickler's JSON lines of compared documents", detect, read)

@@ -56,9 +56,9 @@ def read(source: Any, columns: Mapping[str, str] | None = None) -> list[LogRun]:
     samples = Samples("table", path.stem if path else "frame", [path] if path else [])
     rows = read_rows(source, samples.notes).rows
     named = _named(dict.fromkeys(name for _, row in rows for name in row), columns or {}, path)
-    for place, (origin, row) in enumerate(rows):
+    for index, (origin, row) in enumerate(rows):
         with samples.reading(origin):
-            _add(samples, row, named, origin, place)
+            _add(samples, row, named, origin, index)
     return samples.runs()
 
 
@@ -69,19 +69,19 @@ def _named(there: Mapping[str, Any], columns: Mapping[str, str], path: Path | No
             raise UnknownName.of("column to name", kind, NAMES)
         if name not in there:
             raise UnknownName.of("column", name, there)
-    found = dict(columns)
+    named = dict(columns)
     for kind, names in NAMES.items():
-        known = [name for name in names if name in there and name not in found.values()]
-        if kind not in found and known:
-            found[kind] = known[0]
-    if "value" not in found:
+        known = [name for name in names if name in there and name not in named.values()]
+        if kind not in named and known:
+            named[kind] = known[0]
+    if "value" not in named:
         listed = ", ".join(map(str, there))
         what = f"no column is the answer; the table has: {listed}"
         raise DataBroken(what, where=path, remedy=_EXAMPLE)
-    return found
+    return named
 
 
-def _add(samples: Samples, row: Row, named: Row, origin: str, place: int) -> None:
+def _add(samples: Samples, row: Row, named: Row, origin: str, index: int) -> None:
     cell = {kind: row.get(name) for kind, name in named.items()}
     status, error = as_text(cell.get("status")), as_text(cell.get("error"))
     if status not in tables.STATUSES:
@@ -92,7 +92,7 @@ def _add(samples: Samples, row: Row, named: Row, origin: str, place: int) -> Non
     score = cell.get("score")
     gold = cell.get("gold")
     samples.add(
-        as_text(cell.get("doc_id")) or str(place + 1), _path(path, "path" in named),
+        as_text(cell.get("doc_id")) or str(index + 1), _path(path, "path" in named),
         gold=gold if isinstance(gold, dict | list) else as_text(gold),
         answer=cell["value"] if isinstance(cell["value"], dict) else as_text(cell["value"]),
         status=status, error=error, system=as_text(cell.get("system")) or "",

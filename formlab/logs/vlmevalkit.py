@@ -73,11 +73,13 @@ def _sheet_columns(path: Path) -> list[str]:
 
 
 def _add(samples: Samples, row: Row, system: str, origin: str, *, sheet: bool) -> None:
-    given = row.get("prediction")
-    answer = as_text(given)
+    prediction = row.get("prediction")
+    answer = as_text(prediction)
     failed = answer is not None and answer.strip().rstrip(".").startswith(FAILURES)
     samples.notes[BLANK] += answer is None or not answer.strip()
-    samples.notes[LOST] += sheet and isinstance(given, int | float) and not isinstance(given, bool)
+    samples.notes[LOST] += (
+        sheet and isinstance(prediction, int | float) and not isinstance(prediction, bool)
+    )
     index = as_text(row.get("index"))
     samples.add(
         index, ANSWER, gold=_gold(row.get("answer")), answer=None if failed else answer,

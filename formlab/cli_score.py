@@ -80,10 +80,10 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
 
     reader = systems.get(system)
     settings = reader.settings(asked(options))
-    if given := _own(benchmark, options):
+    if own_options := _own(benchmark, options):
         from formlab import own
 
-        corpus = own.corpus(options["gold"], **given)
+        corpus = own.corpus(options["gold"], **own_options)
     else:
         corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
     name = options["name"] or reader.run_name(settings)
@@ -154,10 +154,10 @@ def score(benchmark: str | None, predictions: Path, as_json: bool, **options: An
     """Score predictions against the gold of BENCHMARK, on each split that they are for."""
     import polars as pl
 
-    if given := _own(benchmark, options):
+    if own_options := _own(benchmark, options):
         from formlab import own
 
-        corpus, answers = own.pair(options["gold"], predictions, **given)
+        corpus, answers = own.pair(options["gold"], predictions, **own_options)
         chosen = documents_of(options["documents"], [corpus])
         summary = scored(corpus, answers, options | {"documents": chosen}, as_json=as_json)
         show_summary(summary, options, as_json=as_json)

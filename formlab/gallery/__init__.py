@@ -61,7 +61,7 @@ class Gallery:
         systems = {
             answer["system"] for case in self.cases for answer in (case, *case.get("beside", ()))
         }
-        parts = [
+        texts = [
             json.dumps(self.cases[start : start + PART], separators=(",", ":"))
             for start in range(0, len(self.cases), PART)
         ]
@@ -69,7 +69,7 @@ class Gallery:
             "system": theme.system_colours(sorted(systems)),
             "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
         }  # fmt: skip
-        return {"cases": parts, "images": self.images, "total": self.total, "colours": colours}
+        return {"cases": texts, "images": self.images, "total": self.total, "colours": colours}
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return inline.bundle("gallery", self.payload, str(self))
@@ -91,7 +91,7 @@ def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
     [{'gold': 'Co', 'pred_2': 'C0'}]
     """
     try:
-        cases = [case for part in payload["cases"] for case in json.loads(part)]
+        cases = [case for text in payload["cases"] for case in json.loads(text)]
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     plain = (str, int, float, type(None))
@@ -158,8 +158,8 @@ def errors(
     >>> shown.cases[0]["diff"], shown.cases[0]["why"]
     ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'no page image is known')
     """
-    for place, table in enumerate([cases, *beside]):
-        _check(table, cases, place)
+    for index, table in enumerate([cases, *beside]):
+        _check(table, cases, index)
     tabled = [cases, *beside]
     if not right:
         wrong = [~table["outcome"].is_in(_NO_ERROR) for table in tabled]
@@ -178,14 +178,14 @@ def errors(
     return Gallery(shown, images, total)
 
 
-def _check(table: pl.DataFrame, cases: pl.DataFrame, place: int) -> None:
-    what = f"beside[{place - 1}]" if place else "cases"
+def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
+    what = f"beside[{index - 1}]" if index else "cases"
     if missing := [name for name in tables.CASES if name not in table.columns]:
         raise TableBroken(f"{what}: missing columns: {', '.join(missing)}")
     if table.height != cases.height:
         raise TableBroken(f"{what} has {table.height} rows, cases has {cases.height}")
     other = pl.any_horizontal(cases[name].ne_missing(table[name]).alias(name) for name in _SAME)
-    if place and (rows := pl.select(other.arg_true()).to_series()).len():
+    if index and (rows := pl.select(other.arg_true()).to_series()).len():
         raise TableBroken(
             f"{what} is not of the same cases: {rows.len()} rows differ, first {rows[0]}",
             remedy="align both evaluations first, as analysis.flips does",

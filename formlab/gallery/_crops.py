@@ -39,7 +39,7 @@ class PageSource(NamedTuple):
     pages: tuple[str | None, ...] = ()
 
     @property
-    def place(self) -> tuple[str, int]:
+    def location(self) -> tuple[str, int]:
         """The file that the page is in, and its number there."""
         if len(self.pages) < 2:
             return self.image, self.page
@@ -70,7 +70,7 @@ class Crop:
     width: int
     height: int
 
-    def place(self, box: Box) -> list[float] | None:
+    def fractions(self, box: Box) -> list[float] | None:
         """`box` as fractions of the crop: left, top, width, height; None if it lies outside."""
         corners = []
         for side, (start, length) in enumerate(((self.left, self.width), (self.top, self.height))):
@@ -166,12 +166,12 @@ class Crops:
     ) -> Crop:  # fmt: skip
         """The crop of a page around `boxes`; the whole page if there are none or if `whole`."""
         page = self._open(source)
-        place = area([] if whole else boxes, page.size)
-        most = (pixels or self.pixels) if place == (0, 0, *page.size) else None
-        known = (source, place, most)
+        extent = area([] if whole else boxes, page.size)
+        most = (pixels or self.pixels) if extent == (0, 0, *page.size) else None
+        known = (source, extent, most)
         if known not in self._cut:
-            self._cut[known] = self._keep(page, place, most)
-        return Crop(self._cut[known], *place)
+            self._cut[known] = self._keep(page, extent, most)
+        return Crop(self._cut[known], *extent)
 
     def _open(self, source: PageSource) -> _DecodedPage:
         # One page is kept: cases come sorted by document, and a decoded page is megabytes.
@@ -184,7 +184,7 @@ class Crops:
 
     def _read(self, source: PageSource) -> _DecodedPage | FormlabError:
         try:
-            name, number = source.place
+            name, number = source.location
             path = self.root / name
             pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
@@ -196,8 +196,8 @@ class Crops:
             # A NUL in a path is a ValueError before it is a missing file.
             return FormlabError(f"not a usable path: {error}")
 
-    def _keep(self, page: _DecodedPage, place: Area, most: int | None) -> str:
-        left, top, width, height = (round(side * page.zoom) for side in place)
+    def _keep(self, page: _DecodedPage, extent: Area, most: int | None) -> str:
+        left, top, width, height = (round(side * page.zoom) for side in extent)
         cut = page.image.crop((left, top, left + width, top + height))
         # Tall cuts are bounded as well: a column of a long receipt is not worth 4,000 pixels.
         bound = (WIDTH, 2 * WIDTH)

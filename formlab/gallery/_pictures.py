@@ -98,11 +98,11 @@ def _sheet(
     for boxes, (left, top, width, height) in zip(here, views, strict=True):
         pixels = most if whole else crops.pixels
         cut = crops.crop(page, list(boxes.values()), whole=whole or not crop, pixels=pixels)
-        places = {name: cut.place(box) for name, box in boxes.items()}
+        fractions = {name: cut.fractions(box) for name, box in boxes.items()}
         drawn.append({
             "image": cut.key, "why": None,
-            "view": cut.place((left, top, left + width, top + height)),
-            "boxes": {name: place for name, place in places.items() if place is not None},
+            "view": cut.fractions((left, top, left + width, top + height)),
+            "boxes": {name: box for name, box in fractions.items() if box is not None},
         })  # fmt: skip
     return drawn
 

@@ -31,8 +31,8 @@ KNOWN = (*DELIMITED, *JSON_LINES, ".json", ".parquet", *SHEETS)
 
 
 @dataclass
-class Rows:
-    """Rows with the origin of each: where in `home`, the folder that origins are relative to.
+class RawRows:
+    """Rows as read, each with its origin within `home`, the folder that origins are relative to.
 
     The rows of `documents` are whole documents, a member each field.
     """
@@ -46,22 +46,22 @@ class Rows:
         return str(self.home / origin) if self.home else origin
 
 
-def read_rows(source: Any, flaws: Counter[str]) -> Rows:
+def read_rows(source: Any, flaws: Counter[str]) -> RawRows:
     """The rows of a file, a folder of JSON files, a frame, or of mappings; see `read_values`."""
     if isinstance(source, str | Path):
         return _of_path(Path(source), flaws)
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
     if isinstance(source, pl.DataFrame):
-        return Rows(_framed(source.iter_rows(named=True)))
+        return RawRows(_framed(source.iter_rows(named=True)))
     if type(source).__module__.partition(".")[0] == "pandas":
-        return Rows(_framed(_pandas(source)))
+        return RawRows(_framed(_pandas(source)))
     if isinstance(source, Mapping):
         return _of_object({str(n): member for n, member in source.items()}, None, "object", FRAME)
     if isinstance(source, Iterable):
         rows = list(source)
         if all(isinstance(row, Mapping) for row in rows):
-            return Rows(_framed({str(name): cell for name, cell in row.items()} for row in rows))
+            return RawRows(_framed({str(name): cell for name, cell in row.items()} for row in rows))
     what = f"values cannot be read from {type(source).__name__}"
     raise DataBroken(what, remedy="a path, a polars or pandas frame, or a list of dicts")
 
@@ -82,22 +82,22 @@ def _pandas(frame: Any) -> Iterator[Row]:
     return (dict(zip(names, row, strict=True)) for row in whole.itertuples(index=False, name=None))
 
 
-def _of_path(path: Path, flaws: Counter[str]) -> Rows:
+def _of_path(path: Path, flaws: Counter[str]) -> RawRows:
     if not path.exists():
         raise DataMissing("no such file or folder", where=path, remedy="check the path")
     if path.is_dir():
         return _of_folder(path)
     ending, name = path.suffix.lower(), path.name
     if ending in DELIMITED:
-        return Rows(_delimited(path, flaws), path.parent)
+        return RawRows(_delimited(path, flaws), path.parent)
     if ending in JSON_LINES:
         lines = files.each_jsonl(path, as_written=True)
-        return Rows([(f"{name}:{number}", row) for number, row in lines], path.parent)
+        return RawRows([(f"{name}:{number}", row) for number, row in lines], path.parent)
     if ending == ".parquet":
         rows = enumerate(files.read_parquet(path).iter_rows(named=True), start=1)
-        return Rows([(f"{name}, row {number}", row) for number, row in rows], path.parent)
+        return RawRows([(f"{name}, row {number}", row) for number, row in rows], path.parent)
     if ending in SHEETS:
-        return Rows(_sheet(path, flaws), path.parent)
+        return RawRows(_sheet(path, flaws), path.parent)
     if ending == ".json":
         value = files.read_json(path, as_written=True)
         return _of_object(value, path.parent, name, path.stem)
@@ -107,29 +107,29 @@ def _of_path(path: Path, flaws: Counter[str]) -> Rows:
     )  # fmt: skip
 
 
-def _of_object(value: Any, home: Path | None, name: str, stem: str) -> Rows:
+def _of_object(value: Any, home: Path | None, name: str, stem: str) -> RawRows:
     """One JSON value: a list of rows, a document for each key, or one document."""
     where = str(home / name) if home else None
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        return Rows([(f"{name}#/{place}", row) for place, row in enumerate(value)], home)
+        return RawRows([(f"{name}#/{index}", row) for index, row in enumerate(value)], home)
     if not isinstance(value, dict) or not value:
         what = "a list of objects or an object of documents is expected"
         raise DataBroken(what, where=where, remedy='such as {"scan_1": {"total": "9.00"}}')
     if all(isinstance(document, dict) for document in value.values()):
         rows = [(f"{name}#/{key}", {"doc_id": key} | row) for key, row in value.items()]
-        return Rows(rows, home, documents=True)
-    return Rows([(name, {"doc_id": stem} | value)], home, documents=True)
+        return RawRows(rows, home, documents=True)
+    return RawRows([(name, {"doc_id": stem} | value)], home, documents=True)
 
 
-def _of_folder(folder: Path) -> Rows:
+def _of_folder(folder: Path) -> RawRows:
     """A document for each JSON file, in any depth, called by its name; by its path if need be."""
-    found = sorted(file for file in folder.rglob("*.json") if not file.name.startswith("."))
-    if not found:
+    paths = sorted(file for file in folder.rglob("*.json") if not file.name.startswith("."))
+    if not paths:
         what = "no JSON files in this folder"
         raise DataBroken(what, where=folder, remedy="one JSON file a document, or a table")
-    plain = len({file.stem for file in found}) == len(found)
+    plain = len({file.stem for file in paths}) == len(paths)
     rows = []
-    for file in found:
+    for file in paths:
         origin = file.relative_to(folder).as_posix()
         doc_id = file.stem if plain else origin.removesuffix(file.suffix)
         value = files.read_json(file, as_written=True)
@@ -138,7 +138,7 @@ def _of_folder(folder: Path) -> Rows:
             raise DataBroken(what, where=file, remedy="one object of fields a file")
         fields = value if isinstance(value, dict) else dict(map(_numbered, enumerate(value)))
         rows.append((origin, {"doc_id": doc_id} | fields))
-    return Rows(rows, folder, documents=True)
+    return RawRows(rows, folder, documents=True)
 
 
 def _numbered(item: tuple[int, Any]) -> tuple[str, Any]:
@@ -183,7 +183,7 @@ def _tabular(
     header = [str(cell).strip() for cell in cells]
     while header and not header[-1]:
         header.pop()
-    named = [(place, name) for place, name in enumerate(header) if name]
+    named = [(index, name) for index, name in enumerate(header) if name]
     flaws["columns without a name, left out"] += len(header) - len(named)
     twice = [name for name, count in Counter(name for _, name in named).items() if count > 1]
     where = f"{path}{mark}{line}"
@@ -201,7 +201,7 @@ def _tabular(
                 f"{len(cells)} cells, and {len(header)} in the header", where=f"{path}{mark}{line}",
                 remedy="quote cells that hold the delimiter",
             )  # fmt: skip
-        row = {name: None if cells[place] == "" else cells[place] for place, name in named}
+        row = {name: None if cells[index] == "" else cells[index] for index, name in named}
         rows.append((f"{path.name}{mark}{line}", row))
     return rows
 

@@ -65,8 +65,8 @@ def predictions(
     path = Path(answers) if isinstance(answers, str | Path) else None
     tabular = corpus.benchmark == BENCHMARK or columns
     if path and (formats.FORMATS["run"].is_one(path) or not tabular):
-        found = formats.read_predictions(path, corpus)
-        return dataclasses.replace(found, system=name or found.system)
+        result = formats.read_predictions(path, corpus)
+        return dataclasses.replace(result, system=name or result.system)
     return _read(answers, corpus, path, name, columns)
 
 
@@ -154,10 +154,10 @@ def _claims(values: pl.DataFrame) -> pl.DataFrame:
     empty = pl.col("value").is_null()
     stated = [pl.col("status")] if "status" in values.columns else []
     status = pl.coalesce(*stated, pl.when(empty).then(pl.lit("missing")).otherwise(pl.lit("ok")))
-    silent = values.filter(empty.all().over("doc_id"), *(one.is_null() for one in stated))
+    silent = values.filter(empty.all().over("doc_id"), *(column.is_null() for column in stated))
     silent = silent.unique("doc_id", keep="first", maintain_order=True)
-    said = values.filter(pl.any_horizontal(~empty, *(one.is_not_null() for one in stated)))
-    both = pl.concat([said, silent.with_columns(path=pl.lit(None, pl.String))])
+    claims = values.filter(pl.any_horizontal(~empty, *(column.is_not_null() for column in stated)))
+    both = pl.concat([claims, silent.with_columns(path=pl.lit(None, pl.String))])
     kind = pl.when(pl.col("path").is_null()).then(pl.lit("page"))
     kind = kind.otherwise(pl.col("kind") if "kind" in values.columns else None)
     return both.with_columns(status.alias("status"), kind.alias("kind"))
@@ -180,13 +180,13 @@ def _matched(values: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.Da
     for doc_id in known:
         for name in {own_images.stem(doc_id), PurePosixPath(own_images.stem(doc_id)).name}:
             stems.setdefault(name, []).append(doc_id)
-    given = set(values["doc_id"]) - set(known)
+    unmatched = set(values["doc_id"]) - set(known)
     renamed = {}
-    for doc_id in sorted(given):
+    for doc_id in sorted(unmatched):
         name = own_images.stem(doc_id)
-        found = stems.get(name) or stems.get(PurePosixPath(name).name) or []
-        if len(found) == 1 and found[0] not in renamed.values():
-            renamed[doc_id] = found[0]
+        candidates = stems.get(name) or stems.get(PurePosixPath(name).name) or []
+        if len(candidates) == 1 and candidates[0] not in renamed.values():
+            renamed[doc_id] = candidates[0]
     taken = set(values["doc_id"]) & set(renamed.values())
     renamed = {name: doc_id for name, doc_id in renamed.items() if doc_id not in taken}
     notes["documents named by their files"] += len(renamed)

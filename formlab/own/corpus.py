@@ -165,9 +165,9 @@ def table(rows: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
 
 def _without(records: pl.DataFrame, declared: FieldTypes) -> int:
     """How many required fields documents lack in the gold."""
-    must = [path for path, one in declared.fields.items() if one.required and "*" not in path]
-    given = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
-    return len(must) * records["doc_id"].n_unique() - given.select("doc_id", "path").n_unique()
+    must = [path for path, field in declared.fields.items() if field.required and "*" not in path]
+    filled = records.filter(pl.col("path").is_in(must), pl.col("value") != "")
+    return len(must) * records["doc_id"].n_unique() - filled.select("doc_id", "path").n_unique()
 
 
 def _documents(
@@ -185,12 +185,12 @@ def _documents(
     rows = documents.with_columns(pl.col("n_fields", "n_kinds").fill_null(0)).to_dicts()
     # Without a folder only the column `image` says where the pages are.
     named = [row["doc_id"] for row in rows if not row.get("image")] if is_folder and root else []
-    found = own_images.find(root, named, flaws) if root and is_folder else {}
+    images = own_images.find(root, named, flaws) if root and is_folder else {}
     texts = own_images.texts(root, [row["doc_id"] for row in rows]) if root and is_folder else {}
     types = known.stated()
     for row in rows:
         row["context"] = row.get("context") or texts.get(row["doc_id"])
-        pages = [row["image"]] if row.get("image") else found.get(row["doc_id"], [])
+        pages = [row["image"]] if row.get("image") else images.get(row["doc_id"], [])
         row |= key | own_images.columns(root, pages, row, flaws)
         meta = {"types": types} | ({"pages": pages} if len(pages) > 1 else {})
         row["meta"] = json.dumps(meta, ensure_ascii=False)
@@ -203,8 +203,8 @@ def sources_of(path: Path | None) -> dict[str, str]:
         return {}
     if path.is_file():
         return {path.name: files.sha256(path)}
-    found = sorted(path.rglob("*.json"))
-    return {file.relative_to(path).as_posix(): files.sha256(file) for file in found}
+    paths = sorted(path.rglob("*.json"))
+    return {file.relative_to(path).as_posix(): files.sha256(file) for file in paths}
 
 
 def read(split: str, root: Path) -> Corpus:

@@ -18,7 +18,7 @@ IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif", ".p
 _PAGE = re.compile(r"(.+?)[ _.-]+(?:p(?:age)?[ _.-]?)?([0-9]{1,4})", re.IGNORECASE)
 _NUMBER = re.compile(r"([0-9]+)")
 Row = dict[str, Any]
-# Files by a name that they answer to.
+# Files by each name that a document may call them.
 Index = dict[str, list[PurePosixPath]]
 
 
@@ -53,7 +53,7 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
         match = _PAGE.fullmatch(key)
         if match and key not in known:
             numbered.setdefault(match[1], []).extend(paths)
-    found = {}
+    pages_of = {}
     for name in documents:
         key = stem(name)
         pages, copies = _pages(key, named, numbered, inside)
@@ -61,9 +61,9 @@ def find(folder: str | Path, documents: Sequence[str], flaws: Counter[str]) -> d
             pages, copies = _pages(PurePosixPath(key).name, named, numbered, inside)
         flaws["documents with several files of one name: the first is read"] += copies
         if pages:
-            found[name] = [str(page) for page in pages]
-    flaws["documents without an image"] += len(documents) - len(found)
-    return found
+            pages_of[name] = [str(page) for page in pages]
+    flaws["documents without an image"] += len(documents) - len(pages_of)
+    return pages_of
 
 
 def texts(folder: str | Path, documents: Sequence[str]) -> dict[str, str]:
@@ -75,11 +75,11 @@ def texts(folder: str | Path, documents: Sequence[str]) -> dict[str, str]:
         for key in (path.name, path.stem, str(path), str(path.with_suffix(""))):
             named.setdefault(_key(key), file)
     keys = {name: (stem(name), PurePosixPath(stem(name)).name) for name in documents}
-    found = {name: named.get(whole) or named.get(last) for name, (whole, last) in keys.items()}
+    matches = {name: named.get(whole) or named.get(last) for name, (whole, last) in keys.items()}
     kinds = ("utf-8-sig", "latin-1")
     return {
         name: storable(files.read_text(file, encodings=kinds))
-        for name, file in found.items() if file
+        for name, file in matches.items() if file
     }  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _key(name: str) -> str:
 
 def _order(path: PurePosixPath) -> list[tuple[int, int | str]]:
     """By folder, then by the numbers in names, then by ending."""
-    steps = [part for part in _NUMBER.split(str(path.with_suffix(""))) if part]
+    steps = [step for step in _NUMBER.split(str(path.with_suffix(""))) if step]
     ending = IMAGES.index(path.suffix.lower())
     return [(1, int(s)) if s.isdecimal() else (0, s) for s in steps] + [(2, ending)]
 

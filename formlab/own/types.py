@@ -27,7 +27,7 @@ from formlab.trees import escape
 TYPES = {name: name for name in ("string", "number", "money", "date", "choice", "address")}
 TYPES |= {"text": "string", "integer": "number", "boolean": "checkbox", "checkbox": "checkbox"}
 COMPARATORS = ("exact", "text", "typed", "fuzzy")
-# Values of a field that are looked at to infer its type.
+# How many values of a field are read to infer its type.
 _ENOUGH = 200
 _DIGITS = re.compile(r"0|[1-9][0-9]*")
 _CODE = re.compile(r"0[0-9]+|[0-9]{10,}")
@@ -42,7 +42,7 @@ class Rule:
     number may be from the right one, in its unit or, where `relative`, as a share of it (``1%``),
     or a date in days, 0 and more; `weight` how much a field counts, above 0; `required` whether
     every document should have it; `ordered` whether the items of the lists that it is in keep
-    their order, so that each is compared with the one at its own place.
+    their order, so that each is compared with the item at its own position.
     """
 
     comparator: str | None = None
@@ -70,7 +70,7 @@ class FieldType(Rule):
 
 @lru_cache(maxsize=4096)
 def rule_of(meta: str | None) -> Rule:
-    """The rule in the `meta` of a record; the usual one where none was declared.
+    """The rule in the `meta` of a record; the default rule where none was declared.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class FieldTypes:
     fields: dict[str, FieldType] = dataclasses.field(default_factory=dict)
 
     def of(self, path: str | None) -> FieldType:
-        """The type of the field at a path; one that says nothing where none is declared."""
+        """The type of the field at a path; an empty type where none is declared."""
         return self.fields.get(pattern(path or ""), FieldType())
 
     @classmethod
@@ -140,8 +140,8 @@ class FieldTypes:
         """The types that the document of a corpus was loaded with, from its row."""
         stated = meta_of(document).get("types") or {}
         return cls({
-            path: FieldType(**{n: tuple(v) if isinstance(v, list) else v for n, v in one.items()})
-            for path, one in stated.items()
+            path: FieldType(**{n: tuple(v) if isinstance(v, list) else v for n, v in rule.items()})
+            for path, rule in stated.items()
         })  # fmt: skip
 
     @classmethod
@@ -156,36 +156,36 @@ class FieldTypes:
             pattern=pl.col("path").map_elements(pattern, return_dtype=pl.String)
         )
         known = named.join(patterns, on="path", maintain_order="left")
-        found = known.group_by("pattern", maintain_order=True).agg(
+        samples = known.group_by("pattern", maintain_order=True).agg(
             pl.col("value").drop_nulls().unique(maintain_order=True).head(_ENOUGH)
         )
-        return cls({path: FieldType(type=_type_of(some)) for path, some in found.iter_rows()})
+        return cls({path: FieldType(type=_type_of(some)) for path, some in samples.iter_rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
-        """By pattern what is not at its default, as JSON can hold it."""
-        return {path: _stated(one) for path, one in self.fields.items()}
+        """What differs from the defaults, by pattern, as values for JSON."""
+        return {path: _stated(field) for path, field in self.fields.items()}
 
     def counts(self) -> dict[str, int]:
         """How many fields have each type."""
-        return dict(Counter(one.type or "string" for one in self.fields.values()).most_common())
+        return dict(Counter(field.type or "string" for field in self.fields.values()).most_common())
 
     def json_schema(self) -> dict[str, Any]:
         """A JSON Schema of a document with these fields, each of which may be null."""
         root: dict[str, Any] = {"type": "object", "properties": {}}
-        for path, one in self.fields.items():
-            _grow(root, [_plain(step) for step in path.split("/")[1:]], one)
+        for path, field in self.fields.items():
+            _grow(root, [_plain(step) for step in path.split("/")[1:]], field)
         return _closed(root)
 
 
-def _stated(one: Rule) -> dict[str, Any]:
-    usual = type(one)()
-    return {n: v for n, v in dataclasses.asdict(one).items() if v != getattr(usual, n)}
+def _stated(rule: Rule) -> dict[str, Any]:
+    usual = type(rule)()
+    return {n: v for n, v in dataclasses.asdict(rule).items() if v != getattr(usual, n)}
 
 
-def rule_text(one: FieldType) -> str | None:
+def rule_text(field: FieldType) -> str | None:
     """The rule of a field as the `meta` of its records; null where nothing is declared."""
-    names = {field.name for field in dataclasses.fields(Rule)}
-    stated = {name: value for name, value in _stated(one).items() if name in names}
+    names = {member.name for member in dataclasses.fields(Rule)}
+    stated = {name: value for name, value in _stated(field).items() if name in names}
     return json.dumps(stated) if stated else None
 
 
@@ -238,21 +238,21 @@ def _field(path: str, stated: dict[str, Any], where: str | None) -> FieldType:
     for name, known in (("type", TYPES), ("comparator", COMPARATORS)):
         if stated.get(name) is not None and stated[name] not in known:
             raise UnknownName.of(f"{name} of {path}", stated[name], known)
-    found = dict(stated)
+    rule = dict(stated)
     try:
         for name in ("tolerance", "weight"):
             if stated.get(name) is not None:
                 share = name == "tolerance" and str(stated[name]).strip().endswith("%")
                 number = str(stated[name]).strip().removesuffix("%") if share else stated[name]
-                found[name] = float(number) / (100 if share else 1)
-                found |= {"relative": True} if share else {}
-        if not (0 < found.get("weight", 1.0) < math.inf and (found.get("tolerance") or 0.0) >= 0):
+                rule[name] = float(number) / (100 if share else 1)
+                rule |= {"relative": True} if share else {}
+        if not (0 < rule.get("weight", 1.0) < math.inf and (rule.get("tolerance") or 0.0) >= 0):
             raise ValueError
     except (TypeError, ValueError) as error:
         what = f"{path}: a tolerance is a number from 0 or per cent, a weight one above 0"
         raise DataBroken(what, where=where) from error
-    found["choices"] = tuple(str(choice) for choice in found.get("choices") or ())
-    return FieldType(**found)
+    rule["choices"] = tuple(str(choice) for choice in rule.get("choices") or ())
+    return FieldType(**rule)
 
 
 _WORDS = ("comparator", "tolerance", "relative", "weight", "question", "label")
@@ -297,8 +297,8 @@ def _resolved(node: Any, root: Any) -> dict[str, Any]:
             node = dict(target) | node
             continue
         several = node.pop("anyOf", None) or node.pop("oneOf", None) or node.pop("allOf", None)
-        real = [one for one in several or () if isinstance(one, Mapping)]
-        real = [one for one in real if one.get("type") != "null"]
+        real = [schema for schema in several or () if isinstance(schema, Mapping)]
+        real = [schema for schema in real if schema.get("type") != "null"]
         if not real:
             break
         node = dict(real[0]) | node
@@ -341,10 +341,10 @@ def _type_of(values: list[str]) -> str:
 _JSON = {"number": "number", "checkbox": "boolean"}
 
 
-def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
+def _grow(node: dict[str, Any], steps: list[str], field: FieldType) -> None:
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         leaf: dict[str, Any] = (
-            _leaf(one, step) if following is None
+            _leaf(field, step) if following is None
             else {"type": "array", "items": {}} if following == "*"
             else {"type": "object", "properties": {}}
         )  # fmt: skip
@@ -355,13 +355,13 @@ def _grow(node: dict[str, Any], steps: list[str], one: FieldType) -> None:
             node = node.setdefault("properties", {}).setdefault(step, leaf)
 
 
-def _leaf(one: FieldType, name: str) -> dict[str, Any]:
-    stated: dict[str, Any] = {"type": [_JSON.get(one.kind or "", "string"), "null"]}
-    if one.choices:
-        stated["enum"] = [*one.choices, None]
+def _leaf(field: FieldType, name: str) -> dict[str, Any]:
+    stated: dict[str, Any] = {"type": [_JSON.get(field.kind or "", "string"), "null"]}
+    if field.choices:
+        stated["enum"] = [*field.choices, None]
     # Titles that pydantic makes of a field's name say nothing more.
-    is_name = (one.label or "").replace(" ", "_").casefold() == name.casefold()
-    description = one.question or (one.label if not is_name else None)
+    is_name = (field.label or "").replace(" ", "_").casefold() == name.casefold()
+    description = field.question or (field.label if not is_name else None)
     return stated | ({"description": description} if description else {})
 
 

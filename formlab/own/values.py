@@ -12,7 +12,7 @@ import polars as pl
 
 from formlab import tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.own._rows import Row, Rows, as_text, read_rows
+from formlab.own._rows import RawRows, Row, as_text, read_rows
 from formlab.trees import escape
 
 # Other names of the three columns that make a table of values.
@@ -117,7 +117,7 @@ def _member(name: str) -> str:
     return str(pointer(name)) if is_pointer else f"/{escape(name)}"
 
 
-def _columns(rows: Rows, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
+def _columns(rows: RawRows, columns: Mapping[str, str]) -> tuple[dict[str, str], bool]:
     """The table's own name of each column, and whether the table is long."""
     known = list(dict.fromkeys(name for _, row in rows.rows for name in row))
     for name in columns.values():
@@ -143,15 +143,15 @@ def _named(name: str, known: list[str], columns: Mapping[str, str]) -> str | Non
     lower = {column.lower(): column for column in known if column not in columns.values()}
     if name in lower:
         return lower[name]
-    found = [lower[synonym] for synonym in SYNONYMS[name] if synonym in lower]
-    if name == "doc_id" and len(found) > 1:
-        what = f"the document's column may be any of {', '.join(found)}"
-        raise DataBroken(what, remedy=f"columns={{'doc_id': '{found[0]}'}}")
-    return found[0] if len(found) == 1 else None
+    candidates = [lower[synonym] for synonym in SYNONYMS[name] if synonym in lower]
+    if name == "doc_id" and len(candidates) > 1:
+        what = f"the document's column may be any of {', '.join(candidates)}"
+        raise DataBroken(what, remedy=f"columns={{'doc_id': '{candidates[0]}'}}")
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _is_long(
-    rows: Rows, names: dict[str, str], known: list[str], columns: Mapping[str, str]
+    rows: RawRows, names: dict[str, str], known: list[str], columns: Mapping[str, str]
 ) -> bool:
     """Whether each row is a value; a wide table may have fields called name and text as well."""
     if "value" in columns or "path" in columns:
@@ -171,7 +171,7 @@ def _is_long(
     return again["doc_id"] or (not others and (again["path"] or len(rows.rows) == 1))
 
 
-def _document(row: Row, column: str, rows: Rows, origin: str) -> str:
+def _document(row: Row, column: str, rows: RawRows, origin: str) -> str:
     name = tables.storable((as_text(row.get(column)) or "").strip())
     if not name:
         remedy = "a name of the document in every row"
@@ -179,7 +179,7 @@ def _document(row: Row, column: str, rows: Rows, origin: str) -> str:
     return name
 
 
-def _long(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
+def _long(rows: RawRows, names: dict[str, str]) -> Iterator[Row]:
     path, value = names.get("path"), names.get("value")
     further = {n: c for n, c in names.items() if n not in (*SYNONYMS, "origin")}
     pointers: dict[Any, str | None] = {}
@@ -200,11 +200,11 @@ def _long(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
             yield base
             continue
         for end, leaf in _leaves(cell, "", rows, origin):
-            place = {"path": (start or "") + end} if end else {}
-            yield base | place | {"value": leaf}
+            location = {"path": (start or "") + end} if end else {}
+            yield base | location | {"value": leaf}
 
 
-def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
+def _wide(rows: RawRows, names: dict[str, str]) -> Iterator[Row]:
     seen: dict[str, str] = {}
     further = {n: c for n, c in names.items() if n not in SYNONYMS}
     for origin, row in rows.rows:
@@ -235,7 +235,7 @@ def _wide(rows: Rows, names: dict[str, str]) -> Iterator[Row]:
 
 
 def _leaves(
-    value: Any, path: str, rows: Rows, origin: str, depth: int = 0
+    value: Any, path: str, rows: RawRows, origin: str, depth: int = 0
 ) -> Iterator[tuple[str, str | None]]:
     """The values of an object or list, each at its pointer; what is empty has none."""
     if value is None or isinstance(value, str):
@@ -255,7 +255,7 @@ def _leaves(
         yield from _leaves(inner, below, rows, origin, depth + 1)
 
 
-def _cell(name: str, cell: Any, rows: Rows, origin: str) -> Any:
+def _cell(name: str, cell: Any, rows: RawRows, origin: str) -> Any:
     """What a row says beside its value, as the dtype of its column; an own column is text."""
     dtype = _SCHEMA.get(name, pl.String) if name in (*RECORD, *DOCUMENT) else pl.String
     try:
@@ -265,20 +265,20 @@ def _cell(name: str, cell: Any, rows: Rows, origin: str) -> Any:
             return json.dumps(cell, ensure_ascii=False, default=str)
         text = as_text(cell)
         if dtype == pl.String or text is None or not text.strip():
-            found: Any = text or None
+            value: Any = text or None
         else:
-            found = float(text)
-            whole = found.is_integer() and abs(found) < _MOST
-            if not math.isfinite(found) or (dtype == pl.Int64 and not whole):
+            value = float(text)
+            whole = value.is_integer() and abs(value) < _MOST
+            if not math.isfinite(value) or (dtype == pl.Int64 and not whole):
                 raise ValueError
-            found = int(found) if dtype == pl.Int64 else found
+            value = int(value) if dtype == pl.Int64 else value
     except ValueError as error:
         what = f"{name} cannot be {as_text(cell)!r:.80}"
         raise DataBroken(what, where=rows.where(origin), remedy="a number") from error
-    if found is not None and found not in _ALLOWED.get(name, (found,)):
+    if value is not None and value not in _ALLOWED.get(name, (value,)):
         remedy = f"one of: {', '.join(_ALLOWED[name])}"
-        raise DataBroken(f"unknown {name} {found!r}", where=rows.where(origin), remedy=remedy)
-    return tables.storable(found)
+        raise DataBroken(f"unknown {name} {value!r}", where=rows.where(origin), remedy=remedy)
+    return tables.storable(value)
 
 
 def _several(cell: Any) -> list[str]:
@@ -314,6 +314,6 @@ def _listed(values: pl.DataFrame) -> pl.DataFrame:
     if not several:
         return values
     number = pl.int_range(pl.len()).over("doc_id", "path")
-    place = pl.format("{}/{}", "path", number)
-    path = pl.when(pl.col("path").is_in(several)).then(place).otherwise("path")
+    item_path = pl.format("{}/{}", "path", number)
+    path = pl.when(pl.col("path").is_in(several)).then(item_path).otherwise("path")
     return values.with_columns(path.alias("path"))

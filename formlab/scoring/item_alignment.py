@@ -1,10 +1,10 @@
 """Pair the fields of one's own forms: by their paths, and the items of lists with one another.
 
-An item of a list has no name but its place, and what stands at another place is not wrong for it.
+An item of a list has no name but its position, and is not wrong for standing at another.
 So the items of a gold and a predicted list are assigned to each other such that the most values
 agree, each by its own rule; of several such assignments that whose values are most alike. Lists
 within items are assigned likewise, for each pair of items. What is left of the longer list is
-`missing` or `spurious`. A list whose rule is ``ordered`` is paired place by place, and so is one
+`missing` or `spurious`. A list whose rule is ``ordered`` is paired by position, and so is a list
 of more than `LARGEST` pairs of values, which nobody writes by hand.
 """
 
@@ -112,8 +112,8 @@ def placed(both: pl.DataFrame) -> pl.DataFrame:
     """Cases with the spurious values of lists at free places, and of the kinds of such values.
 
     `both` are gold records beside their matches, and claims of the outcome ``spurious``, under the
-    names of *cases*. At its own place a spurious item would share its path with a gold item that
-    another was taken for.
+    names of *cases*. At its own position a spurious item would share its path with a gold item that
+    another item was assigned to.
     """
     spurious = (pl.col("outcome") == "spurious").fill_null(False)
     claimed = both.filter(spurious)
@@ -131,8 +131,8 @@ def placed(both: pl.DataFrame) -> pl.DataFrame:
     for _, document in rows.group_by("doc_id", maintain_order=True):
         golds, claims = (document.filter(side) for side in (~spurious, spurious))
         moved |= _free_places(golds.select("path", "pred_path"), claims.select("row", "path"))
-    place = pl.int_range(pl.len(), dtype=pl.UInt32)
-    path = place.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
+    index = pl.int_range(pl.len(), dtype=pl.UInt32)
+    path = index.replace_strict(moved, default=pl.col("path"), return_dtype=pl.String)
     return both.with_columns(
         path.alias("path"), pl.when(spurious).then(pl.coalesce("kind", kind)).otherwise("kind")
     )
@@ -154,11 +154,11 @@ def _free_places(golds: pl.DataFrame, claims: pl.DataFrame) -> dict[int, str]:
         for start in _starts(path):
             step = start.rpartition("/")[2]
             if start not in place_of:
-                place = f"{here}/{step}"
-                while step.isdecimal() and place in used:
-                    place = f"{here}/{next(numbers.setdefault(here, itertools.count()))}"
-                used.add(place)
-                place_of[start] = place
+                pointer = f"{here}/{step}"
+                while step.isdecimal() and pointer in used:
+                    pointer = f"{here}/{next(numbers.setdefault(here, itertools.count()))}"
+                used.add(pointer)
+                place_of[start] = pointer
             here = place_of[start]
         moved[row] = here
     return moved
@@ -181,8 +181,8 @@ def _items(records: pl.DataFrame) -> pl.DataFrame:
 def _equal_items(gold: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     """The pairs of fields in items that are wholly equal: nothing can agree with more.
 
-    That holds where what agrees with the one agrees with the other, so not where values need only
-    be near, or several are right. Years and other names made of digits are no places in a list.
+    That holds where only equal values agree, so not where values need only be near, or several are
+    right. Years and other names made of digits are no places in a list.
     """
     lists = ["doc_id", "list"]
     near = {
@@ -228,12 +228,12 @@ def _sizes(
 def _worth(
     gold: pl.DataFrame, claims: pl.DataFrame, *, threshold: float, orders: Mapping[str, str] | None
 ) -> _Worth:
-    """What each pair of fields adds to an assignment; one that agrees, more than all similarity."""
+    """What each pair of fields adds to an assignment; agreement outweighs all similarity."""
     on = ["doc_id", "pattern"]
     filled = pl.col("value").str.strip_chars() != ""
-    usable = pl.col("status").is_in(USABLE) & filled
+    answers = claims.filter(pl.col("status").is_in(USABLE) & filled)
     golds = gold.filter(filled).select(*on, "row", "kind", "accepted", RULE, gold="value")
-    both = golds.join(claims.filter(usable).select(*on, "row", used="value"), on=on, suffix="_pred")
+    both = golds.join(answers.select(*on, "row", used="value"), on=on, suffix="_pred")
     order = pl.col("doc_id").replace_strict(orders or {}, default=None, return_dtype=pl.String)
     spelled = pl.col("accepted").list.join("\n").alias("spelled")
     both = both.with_columns(order.alias("order"), spelled)
@@ -288,14 +288,14 @@ def _paired(gold: _Tree, pred: _Tree, worth: _Worth) -> tuple[float, list[tuple[
         else:
             table = [[_paired(a, b, worth)[0] for b in sides[1]] for a in sides[0]]
             values = np.array(table, dtype=float)
-        # Of items that are as good as each other, those that are near.
+        # Of assignments that are equally good, that of the nearest items.
         values -= 1e-9 * np.abs(np.subtract.outer(np.arange(len(steps)), np.arange(len(others))))
         rows, columns = linear_sum_assignment(values, maximize=True)
         chosen = zip(rows, columns, strict=True)
         pairs += [_paired(sides[0][row], sides[1][column], worth) for row, column in chosen]
     else:
         pairs += [_paired(gold[step], pred[step], worth) for step in steps if step in pred]
-    return sum(value for value, _ in pairs), [pair for _, found in pairs for pair in found]
+    return sum(value for value, _ in pairs), [pair for _, matches in pairs for pair in matches]
 
 
 def _is_list(places: set[str]) -> bool:

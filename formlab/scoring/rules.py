@@ -76,15 +76,15 @@ def rights(cases: pl.DataFrame, orders: Sequence[str | None]) -> pl.Series:
     tolerant = [meta for meta in keys[RULE].unique() if own.rule_of(meta).tolerance is not None]
     if not tolerant:
         return right
-    found = right.to_list()
+    flags = right.to_list()
     near = cases.select("gold", "used", "accepted", "kind", RULE).with_row_index("row")
     near = near.filter(pl.col(RULE).is_in(tolerant), ~right, pl.col("used").is_not_null())
     for row, gold, value, accepted, kind, meta in near.drop_nulls("gold").iter_rows():
         rule = own.rule_of(meta)
-        found[row] = rule.comparator in (None, "typed") and any(
+        flags[row] = rule.comparator in (None, "typed") and any(
             _within(known, value, rule, kind, orders[row]) for known in (gold, *(accepted or ()))
         )
-    return pl.Series("right", found, dtype=pl.Boolean)
+    return pl.Series("right", flags, dtype=pl.Boolean)
 
 
 def _rung(rule: own.Rule, kind: str | None) -> str:
@@ -93,11 +93,11 @@ def _rung(rule: own.Rule, kind: str | None) -> str:
 
 
 def _within(gold: str, value: str, rule: own.Rule, kind: str | None, order: str | None) -> bool:
-    """Whether a value is off by the tolerance at most; one in per cent is a share of the gold."""
+    """Whether a value is off by the tolerance at most; one in per cent is relative to the gold."""
     most = Decimal(str(rule.tolerance))
     if kind == "date":
         sides = [(month or day, day or month) for month, day in map(date_readings, (gold, value))]
-        # Of a date that may be two, both must be near.
+        # Of an ambiguous date, both readings must be near.
         readings = {"month": (0,), "day": (1,)}.get(order or "", (0, 1))
         return all(
             None not in (ours, theirs) and abs((ours - theirs).days) <= most

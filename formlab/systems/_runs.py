@@ -72,13 +72,13 @@ def page_pictures(
     """
     width = document.get("width")
     several = [(file, files.page_count(file)) for file in page_files(document, root)]
-    places = [(file, place) for file, count in several for place in range(1, count + 1)]
-    if not places:
+    pages = [(file, page) for file, count in several for page in range(1, count + 1)]
+    if not pages:
         raise DataMissing("this document has no page", where=document["doc_id"])
-    for number, (file, place) in enumerate(places, start=1):
+    for number, (file, page) in enumerate(pages, start=1):
         is_pdf = files.read_bytes(file, 5) == b"%PDF-"
         zoom = scale * (SHARP if is_pdf and not width else 1.0)
-        image = files.read_image(file, page=place, width=width, zoom=zoom)
+        image = files.read_image(file, page=page, width=width, zoom=zoom)
         if zoom != 1 and not is_pdf:
             image = image.resize(tuple(max(1, round(side * zoom)) for side in image.size))
         yield number, image, zoom

@@ -101,8 +101,8 @@ class Asker:
         for key in keys:
             stored, count = self.store.get([key]), self.store.count(key)
             numbers = range(count, -1 if stored is None or stored.text is None else count - 1, -1)
-            found = (results.get(name_of(key, number)) for number in numbers)
-            result = next((result for result in found if result is not None), None)
+            candidates = (results.get(name_of(key, number)) for number in numbers)
+            result = next((result for result in candidates if result is not None), None)
             answer = result and self._full(self.client.batched(result), prompt, key)
             if answer and answer != stored:
                 self.store.put(answer)

@@ -118,7 +118,7 @@ def pages(
         sizes = _pdf_sizes(path) if is_pdf else files.image_sizes(path)
         unit = width / sizes[0].width if is_pdf and width else 1.0
         sha256 = files.sha256(path)
-        for place, own in enumerate(sizes, start=1):
+        for page, own in enumerate(sizes, start=1):
             across, down = (max(side, 0.01) for side in own[:2])
             bounds = [limit / max(across, down)] if limit else []
             bounds += [math.sqrt(pixels / (across * down))] if pixels else []
@@ -126,7 +126,7 @@ def pages(
             scale = min(bounds if is_pdf else [1.0, *bounds], default=1.0)
             sent = (max(1, round(across * scale)), max(1, round(down * scale)))
             size, zoom = (across * unit, down * unit), scale if is_pdf else 0.0
-            made.append(PageImage(path, len(made) + 1, size, sent, sha256, zoom, place))
+            made.append(PageImage(path, len(made) + 1, size, sent, sha256, zoom, page))
     return made
 
 

@@ -57,7 +57,7 @@ def price_of(model: str, *, prices: str | Path = PRICES) -> Price | None:
     '2.5 in, 10 out, EUR a million tokens, 2026-05-01'
     """
     rows = _rows(Path(prices))
-    where, row = next((found for found in rows if found[1].get("model") == model), ("", {}))
+    where, row = next((entry for entry in rows if entry[1].get("model") == model), ("", {}))
     if not row:
         return None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import math
@@ -131,6 +132,16 @@ def each_jsonl(
         yield number, value
     if not count:
         raise DataBroken("the file is empty", where=path, remedy="one JSON object a line")
+
+
+@contextmanager
+def csv_cells(size: int) -> Iterator[None]:
+    """Within it, ``csv`` reads cells of up to ``size`` characters; its own limit is 128 KiB."""
+    limit = csv.field_size_limit(max(size, 1))
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def read_parquet(path: str | Path) -> pl.DataFrame:

@@ -136,22 +136,23 @@ def _beside(file: Path) -> Row:
 def _rows(
     file: Path, flaws: Counter[str], sources: dict[str, str]
 ) -> Iterator[tuple[str, str, str, Row]]:
-    # A page is longer than the 128 KiB that the module allows a cell.
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(decoded(file, flaws), newline=""), strict=True)
+    text = decoded(file, flaws)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     sources[file.name] = files.sha256(file)
     try:
+        with files.csv_cells(len(text)):
+            rows = [(reader.line_num, row) for row in reader]
         names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
         column = next((names[name] for name in COLUMNS if name in names), None)
         if column is None:
             remedy = f"a column named {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}"
             raise DataBroken("no column of tagged HTML", where=f"{file}:1", remedy=remedy)
-        for number, row in enumerate(reader):
+        for number, (line, row) in enumerate(rows):
             markup = row.get(column)
             if markup is None:
-                raise DataBroken("a row without its HTML", where=f"{file}:{reader.line_num}")
+                raise DataBroken("a row without its HTML", where=f"{file}:{line}")
             kept = {"domain": row.get(names.get("document_type", ""))}
-            yield str(number), markup, f"{file.name}:{reader.line_num}", kept
+            yield str(number), markup, f"{file.name}:{line}", kept
     except csv.Error as error:
         raise DataBroken(
             f"not a readable CSV: {error}",

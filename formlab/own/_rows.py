@@ -156,20 +156,17 @@ def _delimited(path: Path, flaws: Counter[str]) -> list[tuple[str, Row]]:
     tabs = path.suffix.lower() in (".tsv", ".tab")
     # Spreadsheets of many countries write semicolons.
     delimiter = "\t" if tabs else max(",;\t", key=first.count)
-    # A page's text in a cell is longer than what csv allows by default.
-    before = csv.field_size_limit(max(len(text), 1))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    numbered, line = [], 1
     try:
-        numbered, line = [], 1
-        for cells in lines:
-            if any(cells):
-                numbered.append((line, cells))
-            line = lines.line_num + 1
+        with files.csv_cells(len(text)):
+            for cells in lines:
+                if any(cells):
+                    numbered.append((line, cells))
+                line = lines.line_num + 1
     except csv.Error as error:
         remedy = "quote what holds a quotation mark or the delimiter"
         raise DataBroken(f"not a table: {error}", where=f"{path}:{line}", remedy=remedy) from error
-    finally:
-        csv.field_size_limit(before)
     return _tabular(numbered, path, flaws, mark=":")
 
 

@@ -17,6 +17,8 @@ from formlab.benchmarks.formcraft.records import field_rows
 from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
 
 DISAGREE = "relations by labels that the numbers do not bear out"
+# Stands in a question for the name of the field that is asked for.
+DEPENDENT = "{dependent}"
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -24,8 +26,8 @@ class Found(NamedTuple):
     """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
 
     Without a formula the values are the same, as dates or as texts. `question` asks for the
-    dependent value; `link` says that the fields refer to each other and that nothing follows: there
-    is a question then and no check.
+    dependent value, with `DEPENDENT` for its name. In a `link` the fields refer to each other and
+    nothing follows: it is a question and no check.
     """
 
     rule: str
@@ -88,13 +90,12 @@ def with_relations(form: FormCraft, proposed: Iterable[Found], flaws: Counter[st
             failed.add(key)
     flaws[DISAGREE] += len(failed - kept.keys())
     derived = {at for (_, at), relation in kept.items() if not relation.link}
-    numbers: Counter[str] = Counter()
+    names, numbers = _names(form), Counter[str]()
     for relation in kept.values():
         numbers[relation.rule] += 1
         item = _item(relation, paths, derived) | {"id": f"{relation.rule}-{numbers[relation.rule]}"}
         dependent, sources = item.pop("dependent"), item.pop("sources")
-        question = relation.question or _question(relation)
-        asked = {"question": question, "answers": [relation.dependent.value]}
+        asked = {"question": _question(relation, names), "answers": [relation.dependent.value]}
         form.vqa.append(Question(**item, **asked, fields=[*sources, dependent]))
         if not relation.link:
             expected = {"source": sources[0], "dependent": dependent}
@@ -119,10 +120,24 @@ def _item(relation: Found, paths: dict[int, str], derived: set[int]) -> dict[str
     }  # fmt: skip
 
 
-def _question(relation: Found) -> str:
-    names = list(dict.fromkeys(f"“{field.label}”" for field in relation.sources.values()))
-    given = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
-    return f"Going by {given}, what must “{relation.dependent.label}” be?"
+def _names(form: FormCraft) -> dict[int, str]:
+    """What each field is called in a question: its label, numbered where others have it too."""
+    fields = list(fields_of(form))
+    total, seen, names = Counter(field.label for field in fields), Counter[str](), {}
+    for field in fields:
+        seen[field.label] += 1
+        number = f" (number {seen[field.label]} on the page)" if total[field.label] > 1 else ""
+        names[id(field)] = f"“{field.label}”{number}"
+    return names
+
+
+def _question(relation: Found, names: dict[int, str]) -> str:
+    dependent = names[id(relation.dependent)]
+    if relation.question:
+        return relation.question.replace(DEPENDENT, dependent)
+    sources = [names[id(field)] for field in relation.sources.values()]
+    shown = ", ".join(sources[:-1]) + " and " + sources[-1] if len(sources) > 1 else sources[0]
+    return f"Going by {shown}, what must {dependent} be?"
 
 
 def has_letters(label: str, least: int = 3) -> bool:

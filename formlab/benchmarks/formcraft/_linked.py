@@ -11,8 +11,7 @@ Relations found:
 - ``header``: a question that stands under several headers, and is answered under this one.
 - ``sum``: in a column, an amount whose row is labelled total is the sum of those above it, as far
   as the next total.
-- ``same``: fields have the same value and one label ends in the other ("Supplier", "Recommended
-  supplier"), or one label is there just twice and the value is a number of five digits or more.
+- ``same``: the two fields of one label hold the same number, of five digits or more.
 """
 
 from __future__ import annotations
@@ -33,8 +32,7 @@ from formlab.benchmarks.meta import Row
 from formlab.trees import Node
 
 _TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
-# A shorter text is the same by chance.
-_LEAST, _LEAST_DIGITS = 6, 5
+_DIGITS = 5
 
 
 class _Answer(NamedTuple):
@@ -51,7 +49,7 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
     entities = {row["path"]: row for row in rows if row["task"] == "text"}
     links = [row for row in rows if row["kind"] == "link"]
     questions: dict[str, list[Row]] = {}
-    for start, end in (row["value"].split(" ") for row in links):
+    for start, _, end in (row["value"].partition(" ") for row in links):
         if entities.get(start, {}).get("kind") == "question":
             questions.setdefault(end, []).append(entities[start])
     # Without their kinds, all entities are nodes of the tree: no answers are joined.
@@ -61,6 +59,10 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
     flaws["links in a circle"] += odd["links in a circle"]
     answers: list[_Answer] = []
 
+    def is_more(node: Node) -> bool:
+        """Whether it is more than the answer of the question above it."""
+        return bool(node.children) or entities[node.path]["kind"] in ("question", "header")
+
     def content(node: Node, above: Node | None, header: str) -> tuple[list, list]:
         """The fields and groups that a node stands for."""
         row = entities[node.path]
@@ -68,16 +70,15 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
         parts = [content(child, node, inner) for child in node.children]
         fields = [field for part in parts for field in part[0]]
         groups = [group for part in parts for group in part[1]]
-        asked = questions.get(node.path, [])
-        if row["kind"] == "answer" or (asked and not node.children):
+        kind, asked = row["kind"], questions.get(node.path, [])
+        if kind == "answer" or (kind == "other" and asked and not node.children):
             label = above.label if above and entities[above.path]["kind"] == "question" else ""
             fields.insert(0, _field(label, row))
             answers.append(_Answer(fields[0], asked, header))
-        elif row["kind"] == "question" and not node.children:
+        elif kind == "question" and not node.children:
             fields = [FieldModel(label=node.label, modality="textual")]
-        elif groups or (node.children and row["kind"] != "question") or row["kind"] == "header":
-            groups = [Group(label=node.label, fields=fields, groups=groups or None)]
-            fields = []
+        elif kind == "header" or any(map(is_more, node.children)):
+            fields, groups = [], [Group(label=node.label, fields=fields, groups=groups or None)]
         return fields, groups
 
     parts = [content(node, None, "") for node in tree.children]
@@ -86,7 +87,13 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
         groups=[group for part in parts for group in part[1]],
         domain="forms",
     )
-    found = [*_cells(answers), *_under_headers(answers), *_sums(answers), *_repeated(answers)]
+    labels = Counter(_named(row["value"]) for row in entities.values())
+    found = [
+        *_cells(answers, labels),
+        *_under_headers(answers, labels),
+        *_sums(answers),
+        *_repeated(answers),
+    ]
     return with_relations(form, found, flaws)
 
 
@@ -105,12 +112,15 @@ def _named(label: str) -> str:
     return text.normalise(label, text.LADDER_STEPS).strip(" :.")
 
 
-def _cells(answers: list[_Answer]) -> Iterator[Found]:
-    named = [tuple(sorted(_named(row["value"]) for row in answer.questions)) for answer in answers]
-    once = Counter(named)
-    for answer, names in zip(answers, named, strict=True):
-        box = answer.field.box
-        if len(names) != 2 or once[names] > 1 or not (box and answer.field.value):
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
+    cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
+    for answer in answers:
+        box, names = answer.field.box, [_named(row["value"]) for row in answer.questions]
+        once = cells[frozenset(row["path"] for row in answer.questions)] == 1
+        # Two columns of one name would leave open which is meant.
+        if len(names) != 2 or not once or any(labels[name] > 1 for name in names):
+            continue
+        if not (box and answer.field.value):
             continue
         places = [_box(row) for row in answer.questions]
         beside = [bool(place) and _share(place, box, 1) > 0 for place in places]
@@ -127,12 +137,13 @@ def _share(box: tuple, other: tuple, axis: int) -> float:
     return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis])
 
 
-def _under_headers(answers: list[_Answer]) -> Iterator[Found]:
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
     keys = [(_named(answer.header), _named(answer.field.label)) for answer in answers]
     once, headers = Counter(keys), Counter(label for _, label in set(keys))
     for answer, key in zip(answers, keys, strict=True):
         known = all(has_letters(name) for name in key) and answer.field.value
-        if known and once[key] == 1 and headers[key[1]] > 1 and len(answer.questions) == 1:
+        single = once[key] == labels[key[0]] == len(answer.questions) == 1
+        if known and single and headers[key[1]] > 1:
             asked = f"Under “{answer.header}”, what is filled in for “{answer.field.label}”?"
             yield Found("header", answer.field, {}, question=asked, link=True)
 
@@ -164,14 +175,11 @@ def _sums(answers: list[_Answer]) -> Iterator[Found]:
 
 
 def _repeated(answers: list[_Answer]) -> Iterator[Found]:
-    """Two fields of one thing, by their labels, with the same value."""
+    """The same number in the two fields of one label: short texts are the same by chance."""
     labels = Counter(_named(answer.field.label) for answer in answers)
-    for pair in combinations(answers, 2):
-        long, short = sorted((_named(each.field.label) for each in pair), key=len, reverse=True)
-        counts = labels[long], labels[short]
-        value = pair[0].field.value
-        digits = sum(map(str.isdigit, value)) if text.date(value) is None else 0
-        is_number = long == short and counts == (2, 2) and digits >= _LEAST_DIGITS
-        is_within = counts == (1, 1) and long.endswith(f" {short}") and len(value) >= _LEAST
-        if has_letters(short) and (is_number or is_within) and same(value, pair[1].field.value):
-            yield Found("same", pair[1].field, {"first": pair[0].field})
+    for first, second in combinations(answers, 2):
+        label, value = _named(first.field.label), first.field.value
+        is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
+        twice = label == _named(second.field.label) and labels[label] == 2
+        if twice and is_number and has_letters(label) and same(value, second.field.value):
+            yield Found("same", second.field, {"first": first.field})

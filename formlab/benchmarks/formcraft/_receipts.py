@@ -28,7 +28,7 @@ import numpy as np
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft._found import Found, has_letters, same, with_relations
+from formlab.benchmarks.formcraft._found import DEPENDENT, Found, has_letters, same, with_relations
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
@@ -45,6 +45,7 @@ _RATE = re.compile(r"(\d{1,2}(?:\.\d{1,2})?)\s*%|^(?:SR|ZRL?)\W*(\d{1,2})\b")
 _DATE = re.compile(
     r"\b(?:\d{1,4}[-/.](?:\d{1,2}|[A-Za-z]{3})[-/.]\d{2,4}|\d{1,2} [A-Za-z]{3,9} \d{4})\b"
 )
+_COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
 _COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
 Item = tuple[str, dict[str, FieldModel]]
 # What a row is by its label, the first that fits; others can be part of no sum.
@@ -202,9 +203,11 @@ def _items(lines: list[_Line], heading: str, group: Group) -> list[Item]:
             elif not after:
                 before.append(line.text)
             continue
-        name = line.label if has_name else " ".join(before)
-        before = []
         fields = _quantity(line, columns=columns) | {"amount": line.amount}
+        name = line.label if has_name else " ".join(before)
+        # The quantity, which is a field of its own, stands behind the name.
+        name = _COUNT.sub("", name) if has_name and len(fields) > 1 else name
+        before = []
         item = Group(label=name, fields=list(fields.values()), box=line.box)
         group.groups = [*(group.groups or ()), item]
         items.append((item, fields))
@@ -233,8 +236,7 @@ def _times(items: list[Item]) -> Iterator[Found]:
         # Once a price is the price: nothing follows that was not read already.
         if len(item) == 3 and item["quantity"].value != "1":
             sources = {"n": item["quantity"], "price": item["unit price"]}
-            asked = "Going by its quantity and unit price, what must the amount of “{}” be?"
-            asked = asked.format(name)
+            asked = f"Going by its quantity and unit price, what must the amount of “{name}” be?"
             yield Found("quantity", item["amount"], sources, "n * price", asked)
 
 
@@ -248,10 +250,7 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
             " + ".join(amounts),
             "Going by the amounts of the items, what must “{}” be?",
         )
-        sums = [
-            Found("items", rows[n].amount, amounts, formula, asked.format(rows[n].label))
-            for n in totals
-        ]
+        sums = [Found("items", rows[n].amount, amounts, formula, asked) for n in totals]
         yield next((found for found in sums if found.holds()), sums[0])
     for end in totals:
         for start in reversed([n for n in totals if n < end]):
@@ -326,9 +325,9 @@ def _dates(
                     label = words.strip(" :.-(") if has_letters(words) else "date"
                     other = _field(label, match[0], box, "date")
                     homes.get(id(line), form.fields).append(other)
-                    asked = "stand after “{}”" if label != "date" else "stand there once more"
-                    asked = f"Going by the date of the receipt, which date must {asked}?"
-                    yield Found("date", other, {"date": date}, question=asked.format(label))
+                    place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
+                    asked = f"Going by the date of the receipt, which date must {place}?"
+                    yield Found("date", other, {"date": date}, question=asked)
             before = piece["value"]
 
 

@@ -45,6 +45,8 @@ _RATE = re.compile(r"(\d{1,2}(?:\.\d{1,2})?)\s*%|^(?:SR|ZRL?)\W*(\d{1,2})\b")
 _DATE = re.compile(
     r"\b(?:\d{1,4}[-/.](?:\d{1,2}|[A-Za-z]{3})[-/.]\d{2,4}|\d{1,2} [A-Za-z]{3,9} \d{4})\b"
 )
+_NO_LETTER = re.compile(r"[^a-z]+")
+_BEHIND_LABEL = re.compile(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$")
 _COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
 _COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
 Item = tuple[str, dict[str, FieldModel]]
@@ -77,13 +79,9 @@ class _Line(NamedTuple):
     role: str
     box: tuple[float, ...]
     numbers: list[FieldModel]
+    # The number that it ends in.
+    amount: FieldModel | None
     pieces: list[Row]
-    closed: bool
-
-    @property
-    def amount(self) -> FieldModel | None:
-        """The number that it ends in."""
-        return self.numbers[-1] if self.numbers and self.closed else None
 
     @property
     def is_single(self) -> bool:
@@ -109,13 +107,15 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> FormCraft:
     boxes = np.array([[row[side] for side in tables.BOX] for row in boxed])
     lines = [_line([boxed[place] for place in row]) for row in in_rows(boxes)]
     parts = _parts(lines, flaws)
-    groups = {name: Group(label=name, box=_around(part)) for name, part in parts.items()}
+    groups = {
+        name: Group(label=name, box=_union(piece for line in part for piece in line.pieces))
+        for name, part in parts.items()
+    }
     form = FormCraft(groups=list(groups.values()), domain="receipts")
-    proposed = list(_dates(form, keys, parts, groups, lines))
+    proposed = list(_keys(form, keys, parts, groups, lines))
     items = []
     if "items" in parts:
-        heading = lines[lines.index(parts["items"][0]) - 1].text.casefold()
-        items = _items(parts["items"], heading, groups["items"])
+        items = _items(parts["items"], lines, groups["items"])
     for line in parts.get("totals", ()):
         if line.amount and line.label and line.is_single:
             line.amount.label = line.label
@@ -127,25 +127,19 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> FormCraft:
 
 
 def _line(pieces: list[Row]) -> _Line:
-    words, numbers, closed = [], [], False
-    label: list[str] = []
-    for piece in pieces:
-        written = piece["value"]
-        matches = list(_AMOUNT.finditer(written))
-        if matches or not numbers:
-            closed = False
-        if not numbers:
-            label.append(written[: matches[0].start()] if matches else written)
-        for match in matches:
-            box = sroie.part_of_line(piece, (*match.span(), len(written)))
-            numbers.append(_field("amount", match[0], tuple(box.values()), "money"))
-        tail = written[matches[-1].end() :] if matches else written
-        closed = bool(_CODE.fullmatch(tail)) and (bool(matches) or closed)
-        words.append(written)
-    name = re.sub(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$", "", " ".join(label).strip())
-    plain = " ".join(re.sub(r"[^a-z]+", " ", name.casefold()).split())
+    written = " ".join(piece["value"] for piece in pieces)
+    numbers = [
+        _field("amount", match[0], _part(piece, match.span()), "money")
+        for piece in pieces for match in _AMOUNT.finditer(piece["value"])
+    ]  # fmt: skip
+    matches = list(_AMOUNT.finditer(written))
+    label = written[: matches[0].start()] if matches else written
+    closed = bool(numbers and matches and _CODE.fullmatch(written[matches[-1].end() :]))
+    label = _BEHIND_LABEL.sub("", label.strip())
+    plain = " ".join(_NO_LETTER.sub(" ", label.casefold()).split())
     role = next((role for role, pattern in _ROLES.items() if pattern.search(plain)), "none")
-    return _Line(" ".join(words), name, role, _union(pieces), numbers, pieces, closed)
+    amount = numbers[-1] if closed else None
+    return _Line(written, label, role, _union(pieces), numbers, amount, pieces)
 
 
 def _field(label: str, value: str, box: Sequence[float], kind: str) -> FieldModel:
@@ -157,8 +151,8 @@ def _union(pieces: Iterable[Row]) -> tuple[float, ...]:
     return (*sides[:, :2].min(axis=0).tolist(), *sides[:, 2:].max(axis=0).tolist())
 
 
-def _around(lines: Iterable[_Line]) -> tuple[float, ...]:
-    return _union(dict(zip(tables.BOX, line.box, strict=True)) for line in lines)
+def _part(piece: Row, span: tuple[int, int]) -> tuple[float, ...]:
+    return tuple(sroie.part_of_line(piece, (*span, len(piece["value"]))).values())
 
 
 def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
@@ -187,11 +181,12 @@ def _is_heading(line: _Line) -> bool:
     return (len(words) > 1 or words == {"rm"}) and not any(map(str.isdigit, line.text))
 
 
-def _items(lines: list[_Line], heading: str, group: Group) -> list[Item]:
+def _items(lines: list[_Line], page: list[_Line], group: Group) -> list[Item]:
     """The items as groups in `group`: name, amount and, where told, quantity and unit price."""
     named = [has_letters(line.label) for line in lines]
     after = bool(lines[0].amount) and not named[0]
-    columns = "qty" in heading and "price" in heading
+    headings = " ".join(line.text.casefold() for line in page if _is_heading(line))
+    columns = "qty" in headings and "price" in headings
     before: list[str] = []
     items: list[tuple[Group, dict[str, FieldModel]]] = []
     for line, has_name in zip(lines, named, strict=True):
@@ -219,8 +214,7 @@ def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
     names = ("quantity", "unit price")
     for piece in line.pieces:
         if match := _TIMES.search(piece["value"]):
-            size = len(piece["value"])
-            boxes = [sroie.part_of_line(piece, (*match.span(n), size)).values() for n in (1, 2)]
+            boxes = [_part(piece, match.span(n)) for n in (1, 2)]
             values = zip(names, match.groups(), boxes, ("number", "money"), strict=True)
             return {name: _field(name, *rest) for name, *rest in values}
     counts = [piece for piece in line.pieces if re.fullmatch(r"\d{1,3}", piece["value"].strip())]
@@ -291,7 +285,7 @@ def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
             yield Found("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
 
-def _dates(
+def _keys(
     form: FormCraft,
     keys: list[Row],
     parts: dict[str, list[_Line]],
@@ -317,8 +311,7 @@ def _dates(
         before = ""
         for piece in line.pieces:
             for match in _DATE.finditer(piece["value"]):
-                span = (*match.span(), len(piece["value"]))
-                box = tuple(sroie.part_of_line(piece, span).values())
+                box = _part(piece, match.span())
                 again = not (_covers(box, date.box) or _covers(date.box, box))
                 if again and same(date.value, match[0]):
                     words = re.split(r"\d", f"{before} {piece['value'][: match.start()]}")[0]

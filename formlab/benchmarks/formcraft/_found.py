@@ -12,7 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formlab import text
-from formlab.benchmarks.formcraft.formulas import is_written_as, number_in, value_of
+from formlab.benchmarks.formcraft.formulas import (
+    NoFormulaError,
+    is_written_as,
+    number_in,
+    value_of,
+)  # fmt: skip
 from formlab.benchmarks.formcraft.records import field_rows
 from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
 
@@ -46,9 +51,11 @@ class Found(NamedTuple):
             return all(same(value, self.dependent.value) for value in values)
         numbers = {name: number_in(source.value) for name, source in self.sources.items()}
         known = {name: number for name, number in numbers.items() if number is not None}
-        if len(known) < len(numbers):
+        try:
+            return is_written_as(value_of(self.formula, known), self.dependent.value)
+        except NoFormulaError:
+            # A value is no number, or the sum is longer than a formula may be.
             return False
-        return is_written_as(value_of(self.formula, known), self.dependent.value)
 
 
 def same(value: str, other: str) -> bool:

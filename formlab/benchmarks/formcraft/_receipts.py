@@ -112,10 +112,10 @@ def form_of(root: Path, file: Path, flaws: Counter[str]) -> FormCraft:
         for name, part in parts.items()
     }
     form = FormCraft(groups=list(groups.values()), domain="receipts")
-    proposed = list(_keys(form, keys, parts, groups, lines))
-    items = []
-    if "items" in parts:
-        items = _items(parts["items"], lines, groups["items"])
+    homes = {id(line): groups[name].fields for name, part in parts.items() for line in part}
+    date = _keys(keys, lines, homes, form.fields)
+    proposed = list(_dates(date, lines, homes, form.fields)) if date else []
+    items = _items(parts["items"], lines, groups["items"]) if "items" in parts else []
     for line in parts.get("totals", ()):
         if line.amount and line.label and line.is_single:
             line.amount.label = line.label
@@ -240,10 +240,8 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
     totals = [n for n, line in enumerate(rows) if line.role == "total"]
     amounts = {f"i{n}": item["amount"] for n, (_, item) in enumerate(items, start=1)}
     if amounts and totals:
-        formula, asked = (
-            " + ".join(amounts),
-            "Going by the amounts of the items, what must “{}” be?",
-        )
+        formula = " + ".join(amounts)
+        asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
         sums = [Found("items", rows[n].amount, amounts, formula, asked) for n in totals]
         yield next((found for found in sums if found.holds()), sums[0])
     for end in totals:
@@ -286,27 +284,27 @@ def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
 
 
 def _keys(
-    form: FormCraft,
-    keys: list[Row],
-    parts: dict[str, list[_Line]],
-    groups: dict[str, Group],
-    lines: list[_Line],
-) -> Iterator[Found]:
-    """Puts the keys and further dates into their groups; dates that repeat the key are related."""
-    homes = {id(line): groups[name].fields for name, part in parts.items() for line in part}
+    keys: list[Row], lines: list[_Line], homes: dict[int, list[FieldModel]], rest: list[FieldModel]
+) -> FieldModel | None:
+    """Puts the keys among the fields of their rows, those of no row into `rest`; gives the date."""
     date = None
     for key in keys:
         value = key.get("value") or ""
         if key["kind"] not in ("company", "date", "address") or not value.strip():
             continue
         box = [key[side] for side in tables.BOX] if key.get("x0") is not None else None
-        made = FieldModel(label=key["kind"], modality="textual", value=value, box=box)
+        field = FieldModel(label=key["kind"], modality="textual", value=value, box=box)
         line = next((line for line in lines if box and _covers(line.box, box)), None)
-        homes.get(id(line), form.fields).append(made)
-        if key["kind"] == "date":
-            date, made.kind = made, "date"
-    if not (date and date.box and text.date(date.value)):
-        return
+        homes.get(id(line), rest).append(field)
+        if key["kind"] == "date" and box and text.date(value):
+            date, field.kind = field, "date"
+    return date
+
+
+def _dates(
+    date: FieldModel, lines: list[_Line], homes: dict[int, list[FieldModel]], rest: list[FieldModel]
+) -> Iterator[Found]:
+    """Puts what repeats the date of the receipt among the fields of its row."""
     for line in lines:
         before = ""
         for piece in line.pieces:
@@ -317,7 +315,7 @@ def _keys(
                     words = re.split(r"\d", f"{before} {piece['value'][: match.start()]}")[0]
                     label = words.strip(" :.-(") if has_letters(words) else "date"
                     other = _field(label, match[0], box, "date")
-                    homes.get(id(line), form.fields).append(other)
+                    homes.get(id(line), rest).append(other)
                     place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
                     asked = f"Going by the date of the receipt, which date must {place}?"
                     yield Found("date", other, {"date": date}, question=asked)

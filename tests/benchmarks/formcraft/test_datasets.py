@@ -104,6 +104,8 @@ def test_relations_on_a_receipt_name_their_fields(tmp_path):
     assert questions["change-1"]["item"].question == (
         "Going by “CASH” and “TOTAL”, what must “CHANGE” be?"
     )
+    asked = "Going by the amounts of the items, what must “SUB TOTAL” be?"
+    assert questions["items-1"]["item"].question == asked
 
 
 @pytest.mark.parametrize(
@@ -132,6 +134,14 @@ def test_what_the_rules_cannot_tell_is_counted_and_not_guessed(tmp_path):
     corpus = receipt(tmp_path, RECEIPT[:5])
     assert corpus.flaws["receipts without rows of totals"] == 1
     assert corpus.records.filter(pl.col("kind") == "group").height == 0
+
+
+def test_receipt_of_a_hundred_items_is_read(tmp_path):
+    items = [(f"CUP {name}", "1.00") for name in map(chr, range(0x100, 0x164))]
+    corpus = receipt(tmp_path, [*RECEIPT[:3], *items, ("TOTAL", "100.00")])
+    assert corpus.records.filter(pl.col("path").str.ends_with("/amount")).height == 100
+    # Longer than a formula may be.
+    assert not relations(corpus).keys() & {"items-1"}
 
 
 def test_form_of_links_has_groups_fields_and_their_relations(tmp_path):

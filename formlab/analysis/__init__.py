@@ -33,6 +33,7 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
+from formlab.analysis.side_by_side import side_by_side
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
@@ -48,7 +49,7 @@ __all__ = [
     "findings", "flip_matrices", "flip_matrix", "flips", "growth",
     "headlines", "kinds", "merge_splits", "metric_rank_correlation", "misses", "open_all",
     "open_audit", "open_compared", "open_evaluation", "open_evaluations", "over_metrics",
-    "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "slice_cases",
+    "pairings", "propagation", "ruler_runs", "rungs", "runs", "side", "side_by_side", "slice_cases",
     "summaries", "summarise", "surface", "system_rank_correlation",
     "tasks_by_level", "tell_apart", "top_errors", "tree_sizes",
     "with_label_corrections", "worst_pages",

@@ -296,9 +296,11 @@ def scored(people: People, person: str, task: str) -> dict[str, Any]:
         for row in golds.iter_rows(named=True)
         for label in [row["path"].removeprefix("/").replace("~1", "/").replace("~0", "~")]
     ]  # fmt: skip
-    (overall,) = tables.only(done.scores, metric="task_score")["value"].to_list()
+    # Without a log of clicks there is none.
+    overall = tables.only(done.scores, metric="task_score")["value"].to_list()
     return {
-        "form": people.form(task), "rows": rows, "overall": overall, "result": result,
+        "form": people.form(task), "rows": rows, "result": result,
+        "overall": overall[0] if overall else None,
         "clicks": (sum(clicked.values()), len(clicked)), "values": right["hits"].sum(),
         "asked": right["total"].sum(),
     }  # fmt: skip

@@ -104,7 +104,7 @@ def read(path: Path) -> list[Instance]:
             raise ValueError("not a list of texts")
         return [_instance(entry, path) for entry in entries]
     except (yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"not a file of texts: {type(error).__name__} {error}"
+        what = f"not a file of texts: {type(error).__name__} {' '.join(str(error).split())}"
         remedy = "a list of entries with name, kind and text, as formlab arena write makes it"
         raise DataBroken(what[:300], where=path, remedy=remedy) from error
 

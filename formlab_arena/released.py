@@ -24,7 +24,6 @@ from formlab_arena.instances import Instance
 from formlab_arena.spec import FormField, FormPage, WebForm
 from formlab_arena.texts import RELEASED, TaskSet
 
-_EMPTY = ("", "none", "null", "n/a")
 _TYPES = {"choice": "multiple"}
 # How many of a field's values a form that is written down shows as examples.
 _EXAMPLES = 3
@@ -79,7 +78,7 @@ def _form(released: formfactory.WebForm, rows: list[Row]) -> tuple[WebForm, list
         answers = [_answer(kind, row.get(label)) for row in rows]
         if kind in ("number", "date") and any(isinstance(a, str) and not _iso(a) for a in answers):
             # A number with a leading zero, or a date without a year, is a text to a browser.
-            kind, answers = "string", [_text(row.get(label)) for row in rows]
+            kind, answers = "string", [_text(kind, row.get(label)) for row in rows]
         name = f"f{number}_{re.sub('[^a-z0-9]+', '_', label.lower())}".strip("_")[:60]
         columns[name] = answers
         fields.append(_field(name, kind, label, answers))
@@ -118,11 +117,13 @@ def _listed(answer: Any) -> list[Any]:
 def _answer(kind: str, value: Any) -> Any:
     if kind == "checkbox":
         return checked(as_text(value)) is True
-    text = _text(value)
+    text = _text(kind, value)
     if text is None or kind == "file":
         return None
+    if kind == "choice" and isinstance(value, list):
+        return sorted({" ".join(as_text(item).split()) for item in value}) or None
     if kind == "choice":
-        return sorted({as_text(item) for item in value}) if isinstance(value, list) else [text]
+        return [text]
     if kind == "number":
         number = typed.number(text)
         plain = number is not None and re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]+)?", text)
@@ -133,11 +134,11 @@ def _answer(kind: str, value: Any) -> Any:
     return text
 
 
-def _text(value: Any) -> str | None:
-    """A value as it is typed: the browser sends texts without the spaces around them."""
+def _text(kind: str, value: Any) -> str | None:
+    """A value as a browser sends it: of one line, except for descriptions."""
     text = ", ".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
-    text = text.replace("\r\n", "\n").strip()
-    return None if text.lower() in _EMPTY else text
+    text = text.replace("\r\n", "\n").strip() if kind == "description" else " ".join(text.split())
+    return text or None
 
 
 def _iso(text: str) -> bool:

@@ -205,19 +205,6 @@ def lost(how: Mapping[str, str]) -> list[str]:
 
 
 def write(path: Path, entries: Iterable[Mapping[str, Any]]) -> None:
-    """Write a file of texts; blocks of text keep their line ends."""
-    text = yaml.dump(list(entries), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=96)
+    """Write a file of texts, as `read` takes it."""
+    text = yaml.safe_dump(list(entries), sort_keys=False, allow_unicode=True, width=96)
     files.write_text(path, text)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Shows texts of several lines as blocks."""
-
-
-def _shown(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar(
-        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
-    )
-
-
-_Dumper.add_representer(str, _shown)

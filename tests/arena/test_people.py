@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -133,8 +134,11 @@ def test_damaged_log_costs_the_clicks_and_not_the_answers(client, people):
     assert LOST in client.get("/play/ada/E12-001/score").text
 
 
-def test_hostile_answers_and_field_names_are_inert(client, people):
+def test_hostile_texts_answers_and_field_names_are_inert(client, people):
+    task = people.instances["E12-001"]
+    people.instances["E12-001"] = dataclasses.replace(task, text=HOSTILE, kind=HOSTILE)
     start(client)
+    assert "<script>alert" not in client.get("/play/ada/E12-001").text + client.get("/play/").text
     changed = [[HOSTILE, None, "", HOSTILE]]
     log = [LOG[0], LOG[1] | {"hit": control(HOSTILE, 10), "changed": changed}]
     sent = GOOD | {"holder": HOSTILE, "_log": json.dumps(log)}

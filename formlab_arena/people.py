@@ -286,12 +286,13 @@ def scored(people: People, person: str, task: str) -> dict[str, Any]:
     clicked = {path: hits == total for path, hits, total in clicks.iter_rows() if total}
     right = tables.only(done.scores, metric="value_submitted_accuracy")
     golds = done.cases.filter(done.cases["gold"].is_not_null())
-    answers = {field.label: field.name for field in people.form(task).fields}
+    names = {field.label: field.name for field in people.form(task).fields}
+    values = people.instance(task).values
     result = people.results(person)[task]
     rows = [
         {
-            "label": label, "gold": row["gold"], "right": row["outcome"] == "match",
-            "sent": result["answers"].get(answers.get(label)), "clicked": clicked.get(row["path"]),
+            "label": label, "gold": values[names[label]], "right": row["outcome"] == "match",
+            "sent": result["answers"][names[label]], "clicked": clicked.get(row["path"]),
         }
         for row in golds.iter_rows(named=True)
         for label in [row["path"].removeprefix("/").replace("~1", "/").replace("~0", "~")]

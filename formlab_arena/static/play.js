@@ -52,7 +52,8 @@
     open = { event, element };
   }
   document.addEventListener("pointerdown", (event) => {
-    if (!event.isTrusted || event.button) return;
+    // To read the text or save a file is no action on the form.
+    if (!event.isTrusted || event.button || event.target.closest("aside")) return;
     settle();
     const point = [event.clientX, event.clientY];
     const click = [{ do: "Click", x: point[0], y: point[1] },

@@ -31,9 +31,9 @@ def oracle(instance: Instance) -> Agent:
     return Oracle(instance.values)
 
 
-def rules(_: Instance) -> Agent:
-    """The agent that reads the screen and matches labels with the text."""
-    return Rules()
+def rules(instance: Instance) -> Agent:
+    """The agent that reads the screen and matches labels with the text, or with a page's values."""
+    return Rules(values=instance.page and instance.page.values)
 
 
 def shaping_settings(settings: RunSettings) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def making(settings: RunSettings, out: Path) -> Iterator[Callable[[Instance], Ag
         with chat_agent.asking(
             settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
         ) as make:
-            yield lambda instance: make(instance.name)
+            yield lambda instance: make(instance.name, instance.page.files if instance.page else ())
     elif settings.policy == "step":
         yield lambda instance: OneByOne(AGENTS[settings.system](instance))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,10 @@ def shaping_settings(
 @contextmanager
 def asking(
     name: str, out: Path, changes: Mapping[str, Any], *, policy: str, ruler: bool
-) -> Iterator[Callable[[str], ChatAgent]]:
+) -> Iterator[Callable[..., ChatAgent]]:
     """A function that makes the agent of an episode by its name; all share one store of answers.
+
+    It also takes the files of the pages that a task is filled in from.
 
     The answers are kept in `out`, unless a setting names another store. `changes` are settings of
     `formlab.systems.chat` that are not at their default.
@@ -98,7 +100,9 @@ def asking(
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
         pixels = full["image_pixels"]
         shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr, pixels)
-        yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
+        yield lambda doc_id, sources=(): ChatAgent(
+            name, asker, instructions, shown, doc_id, sources
+        )
 
 
 class ChatAgent:
@@ -112,11 +116,18 @@ class ChatAgent:
 
     def __init__(
         self, name: str, asker: chat.Asker, instructions: Instructions, shown: chat.PageView,
-        doc_id: str,
+        doc_id: str, sources: Sequence[Path] = (),
     ) -> None:  # fmt: skip
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
         self._doc_id, self._done = doc_id, list[str]()
-        self._prompt = instructions.text
+        self._prompt, self._sources = instructions.text, list[PageImage]()
+        if sources:
+            read = pages(list(sources), limit=shown.limit, pixels=shown.pixels)
+            self._sources = [dataclasses.replace(page, number=page.number + 1) for page in read]
+            own = chat.prompt_of(
+                Task("arena_pages", "click", _nothing, ""), prompts=instructions.settings["prompts"]
+            )
+            self._prompt += f"\n\n{own}"
         self.note: dict[str, Any] = {}
 
     def act(self, observation: Observation) -> list[Action]:
@@ -159,13 +170,15 @@ class ChatAgent:
         }  # fmt: skip
 
         def both(show: Callable[[PageImage], dict[str, Any]]) -> list:
-            shown = [page] if self._shown.limit else []
+            shown = [page, *self._sources] if self._shown.limit else []
             return with_schema(messages(self._prompt, asked, shown, show=show), SCHEMA)
 
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), SCHEMA,
             lambda answer: read(answer).status, TASK, self._doc_id,
-            json.dumps([{"image": observation.image.name} | page.shape]),
+            json.dumps(
+                [{"image": observation.image.name} | page.shape, *(p.shape for p in self._sources)]
+            ),
         )  # fmt: skip
 
     def _factor(self, page: PageImage) -> float:

@@ -53,6 +53,20 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
 
 
+def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path):
+    page = tmp_path / "scan.png"
+    Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
+    with serving(answer(CLICK)) as server, asking(server, tmp_path, image_limit=300) as make:
+        agent = make("P0001-001", [page])
+        # 400 pixels are sent as 300: the click is mapped by the screenshot alone.
+        (click,) = agent.act(seen(tmp_path))
+        assert (round(click.x, 1), round(click.y, 1)) == (133.3, 66.7)
+    system, user = (message["content"] for message in server.calls[0]["body"]["messages"])
+    assert "After the screenshot come pages of a document" in system
+    assert [part["text"] for part in user if part["type"] == "text"][1:] == ["Page 1:", "Page 2:"]
+    assert sum(part["type"] == "image_url" for part in user) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "actions", "factor"),
     [

@@ -1,5 +1,10 @@
-"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine."""
+"""Writes what the baselines read on the samples, for who has no OCR engine and no browser.
 
+data/sample/runs are readings; data/sample/arena/pages are the forms that the agent `rules` filled
+in from the pages of FORMCRAFT's sample, without the screenshots.
+"""
+
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +12,12 @@ from tempfile import TemporaryDirectory
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Predictions
+from formlab_arena.evaluation import read_run
+from formlab_arena.page_tasks import task_set
+from formlab_arena.run import RunSettings, fill
 
 TARGET = Path(__file__).parents[1] / "runs"
+PAGES = Path(__file__).parents[1] / "arena" / "pages"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
@@ -36,8 +45,19 @@ def read(
         return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
+def pages(folder: Path) -> None:
+    """Save the episodes of a run over the sample's pages as gold and predictions."""
+    corpus, predictions = read_run(folder)
+    target = PAGES / predictions.settings["system"]
+    dataclasses.replace(corpus, root=None).save(target / "corpus")
+    predictions.save(target / "predictions")
+
+
 def main() -> None:
     """Read every sample anew."""
+    with TemporaryDirectory() as folder:
+        fill(Path(folder), RunSettings("rules", texts="pages"), tasks=task_set("formcraft"))
+        pages(Path(folder))
     shutil.rmtree(TARGET, ignore_errors=True)
     for corpus, reader, settings in corpora():
         predictions = read(corpus, reader, settings)

@@ -18,10 +18,12 @@ from formlab.folders import Predictions
 from formlab.scoring.fields import read_fields
 from formlab.systems._runs import page_files
 from formlab.tables import BOX, USABLE
+from formlab.text import typed
 from formlab_arena.instances import Instance
 from formlab_arena.instruction_text import LabelMention
 from formlab_arena.spec import WebForm
 from formlab_arena.texts import TaskSet, pdf_text, recover
+from formlab_arena.value_patterns import PATTERNS
 
 # The system that reads the pages of an agent's tasks, where the agent takes a reading.
 READERS = {"rules": "rules"}
@@ -192,18 +194,19 @@ def _is_pdf(path: Path) -> bool:
 
 
 def _by_text(task: Instance, form: WebForm, whole: str) -> dict[str, str]:
-    """The fields whose gold has no box: the value where the page's text has it, else nothing.
-
-    A date that is not found may be one whose day and month can be exchanged: it is left out.
-    """
+    """The fields whose gold has no box: the value where the page's text has it, else nothing."""
     gold = {name: row for name, row in task.page.gold.items() if row["x0"] is None}
     if not whole or not gold:
         return {}
-    how, kinds = recover(form, task.values, whole, {}), {f.name: f.type for f in form.fields}
+    how, plain = recover(form, task.values, whole, {}), _squashed(whole)
+    # Of a date that can be read in two orders, one is enough.
+    dates = (typed.date(match[0]) for match in PATTERNS["date"].finditer(whole))
+    days = {str(day) for each in dates for day in each or ()}
     return {
-        name: row["value"] if how[name] else ""
-        for name, row in gold.items()
-        if name in how and (how[name] or kinds[name] != "date")
+        name: gold[name]["value"]
+        if how[name] or task.values[name] in days or _squashed(gold[name]["value"]) in plain
+        else ""
+        for name in gold.keys() & how.keys()
     }
 
 

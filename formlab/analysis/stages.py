@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -120,12 +121,12 @@ class _Loss:
         if self._right(value):
             rewritten = text.normalise(self.fault["gold"]) != text.normalise(self.field["text"])
             if rewritten and fault not in _ELSEWHERE and self.typed and not self._as_asked():
-                return "relation", cause(self.fault["gold"], self.typed, right=True)
+                return "relation", self._notation()
             return "click", fault
         if assigned is None and not value.strip():
             return ("click", fault) if fault in _ELSEWHERE else ("structure", "missed")
         gold, read = self.field["text"], self.field["read"]
-        if read is not None and not self._right(read) and not _contains(read, gold):
+        if read is not None and not self._right(read) and _misread(read, gold, value):
             return "reading", cause(gold, read)
         return self._other(value) or self._unlike(value)
 
@@ -134,7 +135,7 @@ class _Loss:
         why = cause(self.field["text"], value)
         if not value.strip():
             return "structure", why
-        if STAGE_OF[why] == "form":
+        if STAGE_OF[why] == "form" or why == "space":
             return "relation", why
         # A mark is read or it is not; characters that go wrong where nothing else was seen were
         # misread as well.
@@ -158,6 +159,12 @@ class _Loss:
         """Whether what was typed is written as the form's own answer is."""
         return text.normalise(self.typed or "") == text.normalise(self.fault["gold"])
 
+    def _notation(self) -> str:
+        """How the right value was written otherwise than the form asks for it."""
+        gold, day = text.date(self.field["text"]) or (), text.date(self.typed or "")
+        exchanged = len(gold) == 2 and day is not None and day <= gold
+        return "date_order" if exchanged else cause(self.fault["gold"], self.typed, right=True)
+
     def _right(self, value: str) -> bool:
         return self._same(self.field, value) or (
             bool(value.strip()) and text.normalise(value) == text.normalise(self.fault["gold"])
@@ -173,7 +180,13 @@ def _leaf(path: str) -> str:
     return path.rpartition("/")[2].partition("#")[0]
 
 
-def _contains(read: str, gold: str) -> bool:
-    """Whether a text was read whole, with its neighbours or without the gaps between its words."""
-    read, gold = (re.sub(r"[\W_]+", "", each.casefold()) for each in (read, gold))
-    return bool(gold) and gold in read
+def _misread(read: str, gold: str, value: str) -> bool:
+    """Whether characters were misread, and the words not only read with others or in other order.
+
+    A value that is what was read, and has the letters of the gold, was misread in its punctuation.
+    """
+    words = [Counter(re.findall(r"\w+", each.casefold())) for each in (gold, read)]
+    letters = ["".join(re.findall(r"[^\W_]+", each.casefold())) for each in (gold, read)]
+    if letters[0] == letters[1]:
+        return text.normalise(value) == text.normalise(read)
+    return not (words[0] <= words[1] or (letters[0] and letters[0] in letters[1]))

@@ -61,6 +61,16 @@ def test_nothing_is_found_where_nothing_was_lost(losses):
          "structure merged"),
         ("holder", "Ada", {"assigned": "Ada"}, "structure clipped"),
         ("holder", None, {"assigned": ""}, "structure missed"),
+        ("holder", "Berg Ada", dict.fromkeys(("read", "assigned"), "Berg Ada"),
+         "structure characters"),
+        # Its comma was read as a dot; or dropped by who gave it to the label.
+        ("holder", "Ada. Berg", {"text": "Ada, Berg", "read": "Ada. Berg", "assigned": "Ada. Berg"},
+         "reading punctuation"),
+        ("holder", "Ada; Berg", {"text": "Ada, Berg", "read": "Ada, Berg", "assigned": "Ada; Berg"},
+         "relation punctuation"),
+        # Day and month were exchanged on the way from 02/03/70, read month first, to the form.
+        ("born", "1970-03-02", dict.fromkeys(("text", "read", "assigned"), "02/03/70"),
+         "relation date_order"),
         # What was assigned is right in another notation, and was typed as it stands on the page.
         ("born", "03-Feb-70", dict.fromkeys(("text", "read", "assigned"), "3 Feb 1970"),
          "relation date_format"),

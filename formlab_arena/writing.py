@@ -94,7 +94,7 @@ def _written(
     entry = {
         "name": instance.name, "kind": QUOTED, "status": "plain", "tries": 0, "text": instance.text,
     }  # fmt: skip
-    missing: list[str] = []
+    missing, error = list[str](), ""
     for number in range(1, tries + 1):
         try:
             answer = asker.answer(_question(prompt, asked, instance.name))

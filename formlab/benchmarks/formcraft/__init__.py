@@ -11,7 +11,8 @@ or ``<root>/forms``, ``<root>/images`` and ``<root>/splits/<split>.txt`` with on
 images, relative to `images`), `template`, `domain`, and the items of L3:
 
 - `vqa`: `id`, `question`, `answers` (all accepted), `options`, `fields` (paths of those involved);
-- `consistency`: `id`, `source` and `dependent` (paths of fields), `expected`, `confidence`;
+- `consistency`: `id`, `source`, `fields` (further sources) and `dependent` (paths of fields),
+  `expected`, `confidence`;
 - both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
   `derivation`, an operation and the paths of the fields it is applied to.
 
@@ -35,6 +36,7 @@ from formlab.benchmarks.formcraft.records import (
     VQA,
     ItemMeta,
     Paths,
+    answer_meta,
     field_rows,
     item_meta,
     item_rows,
@@ -64,8 +66,8 @@ from formlab.folders import Corpus
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
-    "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
-    "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
+    "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
+    "item_rows", "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
     "tidied", "value_of",
 ]  # fmt: skip
 

@@ -60,6 +60,7 @@ from formlab.benchmarks.formcraft.taxonomy import (
     modality_of,
 )
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
@@ -67,8 +68,8 @@ __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
     "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
-    "item_rows", "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
-    "tidied", "value_of",
+    "item_rows", "label_of", "modality_of", "number_in", "questions_of", "read", "read_form",
+    "share", "splits", "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -135,6 +136,17 @@ def read_form(file: Path) -> FormCraft:
         ) from error
 
 
+def questions_of(document: Row) -> list[Row]:
+    """The questions about a form, each with `id`, `question` and `options`, from its document.
+
+    Examples
+    --------
+    >>> questions_of({"meta": '{"questions": [{"id": "q1", "question": "Who signed?"}]}'})
+    [{'id': 'q1', 'question': 'Who signed?'}]
+    """
+    return meta_of(document).get("questions") or []
+
+
 def _ids(file: Path) -> list[str]:
     return [line.strip() for line in files.read_text(file).split("\n") if line.strip()]
 
@@ -146,9 +158,11 @@ def _document(
     real = [row for row in fields if row["kind"] != "group"]
     kinds = {row["kind"] for row in real}
     names = [page.relative_to(root).as_posix() for page in pages]
+    asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
     row: Row = {
         "n_fields": len(real), "n_kinds": len(kinds),
-        "template": form.template, "domain": form.domain, "meta": json.dumps({"pages": names}),
+        "template": form.template, "domain": form.domain,
+        "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
     }  # fmt: skip
     missing = [page for page in pages if not page.is_file()]
     flaws["images missing"] += len(missing) if pages else 1

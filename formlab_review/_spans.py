@@ -23,8 +23,8 @@ LABELS = {
 }  # fmt: skip
 _FACT_TAG = re.compile(rf"</?(?:{'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b", re.IGNORECASE)
-_STEP = re.compile(r"([^/\[\]]+)(?:\[(\d+)\])?")
-_TEXT = re.compile(r"(.*?)/?text\(\)\[(\d+)\]")
+_STEP = re.compile(r"([^/\[\]]+)(?:\[(\d{1,9})\])?")
+_TEXT = re.compile(r"(.*?)/?text\(\)\[(\d{1,9})\]")
 _WORD = re.compile(r"\S+")
 
 
@@ -159,16 +159,17 @@ class PageText:
 
     def tagged(self, facts: Iterable[tuple[int, int, str]]) -> str:
         """The page's HTML, unchanged but for a fact tag around each (first, last, label)."""
-        source = _Source(self.markup)
-        # By characters that are not white: parsers agree on all others.
+        # By characters that are not white: parsers differ in white space. The head's come first.
         solid = [at for at, character in enumerate(self.text) if not character.isspace()]
-        if "".join(self.text[at] for at in solid) != "".join(c for c, _, _ in source.characters):
+        source = _Source(self.markup).characters
+        source = source[max(0, len(source) - len(solid)) :]
+        if "".join(self.text[at] for at in solid) != "".join(c for c, _, _ in source):
             raise DataBroken("the text of this page cannot be followed in its HTML")
         numbers = {at: number for number, at in enumerate(solid)}
         markup = self.markup
         for first, last, label in sorted(facts, reverse=True):
-            start = source.characters[numbers[first]][1]
-            end = source.characters[numbers[last - 1]][2]
+            start = source[numbers[first]][1]
+            end = source[numbers[last - 1]][2]
             tag = LABELS[label]
             markup = f"{markup[:start]}<{tag}>{markup[start:end]}</{tag}>{markup[end:]}"
         return markup
@@ -210,7 +211,7 @@ def _node_at(node: etree._Element, path: str) -> etree._Element | None:
 
 
 class _Source(HTMLParser):
-    """The characters of a body that are not white, with where each stands in the source."""
+    """The characters of a page that are not white, with where each stands in the source."""
 
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=False)
@@ -223,10 +224,6 @@ class _Source(HTMLParser):
     def _at(self) -> int:
         line, column = self.getpos()
         return self._lines[line - 1] + column
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
-        if tag == "body":
-            self.characters.clear()
 
     def handle_data(self, data: str) -> None:
         at = self._at()

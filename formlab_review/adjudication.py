@@ -144,25 +144,25 @@ def read_decisions(path: Path, annotations: Annotations) -> Decisions:
     DataMissing, DataBroken
         At the first line that is about no entity of the annotations, or has no sound decision.
     """
-    known = {(e.page, e.first, e.last): e for e in entities(annotations)}
+    known = {tuple(map(str, entity[:3])): entity for entity in entities(annotations)}
     decided: Decisions = {}
     for number, row in files.each_jsonl(path):
         decision, where = row.get("decision"), f"{path}:{number}"
-        key = (row.get("doc_id"), row.get("first"), row.get("last"))
         if decision is None:
             continue
-        if key not in known:
+        entity = known.get(tuple(str(row.get(name)) for name in ("doc_id", "first", "last")))
+        if entity is None:
             what = "no entity of the annotations stands there"
             raise DataBroken(what, where=where, remedy="make the queue again from these exports")
-        if isinstance(decision, str):
-            if decision not in known[key].readings:
-                what = f"unknown annotator {decision!r:.80}"
-                remedy = f"one of: {', '.join(known[key].readings)}, or a list of [label, text]"
-                raise DataBroken(what, where=where, remedy=remedy)
-            reading = known[key].readings[decision]
+        if not isinstance(decision, str):
+            reading = _located(decision, annotations.pages[entity.page], entity, where)
+        elif decision in entity.readings:
+            reading = entity.readings[decision]
         else:
-            reading = _located(decision, annotations.pages[key[0]], known[key], where)
-        decided[key] = reading, str(row.get("by") or "lead")
+            what = f"unknown annotator {decision!r:.80}"
+            remedy = f"one of: {', '.join(entity.readings)}, or a list of [label, text]"
+            raise DataBroken(what, where=where, remedy=remedy)
+        decided[entity[:3]] = reading, str(row.get("by") or "lead")
     return decided
 
 
@@ -292,14 +292,11 @@ def review_sample(
         part.sample(-int(-len(part) * share // 1), seed=seed).sort("at")
         for part in table.with_row_index("at").partition_by("batch", maintain_order=True)
     ]
-    rows = pl.concat(drawn).to_dicts() if drawn else []
-    return pl.DataFrame(
-        [
-            {"doc_id": row["doc_id"], "path": row["path"], "type": fact_meta(row).type,
-             "value": row["value"], "context": fact_meta(row).hint, "right": None, "note": None}
-            for row in rows
-        ],
-        schema=dict.fromkeys(
-            ("doc_id", "path", "type", "value", "context", "right", "note"), pl.String
-        ),
-    )  # fmt: skip
+    names = ("doc_id", "path", "type", "value", "context", "right", "note")
+    rows = [
+        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint)
+        for part in drawn
+        for row in part.iter_rows(named=True)
+    ]
+    sampled = pl.DataFrame(rows, schema=dict.fromkeys(names[:5], pl.String), orient="row")
+    return sampled.with_columns(pl.lit(None, pl.String).alias(name) for name in names[5:])

@@ -45,16 +45,18 @@ class Entity(NamedTuple):
 
 def entities(annotations: Annotations) -> list[Entity]:
     """The places that somebody marked, in the order of the pages."""
+    by_page: dict[str, list[Span]] = {page: [] for page in annotations.seen}
+    for span in sorted(annotations.spans, key=lambda span: span.first):
+        by_page[span.page].append(span)
     listed = []
-    for page, who in annotations.seen.items():
-        spans = sorted((s for s in annotations.spans if s.page == page), key=lambda s: s.first)
+    for page, spans in by_page.items():
         clusters: list[list[Span]] = []
         for span in spans:
             if clusters and span.first < max(other.last for other in clusters[-1]):
                 clusters[-1].append(span)
             else:
                 clusters.append([span])
-        listed += [_entity(page, cluster, who) for cluster in clusters]
+        listed += [_entity(page, cluster, annotations.seen[page]) for cluster in clusters]
     return listed
 
 

@@ -73,11 +73,13 @@ class PageText:
         self._body = _body(markup)
         # Text nodes with their element; line breaks are in the text and in no node.
         self._texts: list[tuple[int, str, etree._Element]] = []
+        self._nodes: dict[etree._Element, list[tuple[int, str]]] = {}
         pieces: list[str] = []
         length = 0
         for owner, text in _texts(self._body):
             if owner is not None:
                 self._texts.append((length, text, owner))
+                self._nodes.setdefault(owner, []).append((length, text))
             pieces.append(text)
             length += len(text)
         self.text = "".join(pieces)
@@ -108,7 +110,7 @@ class PageText:
     def _offset(self, path: str, offset: Any) -> int:
         match = _TEXT.fullmatch(path)
         home = _node_at(self._body, match[1]) if match else None
-        nodes = [(begin, text) for begin, text, owner in self._texts if owner is home]
+        nodes = self._nodes.get(home, []) if home is not None else []
         number = int(match[2]) if match else 0
         if type(offset) is not int or offset < 0 or not 0 < number <= len(nodes):
             return -1

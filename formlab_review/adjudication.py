@@ -89,6 +89,15 @@ def queue(annotations: Annotations, *, threshold: float = 1.0) -> list[dict[str,
         `doc_id first last context readings share decision by note`. `readings` are each
         annotator's facts as [label, text]; `decision` is null until the lead writes an annotator's
         name there or the facts that are right, in the same notation, [] for none.
+
+    Examples
+    --------
+    >>> from formlab import resources
+    >>> from formlab_review.annotation import read
+    >>> folder = resources.folder("data/sample") / "fincriticaled" / "annotations"
+    >>> made = read(folder / "label_studio.json").without("4")
+    >>> [row["readings"] for row in queue(made)][1]
+    {'2': [['Number', '311,000']], '3': [['Number', '$311,000']]}
     """
     rows = []
     for entity in entities(annotations):
@@ -203,6 +212,16 @@ def facts(
     -------
     (polars.DataFrame, list of Entity)
         `doc_id first last label text by`, where `by` is ``all``, ``majority`` or who decided.
+
+    Examples
+    --------
+    >>> from formlab import resources
+    >>> from formlab_review.annotation import read
+    >>> folder = resources.folder("data/sample") / "fincriticaled" / "annotations"
+    >>> made = read(folder / "label_studio.json")
+    >>> table, undecided = facts(made.without("4"), decisions_of_lead(made, "4"))
+    >>> table.height, table.filter(by="4")["text"].to_list(), undecided
+    (54, ['18 months', '311,000', '2024', '(40,598)', '1 1/4'], [])
     """
     rows, undecided, added = [], [], dict(decided)
     for entity in entities(annotations):
@@ -284,6 +303,12 @@ def review_sample(
     -------
     polars.DataFrame
         `doc_id path type value context right note`; the last two are for the expert.
+
+    Examples
+    --------
+    >>> from formlab import benchmarks
+    >>> review_sample(benchmarks.load("fincriticaled")).height
+    14
     """
     batch = pl.int_range(pl.len()) // every
     pages = corpus.documents.select("doc_id", batch=batch)

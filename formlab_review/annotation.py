@@ -63,6 +63,12 @@ def tasks(corpus: Corpus, *, image_url: str | None = None) -> list[dict[str, Any
     image_url
         What comes before the name of a page's image in its address. Without it the image itself
         is in the task.
+
+    Examples
+    --------
+    >>> from formlab import benchmarks
+    >>> tasks(benchmarks.load("fincriticaled"), image_url="/files/")[3]["data"]["image"]
+    '/files/images/3.png'
     """
     pages = corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value")
     rows = corpus.documents.join(pages, on="doc_id", maintain_order="left")
@@ -132,6 +138,14 @@ def read(*paths: Path) -> Annotations:
     ------
     DataMissing, DataBroken
         If a file is absent or not a list of tasks; the message names the task.
+
+    Examples
+    --------
+    >>> from formlab import resources
+    >>> folder = resources.folder("data/sample") / "fincriticaled" / "annotations"
+    >>> made = read(folder / "label_studio.json")
+    >>> made.seen["3"], made.spans[0].text, made.problems[0].what
+    (['2', '3', '4'], 'March 1, 2025', "the sign of '40,598' is outside the mark")
     """
     result = Annotations()
     marks: dict[tuple[str, str], list[Span]] = {}
@@ -246,6 +260,13 @@ def ratings(
     polars.DataFrame
         `doc_id item` and a column per annotator with the label or ``none``; null where he or she
         did not see the page.
+
+    Examples
+    --------
+    >>> from formlab import resources
+    >>> folder = resources.folder("data/sample") / "fincriticaled" / "annotations"
+    >>> ratings(read(folder / "label_studio.json")).row(0)
+    ('3', '59|72', 'Date', 'Date', 'none')
     """
     items: dict[tuple[str, str], dict[str, str]] = {}
     by_page: dict[str, list[Span]] = {}

@@ -1,3 +1,10 @@
+"""Marks of Label Studio on pages.
+
+The real exports are of Label Studio 1.23.2, marked in its own editor: the sample's, as its README
+says; `exports/json_min.json`, the JSON-MIN of the same project's page 3; and
+`exports/odd_places.json`, a page with line breaks, a comment, an emoji and a table without a body.
+"""
+
 import json
 from pathlib import Path
 

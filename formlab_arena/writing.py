@@ -62,7 +62,8 @@ def write(
     """
     full = chat.SHAPING | chat.RUNNING | dict(settings or {})
     client = chat.client_of(chat.system(system).model, full)
-    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), prompts=full["prompts"])
+    own = {name: full[name] for name in ("prompts", "prompt")}
+    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), **own)
     out.mkdir(parents=True, exist_ok=True)
     with (
         chat.AnswerStore(full["store"] or out / STORE) as store,

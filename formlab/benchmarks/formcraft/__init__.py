@@ -11,9 +11,14 @@ or ``<root>/forms``, ``<root>/images`` and ``<root>/splits/<split>.txt`` with on
 images, relative to `images`), `template`, `domain`, and the items of L3:
 
 - `vqa`: `id`, `question`, `answers` (all accepted), `options`, `fields` (paths of those involved);
-- `consistency`: `id`, `source` and `dependent` (paths of fields), `expected`, `confidence`;
+- `consistency`: `id`, `source`, `fields` (further sources) and `dependent` (paths of fields),
+  `expected`, `confidence`;
 - both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
   `derivation`, an operation and the paths of the fields it is applied to.
+
+The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
+from links (`_linked`) or from the places of lines (`_receipts`), and the relations that rules find
+to hold on the page (`_found`). Splits and documents keep the names that the dataset gives them.
 
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
@@ -29,12 +34,14 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks.formcraft._sources import Source, sources
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
     CONSISTENCY,
     VQA,
     ItemMeta,
     Paths,
+    answer_meta,
     field_rows,
     item_meta,
     item_rows,
@@ -58,15 +65,16 @@ from formlab.benchmarks.formcraft.taxonomy import (
     modality_of,
 )
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
-    "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
-    "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
-    "tidied", "value_of",
+    "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
+    "item_rows", "label_of", "modality_of", "number_in", "questions_of", "read", "read_form",
+    "share", "splits", "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -74,6 +82,8 @@ IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 def splits(root: Path) -> dict[str, int]:
     """The splits found under `root`, each with its count of forms."""
+    if others := sources(root):
+        return {name: len(source.files) for name, source in others.items()}
     listed = sorted((root / "splits").glob("*.txt"))
     if listed:
         return {file.stem: len(_ids(file)) for file in listed}
@@ -93,27 +103,32 @@ def read(split: str, root: Path) -> Corpus:
     DataBroken
         At the first form that is not JSON or not of the schema, with its file and place.
     """
+    source = sources(root).get(split) or _own_forms(split, root)
+    flaws: Counter[str] = Counter()
+    documents, records, hashes = [], [], {}
+    for file in source.files:
+        form = source.form_of(file, flaws)
+        key = {"doc_id": file.stem}
+        fields = list(field_rows(form, flaws))
+        known = {row["path"] for row in fields}
+        rows = [*fields, *item_rows(form, known, flaws)]
+        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        documents.append(key | _document(source.images, root, form, file.stem, fields, flaws))
+        hashes[str(file.relative_to(root))] = files.sha256(file)
+    return corpus(
+        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
+        sources=hashes, empty=DataBroken("no forms", where=root, remedy="one JSON file a form"),
+    )  # fmt: skip
+
+
+def _own_forms(split: str, root: Path) -> Source:
     base = root / split if (root / split / "forms").is_dir() else root
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
     forms = sorted(folder.glob("*.json"))
     if listed.is_file():
         forms = [folder / f"{name}.json" for name in _ids(listed)]
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for file in forms:
-        form = read_form(file)
-        key = {"doc_id": file.stem}
-        fields = list(field_rows(form, flaws))
-        known = {row["path"] for row in fields}
-        rows = [*fields, *item_rows(form, known, flaws)]
-        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
-        documents.append(key | _document(base, root, form, file.stem, fields, flaws))
-        sources[str(file.relative_to(root))] = files.sha256(file)
-    return corpus(
-        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
-        sources=sources, empty=DataBroken("no forms", where=folder, remedy="one JSON file a form"),
-    )  # fmt: skip
+    return Source(forms, lambda file, _: read_form(file), base / "images")
 
 
 def read_form(file: Path) -> FormCraft:
@@ -133,20 +148,33 @@ def read_form(file: Path) -> FormCraft:
         ) from error
 
 
+def questions_of(document: Row) -> list[Row]:
+    """The questions about a form, each with `id`, `question` and `options`, from its document.
+
+    Examples
+    --------
+    >>> questions_of({"meta": '{"questions": [{"id": "q1", "question": "Who signed?"}]}'})
+    [{'id': 'q1', 'question': 'Who signed?'}]
+    """
+    return meta_of(document).get("questions") or []
+
+
 def _ids(file: Path) -> list[str]:
     return [line.strip() for line in files.read_text(file).split("\n") if line.strip()]
 
 
 def _document(
-    base: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
+    images: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
 ) -> Row:
-    pages = _pages(base / "images", form, stem)
+    pages = _pages(images, form, stem)
     real = [row for row in fields if row["kind"] != "group"]
     kinds = {row["kind"] for row in real}
     names = [page.relative_to(root).as_posix() for page in pages]
+    asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
     row: Row = {
         "n_fields": len(real), "n_kinds": len(kinds),
-        "template": form.template, "domain": form.domain, "meta": json.dumps({"pages": names}),
+        "template": form.template, "domain": form.domain,
+        "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
     }  # fmt: skip
     missing = [page for page in pages if not page.is_file()]
     flaws["images missing"] += len(missing) if pages else 1

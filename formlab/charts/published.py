@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,7 +108,8 @@ def paper_table(
     printed
         Published rows with `system` and `value`, in the same units.
     columns
-        What the column named by `column` holds, in the order of the paper, to the heading.
+        What the column named by `column` holds, in the order of the paper, to the heading; an arrow
+        at its end stays with its last word.
     digits, percent
         Decimals, of a share or of percent.
     note_below
@@ -159,7 +161,8 @@ def paper_table(
     )
     return Table(
         pl.DataFrame(rows, schema=dict.fromkeys(["system", *columns], pl.String)),
-        titles=dict(columns), note=" ".join(text for text, holds in claims if holds) or None,
+        titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
+        note=" ".join(text for text, holds in claims if holds) or None,
         strong=tuple((systems.index(name), key) for name, key in best),
         aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
     )  # fmt: skip

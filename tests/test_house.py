@@ -26,7 +26,7 @@ ROOMS = (
 HELPERS = {
     "benchmarks": {"ixbrl", "meta"},
     "metrics": {"judge"},
-    "systems": {"judge", "layout"},
+    "systems": {"judge", "layout", "prompts"},
 }
 MODULES = sorted(
     module.name

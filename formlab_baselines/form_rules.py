@@ -21,8 +21,8 @@ from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
-from formlab.systems.layout import page_text
 from formlab.tables import BOX
+from formlab.text.layout import page_text
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
@@ -35,7 +35,7 @@ cv2 = resources.optional("cv2", extra="ocr")
 TABLES = ("field", "rows")
 DEFAULTS = {
     "text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed",
-    "scale": 1.0,
+    "zoom": 1.0,
 }  # fmt: skip
 Row = dict[str, Any]
 
@@ -46,7 +46,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     Settings: `text_score`, the least confidence of a line; `bold`, how much wider than common the
     strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
     `tables`, whether a table is one ``field`` or a group of ``rows``, else `DataBroken`;
-    `signature`, the value of a line with a scribble on it; `scale` enlarges pages before they are
+    `signature`, the value of a line with a scribble on it; `zoom` enlarges pages before they are
     read.
     """
     if settings["tables"] not in TABLES:
@@ -55,7 +55,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
+        for number, image, zoom in page_pictures(document, root, scale=settings["zoom"]):
             page = _FormPage(np.asarray(image.convert("L")), engine, settings, zoom)
             for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
                 rows.append(row | {"page": number})

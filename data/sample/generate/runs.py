@@ -19,7 +19,7 @@ RUNS = (
     ("fincriticaled", "ocr", {}),
     ("formcraft", "ocr", {}),
     ("formcraft", "rules", {}),
-    ("formcraft", "rules", {"scale": "2.0"}),
+    ("formcraft", "rules", {"zoom": "2.0"}),
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),

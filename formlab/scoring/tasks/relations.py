@@ -55,8 +55,11 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
             continue
         joined = side_by_side(gold, answers, same_paths(gold, answers))
         joined = joined if fields is None else _with_extracted(joined, fields)
+        # Who read a form and left an item out missed the item, not the document.
+        has_answer = pl.col("doc_id").is_in(_answered(predictions).implode())
+        joined = with_status(joined, predictions.records)
         cases = judged(
-            with_status(joined, predictions.records).with_columns(level=pl.lit(LEVELS[task])),
+            joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
@@ -72,6 +75,11 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
         scores += _scores(asked, task, how, mode, threshold)
     return TaskScores.of(case_tables, scores, notes)
+
+
+def _answered(predictions: Predictions) -> pl.Series:
+    """The documents of which there is anything usable."""
+    return predictions.records.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
 
 
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:

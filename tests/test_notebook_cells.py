@@ -79,6 +79,52 @@ def test_cells_of_relations_count_items_and_right_ones():
     assert [len(panel[side]["scale"]["domain"]) for side in ("x", "y")] == [3, 3]
 
 
+def test_tables_of_modalities_are_those_of_the_paper_with_its_figures_beneath():
+    """A row of a table of FORMCRAFT's paper has its own columns, in its order."""
+    subtypes = ("machine-printed", "handwritten", "mixed", "checkbox")
+    rows = [
+        {"system": "m", "metric": metric, "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "mark": None,
+         "slice_by": "subtype", "slice_value": subtype}
+        for subtype in subtypes for metric in ("cer", "wer", "bleu", "mark_f1")
+        if (metric == "mark_f1") == (subtype == "checkbox")
+    ]  # fmt: skip
+    systems = pl.DataFrame(rows)
+    result = SimpleNamespace(system="m", fields=pl.DataFrame({"modality": ["x"], "subtype": ["x"]}))
+    stub = SimpleNamespace(side_by_side=lambda *_, **__: systems)
+    titles = {"cer": "CER", "wer": "WER", "exact_accuracy": "exact"}
+    given = {"analysis": stub, "result": result, "results": [result], "titles": titles}
+    given |= {"resamples": 0, "seed": 0}
+    cells = ["systems-scores", "paper-columns", "paper-tables"]
+    shown = run("10_content_modality", cells, **given)["shown_parts"]
+    texts, others, marked = (part for part in shown if isinstance(part, charts.Table))
+    assert [title.replace("\u00a0", " ") for title in texts.titles.values()] == [
+        f"{part}: {name}" for part in ("machine-printed", "handwritten")
+        for name in ("CER ↓", "WER ↓", "BLEU ↑")
+    ]  # fmt: skip
+    assert texts.frame.row(0) == ("m", *["0.50 [0.40, 0.60]"] * 6)
+    # Printed of GPT-5: 0.21 0.29 0.15 of machine-printed text, 0.41 0.55 0.03 of handwriting.
+    figures = ("0.21", "0.29", "0.15", "0.41", "0.55", "0.03")
+    assert texts.frame.row(1) == ("GPT-5 (published)", *figures)
+    assert texts.aside == (1, 2, 3, 4)
+    assert others.frame["system"].to_list() == ["m"]
+    assert marked.frame.filter(system="Claude 4 Sonnet (published)").row(0)[1:4] == (
+        "0.75", "0.78", "0.79",
+    )  # fmt: skip
+
+
+def test_forms_stand_with_the_largest_share_of_wrong_fields_first():
+    rows = [("a", 3, 1), ("b", 1, 1), ("c", 2, 0)]
+    outcomes = [
+        {"doc_id": doc, "gold": "x", "outcome": outcome}
+        for doc, right, wrong in rows
+        for outcome in ["match"] * right + ["missing"] * wrong
+    ]
+    result = SimpleNamespace(fields=pl.DataFrame(outcomes))
+    space = run("10_content_modality", ["worst-forms"], result=result, pages=2)
+    # One of two is wrong in b, one of four in a.
+    assert space["listed"].to_list() == ["b", "a"]
+
+
 def test_structure_counts_every_level_also_those_without_a_page():
     pages = pl.DataFrame({"doc_id": ["1", "2"], "structure": [2, 0]})
     whole = tables.table("summary", [])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formlab_review.acceptance import Accepted, accepted
-    from formlab_review.adjudication import adjudication, form_agreement, form_queue, gold
+    from formlab_review.adjudication import adjudicate, form_agreement, form_queue, gold
     from formlab_review.agreement import disagreements, reviewer_agreement
     from formlab_review.charts import (
         agreement_tables,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formlab_review.session import Review
 
 __all__ = [
-    "Accepted", "FormNodes", "FormReview", "Item", "Pages", "Review", "accepted", "adjudication",
+    "Accepted", "FormNodes", "FormReview", "Item", "Pages", "Review", "accepted", "adjudicate",
     "agreement_tables", "by_majority", "disagreements", "form_agreement", "form_queue",
     "form_tables", "gold", "of_corpus", "of_proposals", "of_records", "proposals",
     "proposals_table", "review_cards", "reviewer_agreement",
@@ -34,7 +34,7 @@ _HOME = {
     "disagreements": "agreement", "reviewer_agreement": "agreement", "proposals": "label_audit",
     "by_majority": "label_audit", "agreement_tables": "charts", "proposals_table": "charts",
     "review_cards": "charts", "form_tables": "charts", "FormReview": "editor",
-    "FormNodes": "forms", "adjudication": "adjudication", "form_agreement": "adjudication",
+    "FormNodes": "forms", "adjudicate": "adjudication", "form_agreement": "adjudication",
     "form_queue": "adjudication", "gold": "adjudication",
 }  # fmt: skip
 

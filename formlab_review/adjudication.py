@@ -13,8 +13,9 @@ from formlab import decisions as decided
 from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, FormlabError
 from formlab_review.acceptance import Accepted
+from formlab_review.attributes import WORDS, attributes
 from formlab_review.editor import FormReview
-from formlab_review.forms import INSIDE, FormNodes, Node, attributes
+from formlab_review.forms import INSIDE, FormNodes, Node
 from formlab_review.items import Item
 from formlab_review.pages import Pages
 from formlab_review.session import Review
@@ -51,7 +52,8 @@ def form_agreement(
     first, second
         The reviews, of the same corpus.
     resamples, seed
-        Of the intervals; documents are drawn, whose nodes are not independent.
+        Of the intervals, of attributes with a fixed set of words; documents are drawn, whose nodes
+        are not independent.
 
     Returns
     -------
@@ -63,23 +65,20 @@ def form_agreement(
         values are the same; `share` of the `n_items` is equal, in [0, 1]. What both left empty is
         not counted, and boxes are equal from an intersection over union of `SAME_BOX` on.
     """
-    rows = [
-        (_NAMES[r.kind], r.attribute, r.doc_id, r.first, r.second)
-        for r in _ratings(first, second) if r.first or r.second
-    ]  # fmt: skip
+    ratings = sorted((r for r in _ratings(first, second) if r.first or r.second), key=_rank)
+    rows = [(_NAMES[r.kind], r.attribute, r.doc_id, r.first, r.second) for r in ratings]
     names = [first.reviewer, second.reviewer]
     columns = ["of", "attribute", "doc_id", *names]
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    tables = [
-        rater_agreement(part, names, resamples=resamples, seed=seed).with_columns(
-            of=pl.lit(of), attribute=pl.lit(attribute)
-        )
-        for (of, attribute), part in table.group_by("of", "attribute", maintain_order=True)
-    ]
+    tables = []
+    for (of, attribute), part in table.group_by("of", "attribute", maintain_order=True):
+        # Intervals are of attributes with few values: of a text, there are as many as nodes.
+        draws = resamples if attribute in (PRESENCE, *WORDS) else 0
+        kappas = rater_agreement(part, names, resamples=draws, seed=seed)
+        tables.append(kappas.with_columns(of=pl.lit(of), attribute=pl.lit(attribute)))
     if not tables:
-        empty = rater_agreement(table, [])
         text = pl.lit("", pl.String)
-        tables = [empty.with_columns(of=text, attribute=text)]
+        tables = [rater_agreement(table, []).with_columns(of=text, attribute=text)]
     whole = pl.concat(tables).with_columns(share=pl.col("n_same") / pl.col("n_items"))
     order = ["of", "attribute", "raters", "kappa", "ci_low", "ci_high", "share"]
     return whole.select(*order, "n_items", "n_same")
@@ -121,7 +120,7 @@ def form_queue(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def adjudication(
+def adjudicate(
     first: FormReview, second: FormReview, folder: str | Path, reviewer: str,
     pages: Pages | None = None,
 ) -> Review:  # fmt: skip
@@ -189,6 +188,12 @@ def gold(
         fates.append((doc_id, "form", None, outcome, why))
     notes = {"decisions on what the reviewers left otherwise by now": settled.stale}
     return Accepted(first.corpus, forms, fates, {k: n for k, n in notes.items() if n})
+
+
+def _rank(rating: Rating) -> tuple[int, int]:
+    names = [PRESENCE, "parent", *attributes(rating.kind)]
+    place = names.index(rating.attribute) if rating.attribute in names else len(names)
+    return list(_NAMES).index(rating.kind), place
 
 
 def _ratings(first: FormReview, second: FormReview) -> Iterator[Rating]:
@@ -306,7 +311,8 @@ class _Settled:
         first, second = json.loads(item.label or "[]")
         values = set()
         for row in fresh:
-            edited = next(iter(json.loads(row["parts"] or "{}").values()), "")
+            # The value of a field has a column of its own in a decision.
+            edited = next(iter(json.loads(row["parts"] or "{}").values()), row["value"] or "")
             edited = "\n".join(edited) if isinstance(edited, list) else str(edited)
             values.add({"first": first, "second": second}.get(row["decision"], edited))
         return (fresh[0]["decision"], values.pop()) if len(values) == 1 else ("disputed", None)
@@ -321,6 +327,10 @@ def _merged(first: FormReview, second: FormReview, doc_id: str, ruled: Ruled) ->
     form, other = fresh.form(doc_id), second.form(doc_id)
     values = {(r.node, r.attribute): value or "" for r, _, value in ruled if value != r.first}
     ours, theirs = set(form.paths()), {node.id: node for node in other.walk()}
+    # First: what is added or moved goes behind its neighbours.
+    for (node, name), value in values.items():
+        if name.startswith(_ORDER):
+            form.reorder(node, name.removeprefix(_ORDER), value.split("\n"))
     for name, node in theirs.items():
         word = values.get((name, PRESENCE))
         follows = node.parent in form.paths() and node.parent not in ours
@@ -335,9 +345,6 @@ def _merged(first: FormReview, second: FormReview, doc_id: str, ruled: Ruled) ->
         # With another modality, its subtype may have gone already.
         if form.texts(node, {})[name] != value:
             form.apply(form.edit(node, {name: value}))
-    for (node, name), value in values.items():
-        if name.startswith(_ORDER):
-            form.reorder(node, name.removeprefix(_ORDER), value.split("\n"))
     # Last, when what is to stay has been moved out of the groups that go.
     for (node, name), value in values.items():
         if (name, value) == (PRESENCE, LEFT_OUT) and node in ours:

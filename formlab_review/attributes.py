@@ -13,6 +13,7 @@ from formlab.benchmarks.formcraft import (
     FieldModel,
     Group,
     Question,
+    Relation,
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.llm_json import as_text
@@ -38,8 +39,12 @@ def attributes(kind: str) -> dict[str, str]:
     {'label': 'text', 'page': 'number', 'box': 'box'}
     """
     skipped = ("id", *_SKIPPED.get(kind, ()))
-    fields = MODELS[kind].model_fields.items() if kind in MODELS else ()
-    return {name: _notation(name, str(f.annotation)) for name, f in fields if name not in skipped}
+    fields = MODELS[kind].model_fields if kind in MODELS else {}
+    # What an item asks comes before its place in the taxonomy.
+    names = sorted(
+        (name for name in fields if name not in skipped), key=Relation.model_fields.__contains__
+    )
+    return {name: _notation(name, str(fields[name].annotation)) for name in names}
 
 
 def _notation(name: str, hint: str) -> str:

@@ -210,4 +210,6 @@ class Review:
 
     def show(self) -> tuple[Any, ...]:
         """The widget; in a report, where nobody decides, the progress."""
+        if not self.items:
+            return (Caption("There is nothing to decide on.", label="Note"),)
         return self.state() if theme.in_report() else (self.view(),)

@@ -2,6 +2,7 @@
 const LISTS = { fields: "field", groups: "group", vqa: "question", consistency: "check" };
 const SECTIONS = [["/vqa", "vqa", "Questions"], ["/consistency", "consistency", "Checks"]];
 const END = 1e6;
+const TITLES = { modality_subtype: "subtype", modal: "modality", accepted: "also right", parent: "in group" };
 const LONG = ["value", "question", "rationale", "expected"];
 
 class FormPanel extends Desk {
@@ -44,7 +45,7 @@ class FormPanel extends Desk {
     this.root.append(head, this.alert,
       el("div", { class: "fr-panel" },
         el("section", { class: "fr-left" }, el("div", { class: "fr-tools" }, this.pager, this.zoomer), this.figure),
-        el("section", { class: "fr-right" }, this.tree, this.adders, this.where, this.notes, this.form, this.buttons, help)));
+        el("section", { class: "fr-right" }, this.tree, this.adders, this.buttons, this.where, this.notes, this.form, help)));
     this.figure.addEventListener("pointerdown", (event) => this.press(event));
   }
 
@@ -156,7 +157,7 @@ class FormPanel extends Desk {
       "aria-expanded": row.inner ? String(!this.shut.has(row.id)) : null, class: row.kind || "section",
       onclick: (event) => { if (event.target.className === "fr-fold") this.fold(row.id); else this.go(row.id); },
     }, el("span", { class: "fr-fold", "aria-hidden": "true", text: mark }), el("bdi", { class: "fr-path", text: visible(row.label) }),
-    el("bdi", { class: "fr-text", text: visible(row.texts?.value ?? row.texts?.answers ?? row.texts?.expected ?? "") }),
+    el("bdi", { class: "fr-text", text: visible(row.texts?.value ?? row.texts?.answers?.replaceAll("\n", " / ") ?? row.texts?.expected ?? "") }),
     row.notes?.length ? el("span", { class: "fr-flag", title: "see the notes", text: "!" }) : null);
     node.style.setProperty("--level", row.level - 1);
     return node;
@@ -220,7 +221,7 @@ class FormPanel extends Desk {
     } else control = el("input", { ...props, type: "text", spellcheck: "false", placeholder: notation === "box" ? "x0 y0 x1 y1" : null });
     control.value = text;
     control.disabled = Boolean(long);
-    const label = el("label", { class: "fr-part" }, el("span", { class: "fr-name", text: `${name === "parent" ? "in group" : words(name)}${many ? ", one a line" : ""}` }), control);
+    const label = el("label", { class: "fr-part" }, el("span", { class: "fr-name", text: `${TITLES[name] ?? words(name)}${many ? ", one a line" : ""}` }), control);
     if (notation !== "paths") return label;
     const more = el("select", { "aria-label": `add to ${words(name)}`, onchange: () => {
       control.value = [...control.value.split("\n").filter(Boolean), more.value].join("\n");

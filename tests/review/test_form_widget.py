@@ -88,8 +88,10 @@ def test_a_form_is_changed_by_keyboard_and_the_changes_are_in_the_file(desk, tmp
         press("End", "ArrowUp", "Delete", until="4 changes")
         press("u", until="3 changes")
         press("v", until="3 changes, verified")
-        level = page.locator('[aria-selected="true"]').get_attribute("aria-level")
-        assert (level, page.evaluate("typeof pwned")) == ("1", "undefined")
+        question = page.locator('[role="treeitem"][aria-selected="true"]')
+        assert question.get_attribute("aria-level") == "2"
+        assert "<img src=x" in question.inner_text()
+        assert page.evaluate("typeof pwned") == "undefined"
         assert (visit.requests, visit.errors) == ([], [])
     desk.reload()
     fields = desk.form("a").content()["groups"][0]["fields"]

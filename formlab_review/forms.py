@@ -60,6 +60,14 @@ class FormNodes:
     reviewer
         Whose name the ids of new questions and checks have.
 
+    Raises
+    ------
+    UnknownName, DataBroken
+        By the methods that give a change (`edit`, `move`, `add`, `delete`, `verify`), `apply` and
+        `check`: if there is no such node, list or attribute, a text is no word of the taxonomy or
+        cannot be read, a group would stand in itself, nothing would change, or the form is not as
+        it was when the change was made.
+
     Examples
     --------
     >>> form = FormNodes({"fields": [{"label": "Name", "value": "Ada"}], "groups": []})
@@ -80,13 +88,7 @@ class FormNodes:
 
     @classmethod
     def of_file(cls, file: Path, reviewer: str) -> FormNodes:
-        """The form in a file.
-
-        Raises
-        ------
-        DataMissing, DataBroken
-            If there is none, or it is not of the schema.
-        """
+        """The form in a file."""
         form, content = read_form(file), files.read_json(file)
         # Other names of keys, or fields elsewhere: such a file is written anew.
         content = dumped(form) if tidied(content)[1] else content
@@ -193,15 +195,7 @@ class FormNodes:
         return texts | {name: word for name, word in words.items() if word}
 
     def edit(self, node: str, texts: Mapping[str, str]) -> Row:
-        """The change that gives attributes of a node other values, as text.
-
-        Raises
-        ------
-        UnknownName
-            If there is no such attribute, or the text is no word of the taxonomy.
-        DataBroken
-            If there is no such node, the text cannot be read, or nothing is changed.
-        """
+        """The change that gives attributes of a node other values, as text."""
         now, kind = self.texts(node), self.kind(node)
         new = self._typed(kind, {k: text for k, text in texts.items() if text != now.get(k)})
         if not new:
@@ -216,13 +210,7 @@ class FormNodes:
         return {"node": node, "before": before, "after": after}
 
     def move(self, node: str, parent: str, index: int) -> Row:
-        """The change that puts a node at a place in a group, or at the top (an empty parent).
-
-        Raises
-        ------
-        DataBroken
-            If there is no such node or group, or the group is in the node.
-        """
+        """The change that puts a node at a place in a group, or at the top (an empty parent)."""
         kind, above = self.kind(node), parent
         if not node or kind not in INSIDE.get(self.kind(parent), ()):
             raise DataBroken(f"{parent or 'the form'!r:.200} takes none of {kind or 'forms'}")
@@ -239,13 +227,7 @@ class FormNodes:
     def add(
         self, parent: str, kind: str, texts: Mapping[str, str], *, index: int | None = None
     ) -> Row:
-        """The change that adds a node to a list of the form or a group; at the end without `index`.
-
-        Raises
-        ------
-        UnknownName, DataBroken
-            If there is no such list or attribute, or what is needed is empty.
-        """
+        """The change that adds a node to a list of the form or a group; at its end by default."""
         if kind not in INSIDE.get(self.kind(parent), ()):
             raise UnknownName.of("list", kind, INSIDE.get(self.kind(parent), ()))
         typed = self._typed(kind, texts)
@@ -267,13 +249,7 @@ class FormNodes:
         return {"node": node, "before": None, "after": {"place": place} | values}
 
     def delete(self, node: str) -> Row:
-        """The change that takes a node out, a group with all that is in it.
-
-        Raises
-        ------
-        DataBroken
-            If there is no such node.
-        """
+        """The change that takes a node out, a group with all that is in it."""
         if not (kind := self.kind(node)):
             raise DataBroken("a form cannot be deleted", remedy="leave it out of the corpus")
         before = {"place": self._place(node)} | self._built(node, kind)
@@ -285,13 +261,7 @@ class FormNodes:
         return {"node": "", "before": before, "after": {"verified": self.version()}}
 
     def apply(self, change: Mapping[str, Any]) -> None:
-        """Make a change, as the methods above or a file of changes give it.
-
-        Raises
-        ------
-        DataBroken
-            If the form is not as it was when the change was made.
-        """
+        """Make a change, as the methods above or a file of changes give it."""
         node, before, after = change["node"], change["before"], change["after"]
         if self._now(node, before) != before:
             what = f"the form is not as it was when {node or 'it'!r:.200} was changed"

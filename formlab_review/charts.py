@@ -134,7 +134,8 @@ def form_tables(
         return *shown, Caption("The reviewers left the forms the same.", label="Note")
     open_count = differ["decision"].null_count()
     caption = f"What they left differently, n = {differ.height:,}; {open_count:,} open."
-    texts = Table(differ.select(_short(name).alias(name) for name in differ.columns))
+    short = differ.select(_short(name).alias(name) for name in differ.columns)
+    texts = Table(short, titles={"doc_id": "form"})
     return *shown, Caption(caption, label="Table"), texts
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from formlab_review.acceptance import Accepted, accepted
-    from formlab_review.adjudication import adjudicate, form_agreement, form_queue, gold
     from formlab_review.agreement import disagreements, reviewer_agreement
     from formlab_review.charts import (
         agreement_tables,
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
         review_cards,
     )
     from formlab_review.editor import FormReview
+    from formlab_review.form_differences import adjudicate, form_agreement, form_queue, gold
     from formlab_review.forms import FormNodes
     from formlab_review.items import Item, of_corpus, of_proposals, of_records
     from formlab_review.label_audit import by_majority, proposals
@@ -34,8 +34,8 @@ _HOME = {
     "disagreements": "agreement", "reviewer_agreement": "agreement", "proposals": "label_audit",
     "by_majority": "label_audit", "agreement_tables": "charts", "proposals_table": "charts",
     "review_cards": "charts", "form_tables": "charts", "FormReview": "editor",
-    "FormNodes": "forms", "adjudicate": "adjudication", "form_agreement": "adjudication",
-    "form_queue": "adjudication", "gold": "adjudication",
+    "FormNodes": "forms", "adjudicate": "form_differences", "form_agreement": "form_differences",
+    "form_queue": "form_differences", "gold": "form_differences",
 }  # fmt: skip
 
 

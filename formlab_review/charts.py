@@ -8,9 +8,9 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab.charts import Caption, Card, Cards, Table
-from formlab_review.adjudication import form_agreement, form_queue
 from formlab_review.agreement import disagreements, reviewer_agreement
 from formlab_review.editor import FormReview
+from formlab_review.form_differences import form_agreement, form_queue
 from formlab_review.label_audit import by_majority
 
 # A page may stand in one cell; a table shows the beginning of it.

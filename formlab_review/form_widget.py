@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from formlab.benchmarks.formcraft import FormCraft, field_rows, tidied
 from formlab.charts._output import clean
 from formlab.errors import FormlabError
-from formlab_review.adjudication import box_of
 from formlab_review.attributes import MODELS, WORDS, attributes
 from formlab_review.faults import faults
+from formlab_review.form_differences import box_of
 from formlab_review.widget import LIMIT, DeskWidget, script
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from formlab import decisions as decided
 from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, FormlabError
 from formlab_review.acceptance import Accepted
-from formlab_review.attributes import WORDS, attributes
+from formlab_review.attributes import attributes
 from formlab_review.editor import FormReview
 from formlab_review.forms import INSIDE, FormNodes, Node
 from formlab_review.items import Item
@@ -52,8 +52,7 @@ def form_agreement(
     first, second
         The reviews, of the same corpus.
     resamples, seed
-        Of the intervals, of attributes with a fixed set of words; documents are drawn, whose nodes
-        are not independent.
+        Of the intervals; documents are drawn, whose nodes are not independent.
 
     Returns
     -------
@@ -72,9 +71,7 @@ def form_agreement(
     table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
     tables = []
     for (of, attribute), part in table.group_by("of", "attribute", maintain_order=True):
-        # Intervals are of attributes with few values: of a text, there are as many as nodes.
-        draws = resamples if attribute in (PRESENCE, *WORDS) else 0
-        kappas = rater_agreement(part, names, resamples=draws, seed=seed)
+        kappas = rater_agreement(part, names, resamples=resamples, seed=seed)
         tables.append(kappas.with_columns(of=pl.lit(of), attribute=pl.lit(attribute)))
     if not tables:
         text = pl.lit("", pl.String)

@@ -242,7 +242,10 @@ def _attributes(
 
 def _overlap(first: str, second: str) -> float:
     """The intersection over union of two boxes."""
-    a, b = ([float(side) for side in text.split()] for text in (first, second))
+    try:
+        a, b = ([float(side) for side in text.split()] for text in (first, second))
+    except ValueError:
+        return 0.0
     sides = [min(a[2 + i], b[2 + i]) - max(a[i], b[i]) for i in (0, 1)]
     inner = max(0.0, sides[0]) * max(0.0, sides[1])
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
@@ -264,28 +267,10 @@ def _item(rating: Rating, *reviews: FormReview) -> Item:
     if len(reviews) > 1:
         for review, value in zip(reviews, values, strict=True):
             facts.append((review.reviewer, value or "(empty)"))
-            boxes += box_of(review.form(rating.doc_id), rating.node)
+            boxes += review.form(rating.doc_id).boxes(rating.node)
     key_row = dict(zip(decided.KEY, key, strict=True))
     parts = {rating.attribute: rating.first}
     return Item(key_row, label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
-
-
-def box_of(form: FormNodes, node: str) -> list[tuple[int, Any]]:
-    """The page and box of a node, if it is in the form and has one; of an item, of its fields."""
-    try:
-        kind = form.kind(node)
-        texts = form.texts(node, {})
-    except DataBroken:
-        return []
-    named = [
-        name for key, notation in attributes(kind).items() if notation in ("path", "paths")
-        for name in texts[key].split("\n")
-    ]  # fmt: skip
-    if named:
-        return [box for name in named if name for box in box_of(form, name)]
-    sides = texts.get("box", "").split()
-    page = texts.get("page", "")
-    return [(int(page or 1), tuple(map(float, sides)))] if len(sides) == 4 else []
 
 
 class _Settled:

@@ -10,7 +10,6 @@ from formlab.charts._output import clean
 from formlab.errors import FormlabError
 from formlab_review.attributes import MODELS, WORDS, attributes
 from formlab_review.faults import faults
-from formlab_review.form_differences import box_of
 from formlab_review.widget import LIMIT, DeskWidget, script
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class FormWidget(DeskWidget):
                 "id": node.id, "parent": node.parent, "kind": node.kind, "path": clean(node.path),
                 "texts": {name: clean(text, limit=LIMIT) for name, text in texts.items()},
                 "long": [name for name, text in texts.items() if len(text) > LIMIT],
-                "boxes": [[page, *box] for page, box in box_of(form, node.id)],
+                "boxes": [[page, *box] for page, box in form.boxes(node.id)],
                 "notes": [clean(note, limit=500) for note in notes],
             })  # fmt: skip
         counts = self._review.counts(doc)

@@ -194,6 +194,25 @@ class FormNodes:
         words = {name: canonical(name, texts[name]) for name in RELATIONS if name in texts}
         return texts | {name: word for name, word in words.items() if word}
 
+    def boxes(self, node: str) -> list[tuple[int, tuple[float, ...]]]:
+        """The page and box of a node, if it is there and has one; those of an item's fields."""
+        if not node or not self._stands(node):
+            return []
+        texts, notations = self.texts(node, {}), attributes(self.kind(node))
+        named = [
+            name for key, notation in notations.items() if notation in ("path", "paths")
+            for name in texts[key].split("\n")
+        ]  # fmt: skip
+        if named:
+            # A model's question may name itself.
+            return [box for name in named if self._home.get(name, ("", ""))[1] in INSIDE["groups"]
+                    for box in self.boxes(name)]  # fmt: skip
+        try:
+            x0, y0, x1, y1 = map(float, texts.get("box", "").split())
+            return [(int(texts["page"] or 1), (x0, y0, x1, y1))]
+        except ValueError:
+            return []
+
     def edit(self, node: str, texts: Mapping[str, str]) -> Row:
         """The change that gives attributes of a node other values, as text."""
         now, kind = self.texts(node), self.kind(node)

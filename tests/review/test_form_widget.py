@@ -15,8 +15,10 @@ from .conftest import EVIL
 FORM = {
     "fields": [{"label": "Date", "value": "2 May", "page": 1, "box": [20, 20, 90, 40]},
                {"label": EVIL, "value": EVIL}],
-    "groups": [{"label": "Patient", "fields": [{"label": "Name", "value": "Ada"}], "groups": []}],
-    "vqa": [{"id": "q", "question": EVIL, "answers": [EVIL], "fields": ["/Nowhere"]}],
+    "groups": [{"label": "Patient", "page": "x", "box": ["a", 1, 2, 3],
+                "fields": [{"label": "Name", "value": "Ada"}], "groups": []}],
+    "vqa": [{"id": "q", "question": EVIL, "answers": [EVIL],
+             "fields": ["/Nowhere", "/vqa/q", "/Patient"]}],
 }  # fmt: skip
 CELL = """import formlab_review as review
 from formlab import benchmarks

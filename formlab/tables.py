@@ -136,8 +136,10 @@ FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
 WHOLE_LEVELS = ("document", "page", "node")
 OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
-# Decisions for the review of drafts, then for the audit of labels.
-DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
+# Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
+DECIDED = (
+    "accept", "edit", "reject", "label_error", "ambiguous", "wrong", "first", "second",
+)  # fmt: skip
 
 KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),

@@ -39,6 +39,8 @@ _FAMILIES = {
     "response_validity:VALIDITY_METRICS": """usable_answers valid_answers repaired_answers
         bad_json_answers refused_answers truncated_answers failed_calls""",
     "structure": "structure_score",
+    "judge_scores:METRICS": """judge_structure judge_entity_accuracy judge_entity_score
+        judge_overall judge_overall_stated""",
 }
 
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import polars as pl
 
 from formlab import benchmarks, files, formats, tables
 from formlab.analysis._fact_pages import facts_of, texts_of, usable
-from formlab.analysis.judge_scores import judge_scores
+from formlab.analysis.judge_scores import MODES, judge_scores
 from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
@@ -248,14 +249,15 @@ class Audit:
     """The verdicts of rule, judge and human on each fact, their agreement, and what was odd.
 
     The tables are as from `audit`, `rater_agreement` and `judge_scores`, empty where nothing was
-    judged; `pages` has the judge's own words: `doc_id`, `status`, `error`,
-    `structure_explanation` and `overall_explanation`.
+    judged; `summary` is that of the scores, in both modes, and `pages` has the judge's own words:
+    `doc_id`, `status`, `error`, `structure_explanation` and `overall_explanation`.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
     kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
     notes: dict[str, int] = field(default_factory=dict)
     scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
+    summary: pl.DataFrame = field(default_factory=lambda: tables.table("summary", []))
     pages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_WORDS))
 
 
@@ -277,11 +279,12 @@ def open_audit(
     judge
         The judge's JSON file.
     predictions
-        What was judged, in any format; the folder ``pred`` beside the gold if left out.
+        What was judged, in any format; if left out, those of the evaluation, or the folder
+        ``pred`` beside the gold.
     humans
         A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
     resamples, seed
-        Of the intervals of kappa; pages are drawn.
+        Of the intervals of kappa and of the judge's scores; pages are drawn.
 
     Raises
     ------
@@ -294,10 +297,12 @@ def open_audit(
         raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
     corpus = benchmarks.load(evaluation.benchmark, root=evaluation.root, split=evaluation.split)
     beside = evaluation.root / "pred"
-    if not str(predictions) and not beside.is_dir():
-        remedy = "the parameter predictions with what was judged"
-        raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
-    judged = formats.read_predictions(predictions or beside, corpus)
+    judged = None if str(predictions) else evaluation.predictions
+    if judged is None:
+        if not str(predictions) and not beside.is_dir():
+            remedy = "the parameter predictions with what was judged"
+            raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
+        judged = formats.read_predictions(predictions or beside, corpus)
     verdicts = _humans(Path(humans)) if str(humans) else None
     said = answers(Path(judge))
     table, notes = audit(corpus, judged, said, humans=verdicts)
@@ -308,7 +313,10 @@ def open_audit(
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
     notes |= {name: count for name, count in odd.items() if count}
-    return Audit(table, kappas, notes, scores, pl.DataFrame(words, schema=_WORDS))
+    modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
+    drawn: dict[str, Any] = {"by": (), "resamples": resamples, "seed": seed}
+    summary = pl.concat([summarise(each, **drawn) for each in modes])
+    return Audit(table, kappas, notes, scores, summary, pl.DataFrame(words, schema=_WORDS))
 
 
 def _humans(file: Path) -> pl.DataFrame:

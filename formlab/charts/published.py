@@ -94,7 +94,7 @@ def paper_table(
     columns: Mapping[str, str],
     *,
     column: str = "metric",
-    digits: int = 3,
+    digits: int | Mapping[str, int] = 3,
     note_below: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
@@ -108,7 +108,7 @@ def paper_table(
     columns
         What the column named by `column` holds, in the order of the paper, to the heading.
     digits
-        Decimals.
+        Decimals, of all columns or by column, where 3 is the default.
     note_below
         A sentence under the table, after what the marks say.
 
@@ -129,13 +129,15 @@ def paper_table(
         return note(NOTHING)
     cells = {(r["system"], r[column]): r for r in own.iter_rows(named=True)}
     quoted = {(r["system"], r[column]): r["value"] for r in printed.iter_rows(named=True)}
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     rows = [
-        {"system": name} | {key: _measured(cells.get((name, key)), digits) for key in columns}
+        {"system": name}
+        | {key: _measured(cells.get((name, key)), places.get(key, 3)) for key in columns}
         for name in systems
     ]
     rows += [
         {"system": f"{name} ({PUBLISHED})"}
-        | {key: number(quoted.get((name, key)), digits) for key in columns}
+        | {key: number(quoted.get((name, key)), places.get(key, 3)) for key in columns}
         for name in theirs
     ]
     best = [

@@ -1,13 +1,12 @@
 """A judge's scores over pages, beside those of the rules."""
 
-import dataclasses
 import json
 
 import polars as pl
 import pytest
 
 from formlab import tables
-from formlab.analysis import open_audit, summarise
+from formlab.analysis import open_audit
 from formlab.analysis.judge_scores import judge_scores
 
 from .test_audit import judged, of_pages
@@ -58,9 +57,7 @@ def test_an_audit_has_scores_to_summarise_and_the_words_of_the_judge(evaluation,
     assert audit.table.filter(doc_id="2")["judge"].null_count() == 2
     assert audit.pages.rows()[0][-2:] == ("one table is lost", None)
     assert audit.pages.rows()[2][:3] == ("2", "truncated", "cut short")
-    official = audit.scores.filter(mode="official")
-    summary = summarise(dataclasses.replace(evaluation, scores=official), by=[], resamples=20)
-    (row,) = summary.filter(metric="judge_structure").to_dicts()
+    (row,) = audit.summary.filter(metric="judge_structure", mode="official").to_dicts()
     assert (row["value"], row["n_cases"], row["n_undefined"]) == (1, 3, 1)
-    by_kind = summary.filter(metric="judge_entity_accuracy", slice_by="kind")
+    by_kind = audit.summary.filter(metric="judge_entity_accuracy", slice_by="kind", mode="official")
     assert by_kind.select("slice_value", "value").rows() == [("number", 1.0)]

@@ -1,4 +1,4 @@
-"""The commands about financial facts: `judge check`, `judge run` and `filing`."""
+"""The commands about financial facts: `judge check`, `judge run`, `filing` and `sums`."""
 
 import json
 import shutil
@@ -194,10 +194,8 @@ def test_run_shows_the_judge_html_takes_the_papers_prompt_and_keeps_every_reason
     assert "response_format" not in sent[0]
     answers = json.loads((root / "raw.json").read_text())
     assert (answers["0"]["overall_score"], answers["0"]["status"]) == (6.5, "ok")
-    assert (answers["1"]["status"], answers["1"]["error"]) == (
-        "refused",
-        "no verdicts in the answer",
-    )
+    assert answers["1"]["status"] == "refused"
+    assert answers["1"]["error"] == "no verdicts in the answer"
 
 
 def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(formlab, root):
@@ -210,3 +208,14 @@ def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(forml
     )  # fmt: skip
     assert result.exit_code == 2
     assert "no place for the generated page" in result.stderr
+
+
+def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
+    (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
+    result = formlab("sums", tmp_path, "--json")
+    (row,) = json.loads(result.stdout)
+    assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
+    assert "sums found: 2" in result.stderr
+    assert formlab("sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
+    (tmp_path / "empty").mkdir()
+    assert "no pages here" in formlab("sums", tmp_path / "empty").stderr

@@ -47,6 +47,8 @@ def judge_scores(
         path=pl.lit(None, pl.String),
     )  # fmt: skip
     views = {str(answer["view"]) for answer in asked.values() if "view" in answer}
+    if notes is not None:
+        notes["judge: pages cut for their length"] += sum("cut_at" in a for a in asked.values())
     settings = made_by("judge", *(f"view={view}" for view in sorted(views)))
 
     def rows() -> Iterator[pl.DataFrame]:

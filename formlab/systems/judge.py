@@ -189,5 +189,7 @@ def ask(
         if type(number) is int and 0 < number <= len(facts):
             entries[index] = _named(facts[number - 1]) | entry
     reason = answer.error or ("" if usable else "no verdicts in the answer")
-    kept = {"id": page, ENTRIES: entries, "status": status, "view": view}
+    kept: dict[str, Any] = {"id": page, ENTRIES: entries, "status": status, "view": view}
+    if max(len(gold), len(pred)) > _LONGEST:
+        kept["cut_at"] = _LONGEST
     return verdicts | kept | ({"error": reason} if reason else {}), record

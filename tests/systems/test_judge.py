@@ -37,6 +37,18 @@ def test_a_broken_answer_has_its_status(text, status):
     assert judged(text)[1]["status"] == status
 
 
+def test_a_page_that_is_too_long_for_any_judge_is_cut_and_says_so():
+    seen = []
+
+    def call(messages, form):
+        seen.append(json.loads(messages[1]["content"])["GENERATED"])
+        return Answer("k", text=WHOLE)
+
+    answer, _ = ask("3", FACTS, "<p>5", "5" * 200_001, call=call)
+    assert (len(seen[0]), answer["cut_at"]) == (200_000, 200_000)
+    assert "cut_at" not in judged(WHOLE)[0]
+
+
 @pytest.mark.parametrize("status", ["refused", "truncated"])
 def test_verdicts_of_an_answer_that_was_refused_or_cut_short_do_not_count(status):
     answer, record = judged(WHOLE, status=status)

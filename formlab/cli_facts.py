@@ -110,7 +110,7 @@ def ask(
             counts["judged" if done else "failed"] += 1
             if not done:
                 click.echo(f"{record['status']}: {plain(page)}: {plain(answer['error'])}", err=True)
-            answers[page] = answer
+            answers[page] = answer | {"judge": model}
             files.write_json(out, answers)
             bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
     scores = judge_scores(corpus, answers_read, answers)

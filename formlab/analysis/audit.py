@@ -41,7 +41,8 @@ COLUMNS = (
 )  # fmt: skip
 _HUMAN = ("doc_id", "path", "correct")
 _WORDS = dict.fromkeys(
-    ("doc_id", "status", "error", "structure_explanation", "overall_explanation"), pl.String
+    ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation"),
+    pl.String,
 )
 _FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 # What a page says to sway the model that judges it; financial pages do not speak of verdicts.
@@ -250,7 +251,7 @@ class Audit:
 
     The tables are as from `audit`, `rater_agreement` and `judge_scores`, empty where nothing was
     judged; `summary` is that of the scores, in both modes, and `pages` has the judge's own words:
-    `doc_id`, `status`, `error`, `structure_explanation` and `overall_explanation`.
+    `doc_id`, `judge`, `status`, `error`, `structure_explanation` and `overall_explanation`.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))

@@ -55,13 +55,13 @@ def judge_scores(
         for mode in MODES:
             how: dict[str, Any] = {"settings": settings, "level": "page", "mode": mode}
             counts = [
-                page_counts(asked[page], facts[page], Places(read(texts[page])), mode=mode)
-                if page in asked else {}
+                page_counts(
+                    asked[page], facts[page], Places(read(texts[page])), mode=mode, notes=notes
+                ) if page in asked else {}
                 for page in pages
             ]  # fmt: skip
-            odd = notes if mode == MODES[0] else None
             tallies = [
-                page_tallies(asked.get(page, {}), by_kind.get("", _NONE), mode=mode, notes=odd)
+                page_tallies(asked.get(page, {}), by_kind.get("", _NONE), mode=mode, notes=notes)
                 for page, by_kind in zip(pages, counts, strict=True)
             ]
             for name in METRICS:

@@ -15,13 +15,18 @@ from formlab.metrics.judge import kind_of, matched, settled
 
 
 def page_counts(
-    raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], pred: Places, *, mode: str
+    raw: Mapping[str, Any],
+    facts: Sequence[Mapping[str, str]],
+    pred: Places,
+    *,
+    mode: str,
+    notes: Counter[str] | None = None,
 ) -> dict[str, tuple[float, float]]:
     """Correct and all facts of a page by kind, of every kind under the empty name.
 
-    In mode `official` they are the judge's own counts, or those of its verdicts if it gives none;
-    in mode `fixed` those of its verified verdicts over the gold facts (`settled`). Where a judge
-    gives counts alone, these count in both modes, in `fixed` over the gold facts.
+    In mode `official` they are those of the judge's own verdicts, in mode `fixed` of its verified
+    ones (`settled`). Where a judge gives counts and no verdicts, these count in both modes, in
+    `fixed` over the gold facts. Mode `official` counts in `notes` where they differ.
 
     Examples
     --------
@@ -31,9 +36,9 @@ def page_counts(
     {'': (1.0, 2.0)}
     """
     stated = stated_counts(raw)
-    kinds = [kind_of(fact["type"]) or "" for fact in facts]
-    golds = Counter(kinds) | {"": len(facts)}
-    if not raw.get(ENTRIES) or (mode == "official" and stated):
+    kinds = [kind_of(fact["type"]) or fact["type"] for fact in facts]
+    golds = Counter([*kinds, *[""] * len(facts)])
+    if not raw.get(ENTRIES):
         over = {kind: stated[kind][1] if mode == "official" else golds[kind] for kind in stated}
         return {kind: (min(stated[kind][0], over[kind]), float(over[kind])) for kind in stated}
     if mode == "official":
@@ -42,7 +47,10 @@ def page_counts(
     else:
         correct = [verdict.correct for verdict in settled(raw, facts, pred)]
     right = Counter(kind for kind, yes in zip(kinds, correct, strict=True) if yes)
-    right |= {"": sum(correct)}
+    right[""] = sum(correct)
+    if notes is not None and mode == "official":
+        odd = stated.get("", (right[""], golds[""])) != (right[""], golds[""])
+        notes["judge: counts that its own verdicts do not make"] += odd
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
 
 
@@ -58,8 +66,8 @@ def page_tallies(
     `counts` are correct and all facts, as from `page_counts`. The entity score is five times the
     accuracy, which mode `official` rounds to two decimals first, as the paper asks. The overall
     score is twice the structure score plus the entity score, within 0 to 10, whatever the judge
-    calls it; its own stands beside it, and `notes` count where it is another than its own parts
-    make.
+    calls it; its own stands beside it. Mode `official` counts in `notes` where it is another than
+    the judge's own parts make, and scores that are out of range.
 
     Examples
     --------
@@ -67,7 +75,7 @@ def page_tallies(
     >>> page["judge_entity_score"], page["judge_overall"]
     ((3.05, 1.0), (5.05, 1.0))
     """
-    notes = Counter() if notes is None else notes
+    notes = Counter() if notes is None or mode != "official" else notes
     structure, stated = _within(raw, "structure_score", 2, notes), _within(raw, _STATED, 10, notes)
     share = counts[0] / counts[1] if counts[1] else np.nan
     score = 5 * (round(share, 2) if mode == "official" else share)

@@ -19,7 +19,7 @@ FACTS = [
 
 def values(answer, text="page 5 in Q2 2023", mode="fixed"):
     notes = Counter()
-    counts = page_counts(answer, FACTS, Places(read(text)), mode=mode)
+    counts = page_counts(answer, FACTS, Places(read(text)), mode=mode, notes=notes)
     tallies = page_tallies(answer, counts.get("", (math.nan, math.nan)), mode=mode, notes=notes)
     odd = {name.removeprefix("judge: "): n for name, n in notes.items() if n}
     return {name[6:]: hits / total for name, (hits, total) in tallies.items()}, counts, odd
@@ -32,18 +32,21 @@ def entry(place, correct):
 def test_the_overall_score_is_twice_the_structure_and_five_times_the_share_of_right_facts():
     # The judge calls all three facts correct, but (1,200) is not on the page: 2 of 3 are.
     answer = {
-        "structure_score": 1, "overall_score": 7.0,
+        "structure_score": 1, "overall_score": 9.0, "total_entities": 3, "correct_entities": 2,
         ENTRIES: [entry(1, True), entry(2, True), entry(3, True)],
     }  # fmt: skip
-    fixed, counts, odd = values(answer)
+    fixed, counts, _ = values(answer)
     assert counts == {"": (2, 3), "number": (1, 2), "temporal": (1, 1)}
-    # 5 × 2/3 = 3.33, and 2 × 1 + 3.33 = 5.33; the judge said 7.0, which its parts do not make.
+    # 5 × 2/3 = 3.33, and 2 × 1 + 3.33 = 5.33.
     assert fixed["entity_score"] == pytest.approx(10 / 3)
     assert fixed["overall"] == pytest.approx(16 / 3)
-    assert (fixed["structure"], fixed["overall_stated"]) == (1, 7.0)
-    assert odd == {"overall score that its own parts do not make": 1}
-    # Official takes the judge's own verdicts: 3 of 3, so 5.0 and 7.0.
-    official, counts, _ = values(answer, mode="official")
+    assert (fixed["structure"], fixed["overall_stated"]) == (1, 9.0)
+    # Official takes the judge's own verdicts: 3 of 3, so 5.0 and 7.0. It counted 2 and said 9.0.
+    official, counts, odd = values(answer, mode="official")
+    assert odd == {
+        "overall score that its own parts do not make": 1,
+        "counts that its own verdicts do not make": 1,
+    }
     assert (counts[""], counts["number"]) == ((3, 3), (2, 2))
     assert (official["entity_score"], official["overall"]) == (5.0, 7.0)
 
@@ -63,11 +66,17 @@ def test_counts_alone_give_the_scores_of_a_page_as_the_paper_rounds_them():
     ]  # fmt: skip
     assert odd == {}
     # Fixed counts over the three gold facts of this page, whatever the judge says there are.
-    assert values(released_form(answer))[1] == {"": (3, 3), "number": (2, 2), "temporal": (0, 1)}
+    answer |= {"correct_entities_with_Currency_type": 1, "total_entities_with_Currency_type": 1}
+    answer |= {"correct_entities_with_Monetary_Unit_type": 1}
+    answer |= {"total_entities_with_Monetary_Unit_type": 1}
+    assert values(released_form(answer))[1] == {
+        "": (3, 3), "number": (2, 2), "temporal": (0, 1), "monetary_unit": (0, 0),
+    }  # fmt: skip
 
 
 def test_scores_out_of_range_and_pages_without_an_answer_are_undefined():
-    scores, _, odd = values({"structure_score": 3, "overall_score": "fine", ENTRIES: [entry(1, 1)]})
+    answer = {"structure_score": 3, "overall_score": "fine", ENTRIES: [entry(1, True)]}
+    scores, _, odd = values(answer, mode="official")
     assert math.isnan(scores["overall"])
     assert odd == {
         "structure_score that is no number from 0 to 2": 1,

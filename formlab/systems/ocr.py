@@ -12,8 +12,8 @@ import numpy as np
 
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System
-from formlab.systems.layout import page_html, page_text
 from formlab.tables import BOX
+from formlab.text.layout import page_html, page_text
 
 
 def start(

@@ -61,7 +61,12 @@ def released_form(answer: Any) -> Answer:
     answer = {"": answer} if isinstance(answer, list) else answer
     if not isinstance(answer, dict):
         return {}
-    if isinstance(answer.get(ENTRIES), list):
+    listed = answer.get(ENTRIES)
+    keys = {"correct", "found_in_prediction"}
+    if isinstance(listed, list) and (
+        any(isinstance(item, dict) and keys & item.keys() for item in listed)
+        or not any(map(_entry, listed))
+    ):
         return answer
     entries = next((found for each in _objects(answer) if (found := _entries(each))), [])
     figures: Answer = {}
@@ -123,11 +128,10 @@ def _entries(answer: Answer) -> list[Answer]:
         listed = [_entry(item) for item in value] if isinstance(value, list) else []
         if any(listed):
             return [entry for entry in listed if entry]
-    by_verdict = {key: _word(key.split("_")[0]) or _word(key) for key in map(str, answer)}
-    lists = [(key, answer[key]) for key, word in by_verdict.items() if word and key in answer]
     entries = [
-        {"value": item} | _verdict(by_verdict[key])
-        for key, items in lists if isinstance(items, list)
+        {"value": item} | _verdict(_word(key) or _word(key.split("_")[0]))
+        for key, items in answer.items()
+        if isinstance(items, list) and (_word(key) or _word(key.split("_")[0]))
         for item in items if isinstance(item, str)
     ]  # fmt: skip
     return entries or _by_fact(answer)

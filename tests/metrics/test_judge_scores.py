@@ -94,6 +94,7 @@ def test_scores_out_of_range_and_pages_without_an_answer_are_undefined():
         {"results": {"5": {"status": "exact"}, "Q2 2023": {"status": "altered"}}},
         {"results": {"5": "correct", "Q2 2023": "incorrect"}},
         {"correct": ["5"], "incorrect": ["Q2 2023"]},
+        {ENTRIES: [{"entity": "5", "status": "match"}, {"entity": "Q2 2023", "status": "absent"}]},
         {"correct_facts": ["5"], "missing_facts": ["Q2 2023"]},
     ],
 )

@@ -52,8 +52,10 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
 @click.option(
     "--judge-prompt",
     "prompt",
-    type=path,
-    help="File with another prompt, word for word; places: {gold_html} and {generated_html}.",
+    default="judge",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Another prompt, word for word; places: {gold_html} and {generated_html}.",
 )
 @click.option(
     "--judge-view",
@@ -81,8 +83,8 @@ def ask(
     from formlab.analysis._fact_pages import texts_of
     from formlab.analysis.judge_scores import judge_scores
     from formlab.progress import progress
-    from formlab.systems import chat
-    from formlab.systems.judge import PROMPT, has_places, judge_call
+    from formlab.systems import chat, prompts
+    from formlab.systems.judge import has_places, judge_call
     from formlab.tables import USABLE
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
@@ -93,8 +95,8 @@ def ask(
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
     call = judge_call(model, store=store, settings=settings)
-    prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
-    has_places(files.read_text(prompt))
+    prompt, workers = options["prompt"], settings["concurrency"]
+    has_places(prompts.read(prompt).text)
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
     judged = audit.ask_judge(

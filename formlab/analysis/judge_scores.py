@@ -46,10 +46,13 @@ def judge_scores(
         system=pl.lit(predictions.system), task=pl.lit("fact"), status=pl.lit("ok"),
         path=pl.lit(None, pl.String),
     )  # fmt: skip
-    views = {str(answer["view"]) for answer in asked.values() if "view" in answer}
+    how_asked = {
+        f"{key}={answer[key]}"
+        for answer in asked.values() for key in ("judge", "prompt", "view") if key in answer
+    }  # fmt: skip
     if notes is not None:
         notes["judge: pages cut for their length"] += sum("cut_at" in a for a in asked.values())
-    settings = made_by("judge", *(f"view={view}" for view in sorted(views)))
+    settings = made_by("judge", *sorted(how_asked))
 
     def rows() -> Iterator[pl.DataFrame]:
         for mode in MODES:

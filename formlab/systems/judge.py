@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab import files
 from formlab.errors import DataBroken, NotAvailable
 from formlab.metrics.judge import ENTRIES, parse, plain_text
-from formlab.systems import chat
+from formlab.systems import chat, prompts
 from formlab.systems.chat._ask import NUMBER, TEXT, closed, listed
 from formlab.systems.chat.answers import content
 from formlab.tables import USABLE
 from formlab.text.markup import visible_text
 
-PROMPT = Path(__file__).parent / "prompts" / "judge.md"
+# The name of formlab's own prompt.
+PROMPT = "judge"
 # A page beyond this is cut for the judge: no endpoint takes 5 MB.
 _LONGEST = 200_000
 _VERDICT = closed(
@@ -155,8 +155,8 @@ def ask(
     """A judge's answer on one page, and its columns of *responses*.
 
     `page` is the page's `doc_id`, `facts` have `type`, `value` and `hint`, `gold` is the tagged
-    page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a file of
-    instructions to use instead of formlab's, such as the paper's; its answer may have any schema.
+    page, `pred` what was predicted for it, `call` as from `judge_call`, and `prompt` a name
+    or file as for `prompts.read`, such as the paper's; its answer may have any schema.
     `view` is one of `VIEWS`.
 
     The answer is in the released form, its entries with type, value and hint filled in from the
@@ -164,7 +164,8 @@ def ask(
     status ``api_error``; a call that a limit of money or calls forbids is ``missing``.
     `NotAvailable` if no call can succeed.
     """
-    asked = messages(facts, gold, pred, prompt=files.read_text(Path(prompt)), view=view)
+    instructions = prompts.read(prompt)
+    asked = messages(facts, gold, pred, prompt=instructions.text, view=view)
     # The schema is that of formlab's own prompt; another prompt says itself what it wants.
     form = schema(len(facts)) if prompt == PROMPT else None
     try:
@@ -190,6 +191,7 @@ def ask(
             entries[index] = _named(facts[number - 1]) | entry
     reason = answer.error or ("" if usable else "no verdicts in the answer")
     kept: dict[str, Any] = {"id": page, ENTRIES: entries, "status": status, "view": view}
+    kept["prompt"] = instructions.version
     if max(len(gold), len(pred)) > _LONGEST:
         kept["cut_at"] = _LONGEST
     return verdicts | kept | ({"error": reason} if reason else {}), record

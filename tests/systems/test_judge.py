@@ -3,6 +3,7 @@ import json
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
+from formlab.systems import prompts
 from formlab.systems.chat import Answer
 from formlab.systems.judge import PROMPT, ask, judge_call, messages, schema
 from tests.systems.scripted_server import serving
@@ -136,7 +137,8 @@ def test_a_user_may_bring_another_prompt(tmp_path):
     assert seen == [("Be strict.", None)]
     (entry,) = answer["entity_diagnostics"]
     assert (entry["value"], entry["correct"], record["status"]) == ("5", False, "ok")
-    assert "numbered" in PROMPT.read_text()
+    assert "numbered" in prompts.read(PROMPT).text
+    assert answer["prompt"].startswith("paper ")
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def ask_judge(
     predictions: Predictions,
     *,
     call: Call,
-    prompt: Path,
+    prompt: str | Path,
     view: str = "html",
     workers: int = 1,
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

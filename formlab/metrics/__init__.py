@@ -31,7 +31,7 @@ _FAMILIES = {
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
-        click_distance episodic_click episodic_value form_completed""",
+        click_distance episodic_click episodic_value form_completed task_score""",
     "entities:METRICS": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
         macro_recall macro_f1""",
     "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate

@@ -223,37 +223,47 @@ def whole_and_kinds(*rows):
     ])  # fmt: skip
 
 
-def text_and_facts(published, *rows):
-    summary = whole_and_kinds(*rows)
+def text_and_facts(*rows):
+    scored = whole_and_kinds(*rows)
+    stub = SimpleNamespace(
+        side_by_side=lambda _, names, **__: scored.filter(pl.col("metric").is_in(names))
+    )
     cells = ["good-text-score-1", "good-text-score-ranks"]
-    return run("60_financial_facts", cells, summary=summary, published=published)
+    draws = {"resamples": 0, "permutations": 0, "seed": 0}
+    return run("60_financial_facts", cells, analysis=stub, systems=[], **draws)
 
 
-def test_published_systems_are_ranked_by_text_and_by_facts_and_the_own_one_stands_beside():
+def test_published_systems_are_ranked_by_text_and_by_facts_and_own_ones_among_themselves():
     space = text_and_facts(
-        "fincriticaled_table4",
         ("macro_rouge1_stem", 0.9, None), ("macro_rougeL_stem", 0.6, None),
         ("macro_edit_distance", 0.1, None), ("edit_distance", 0.3, None),
+        ("macro_rouge1_html", 0.4, None), ("macro_rougeL_html", 0.3, None),
+        ("macro_edit_distance_html", 0.7, None),
         ("fact_accuracy", 0.7, None), ("fact_accuracy", 0.8, "number"),
     )  # fmt: skip
-    table4, compared = space["printed"], space["compared"]
-    ranks = table4.join(compared, on="system", maintain_order="left")
+    table4, compared = space["printed"]["HTML"], space["compared"]
+    of_html = compared.filter(of="HTML")
+    ranks = table4.join(of_html, on="system", maintain_order="left")
     # The paper's own figures put Gemma third and GPT-4o first, as its column says.
     assert ranks["general_rank_right"].to_list() == [int(n) for n in table4["general_rank"]]
     assert ranks["fact_rank_right"].to_list() == [int(n) for n in table4["fact_rank"]]
-    moved = dict(compared.select("system", "moved").rows())
+    moved = dict(of_html.select("system", "moved").rows())
     # GPT-5 is fifth by its text and first by its facts.
     assert moved["GPT-5"] == "facts rank higher"
-    (own,) = compared.filter(kind="measured here").to_dicts()
-    # (0.9 + 0.6 + 1 - 0.1) / 3
-    assert own["general"] == pytest.approx(0.8)
-    assert (own["number_accuracy"], own["fact_accuracy"]) == (0.8, 0.7)
-    assert (own["general_rank"], own["fact_rank"], own["moved"]) == (None, None, None)
+    html, text = compared.filter(kind="measured here").sort("of").to_dicts()
+    # (0.9 + 0.6 + 1 - 0.1) / 3 of visible text, (0.4 + 0.3 + 1 - 0.7) / 3 of HTML.
+    assert (html["of"], text["of"]) == ("HTML", "visible text")
+    assert (html["general"], text["general"]) == pytest.approx((1 / 3, 0.8))
+    for own in (html, text):
+        assert (own["number_accuracy"], own["fact_accuracy"]) == (0.8, 0.7)
+        assert (own["general_rank"], own["fact_rank"]) == (1, 1)
+    # The leaderboard is of visible text and stands nowhere beside HTML.
+    assert set(of_html["system"]) == {*table4["system"], "m"}
 
 
 def test_without_own_scores_the_published_ones_stand_alone():
-    space = text_and_facts("fincriticaled_leaderboard")
-    assert space["compared"].height == space["printed"].height
+    space = text_and_facts()
+    assert space["compared"].height == sum(table.height for table in space["printed"].values())
     cells = ["type-field-fails-own", "type-field-fails-1"]
     empty = whole_and_kinds()
     forms = run("40_form_filling", cells, summary=empty, whole=empty)["table"]
@@ -261,7 +271,7 @@ def test_without_own_scores_the_published_ones_stand_alone():
 
 
 def test_pages_stand_with_the_most_wrong_facts_first(tmp_path):
-    space = text_and_facts("fincriticaled_table4")
+    space = text_and_facts()
     given = {"result": of_pages(tmp_path)} | {name: space[name] for name in ("r1", "rl", "edits")}
     pages = run("60_financial_facts", ["good-text-score-4"], **given)["pages"]
     # Page 2 lacks both facts, page 1 one, page 0 none; page 3 has none to get right.

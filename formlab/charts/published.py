@@ -95,7 +95,7 @@ def paper_table(
     columns: Mapping[str, str],
     *,
     column: str = "metric",
-    digits: int = 3,
+    digits: int | Mapping[str, int] = 3,
     percent: bool = False,
     note_below: str = "",
 ) -> Table | Caption:
@@ -110,8 +110,10 @@ def paper_table(
     columns
         What the column named by `column` holds, in the order of the paper, to the heading; an arrow
         at its end stays with its last word.
-    digits, percent
-        Decimals, of a share or of percent.
+    digits
+        Decimals, of a share or of percent: of all columns, or by column, where 3 is the default.
+    percent
+        Whether values are shown in percent.
     note_below
         A sentence under the table, after what the marks say.
 
@@ -140,14 +142,18 @@ def paper_table(
     ranked = {key for _, key in best}
     sign = {"near": NEAR, None: UNTESTED}
     signs = {at: sign.get(cell["mark"], "") for at, cell in cells.items() if at[1] in ranked}
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     rows = [
         {"system": name}
-        | {k: _measured(cells.get((name, k)), signs.get((name, k), ""), digits) for k in columns}
+        | {
+            key: _measured(cells.get((name, key)), signs.get((name, key), ""), places.get(key, 3))
+            for key in columns
+        }
         for name in systems
     ]
     rows += [
         {"system": f"{name} ({PUBLISHED})"}
-        | {key: number(quoted.get((name, key)), digits) for key in columns}
+        | {key: number(quoted.get((name, key)), places.get(key, 3)) for key in columns}
         for name in theirs
     ]
     marks = {cell["mark"] for cell in cells.values()}

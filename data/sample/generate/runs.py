@@ -17,6 +17,9 @@ TARGET = Path(__file__).parents[1] / "runs"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
+    ("fincriticaled", "ocr", {"scale": "0.5"}),
+    ("fincriticaled", "ocr", {"scale": "0.3"}),
+    ("fincriticaled", "ocr_html", {}),
     ("formcraft", "ocr", {}),
     ("formcraft", "rules", {}),
     ("formcraft", "rules", {"zoom": "2.0"}),

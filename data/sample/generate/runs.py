@@ -26,6 +26,8 @@ RUNS = (
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),
+    ("vrdu", "template", {}),
+    ("vrdu", "trained", {}),
 )
 
 
@@ -35,7 +37,9 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
         reader = systems.get(system)
         splits = benchmarks.get(name).splits_in(benchmarks.SAMPLES / name)
         for split in splits if name == "vrdu" else [None]:
-            yield benchmarks.load(name, split=split), reader, reader.settings(changes)
+            # Nothing can be learnt for the split of all documents.
+            if not (reader.learns and split.endswith("-pdfs")):
+                yield benchmarks.load(name, split=split), reader, reader.settings(changes)
 
 
 def read(

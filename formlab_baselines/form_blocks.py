@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formlab.systems.layout import page_text, rows
+from formlab.text.layout import page_text, rows
 from formlab_baselines.page_spec import Grid, Marks, Rect, around
 from formlab_baselines.page_text import TextLine, Word, joined, lines_of
 

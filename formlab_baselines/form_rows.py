@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from formlab.systems.layout import rows as in_rows
+from formlab.text.layout import rows as in_rows
 from formlab_baselines.page_spec import Marks, Rect, Tick, around
 from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 

@@ -20,8 +20,8 @@ from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
-from formlab.systems.layout import page_text
 from formlab.tables import BOX
+from formlab.text.layout import page_text
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_build import build
 from formlab_baselines.form_tree import FormGroup

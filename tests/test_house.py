@@ -26,7 +26,7 @@ ROOMS = (
 HELPERS = {
     "benchmarks": {"calculations", "ixbrl", "meta"},
     "metrics": {"judge"},
-    "systems": {"judge", "layout"},
+    "systems": {"judge"},
 }
 MODULES = sorted(
     module.name

@@ -53,6 +53,16 @@ _OWN = (
         read="formlab.benchmarks.funsd:read",
     ),
     Benchmark(
+        name="ocrbench_v2",
+        title="OCRBench v2: questions about images of many datasets, FUNSD and SROIE among them",
+        licence="that of each of its datasets",
+        citation="Fu et al. OCRBench v2. arXiv:2501.00321, 2024.",
+        source="https://github.com/Yuliang-Liu/MultimodalOCR",
+        tasks=("text", "vqa"),
+        read="formlab.benchmarks.ocrbench_v2:read",
+        find_splits="formlab.benchmarks.ocrbench_v2:splits",
+    ),
+    Benchmark(
         name="omniai",
         title="OmniAI: JSON from open forms and documents",
         licence="MIT (the tool and its open data)",

@@ -46,6 +46,11 @@ def read(split: str, root: Path) -> Corpus:
     )  # fmt: skip
 
 
+def rows_of(file: Path, flaws: Counter) -> list[Row]:
+    """The records of one file of annotations, as `read` has them."""
+    return list(_records(file, _entities(file), flaws))
+
+
 def _entities(file: Path) -> list[Row]:
     form = files.read_json(file)
     entities = form.get("form") if isinstance(form, dict) else None

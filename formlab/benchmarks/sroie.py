@@ -36,24 +36,29 @@ def read(split: str, root: Path) -> Corpus:
     documents, records, sources = [], [], {}
     for file in sorted(folder.glob("*.json")):
         key = {"doc_id": file.stem}
-        lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
-        keys = files.read_json(file)
-        if not isinstance(keys, dict):
-            raise DataBroken("a SROIE key file is an object of four values", where=file)
+        keys, lines = receipt(file, root, flaws)
         page = " ".join(line["value"].strip() for line in lines if line["value"].strip())
         rows = [{"task": "text", "kind": "page", "value": page, "origin": f"{file.stem}.csv"}]
-        rows += [
-            _key(name, keys, lines, file.name, flaws) for name in dict.fromkeys((*KEYS, *keys))
-        ]
-        rows += lines
+        rows += [*keys, *lines]
         records += [key | {"page": 1} | row for row in rows]
         image = image_columns(root, root / "img" / f"{file.stem}.jpg", flaws)
-        documents.append(key | {"n_fields": len(keys), "n_kinds": len(keys)} | image)
+        count = sum(row.get("status") != "unscored" for row in keys)
+        documents.append(key | {"n_fields": count, "n_kinds": count} | image)
         sources[f"key/{file.name}"] = files.sha256(file)
     return corpus(
         "sroie", split, root, documents=documents, records=records, flaws=flaws, sources=sources,
         empty=DataBroken("no key files", where=folder, remedy="check the download"),
     )  # fmt: skip
+
+
+def receipt(file: Path, root: Path, flaws: Counter) -> tuple[list[Row], list[Row]]:
+    """The records of one receipt: its keys, from `file`, and its lines."""
+    lines = _lines(root / "box" / f"{file.stem}.csv", flaws)
+    keys = files.read_json(file)
+    if not isinstance(keys, dict):
+        raise DataBroken("a SROIE key file is an object of four values", where=file)
+    names = dict.fromkeys((*KEYS, *keys))
+    return [_key(name, keys, lines, file.name, flaws) for name in names], lines
 
 
 def _lines(file: Path, flaws: Counter) -> list[Row]:
@@ -111,7 +116,7 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
             # "9.00" does not stand in "59.00".
             if not (before[-1:].isalnum() or after[:1].isalnum()):
                 span = (alignment.dest_start, alignment.dest_end, len(text))
-                best, best_box = alignment.score, _part_of_line(lines[start], span)
+                best, best_box = alignment.score, part_of_line(lines[start], span)
         for end in range(start + 1, min(start + LINES_PER_KEY, len(texts)) + 1):
             joined = " ".join(texts[start:end])
             if len(joined) > 2 * len(target) + 8:
@@ -122,8 +127,8 @@ def _find(value: str, lines: list[Row]) -> dict[str, float] | None:
     return best_box
 
 
-def _part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
-    # Without boxes of single characters, their width is taken as even.
+def part_of_line(line: Row, span: tuple[int, int, int]) -> dict[str, float]:
+    """The box of characters `span` (start, end, length of the line), taken as evenly wide."""
     start, end, length = span
     width = (line["x1"] - line["x0"]) / length
     left = line["x0"] + start * width

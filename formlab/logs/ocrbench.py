@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 from typing import Any
 
 from formlab import files
+from formlab.benchmarks.ocrbench_v2 import accepted
 from formlab.errors import DataBroken
 from formlab.logs._peek import first_object
 from formlab.logs._samples import ANSWER, Samples, number
@@ -62,16 +62,8 @@ def _text(value: Any) -> str | None:
 
 
 def _gold(answers: Any) -> Any:
-    """The accepted texts, or the object that is asked for, which may be written as a text."""
-    if isinstance(answers, list) and len(answers) == 1:
-        (answers,) = answers
-    if isinstance(answers, str) and answers.strip().startswith("{"):
-        for parsed in (json.loads, ast.literal_eval):
-            try:
-                answers = parsed(answers.strip())
-                break
-            except (ValueError, SyntaxError, RecursionError, MemoryError):
-                continue
+    """The accepted texts, or the object that is asked for."""
+    answers = accepted(answers)
     if isinstance(answers, dict):
         # A field's accepted values are a list; most have one.
         return {key: _only(value) for key, value in answers.items()}

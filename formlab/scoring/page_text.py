@@ -28,8 +28,8 @@ from formlab.scoring._stretches import (
     squash,
 )
 from formlab.scoring.page_order import out_of_order
-from formlab.systems.layout import rows
 from formlab.tables import BOX, USABLE
+from formlab.text.layout import rows
 from formlab.text.marks import TITLES, own_marks
 
 RULES = (

@@ -9,8 +9,8 @@ import numpy as np
 
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System
-from formlab.systems.layout import page_text
 from formlab.tables import BOX
+from formlab.text.layout import page_text
 
 
 def start(settings: dict[str, Any], threads: int) -> Reader:

@@ -9,8 +9,8 @@ import pytest
 
 from formlab import benchmarks
 from formlab.scoring.fields import read_fields
-from formlab.systems.layout import rows
 from formlab.tables import BOX
+from formlab.text.layout import rows
 
 # Fields whose words FUNSD lists in another order than they stand on the page.
 OUT_OF_ORDER = {"87594142_87594144/32", "89856243/38", "91814768_91814769/48"}

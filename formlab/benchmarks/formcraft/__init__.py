@@ -15,6 +15,10 @@ images, relative to `images`), `template`, `domain`, and the items of L3:
 - both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
   `derivation`, an operation and the paths of the fields it is applied to.
 
+The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
+from links (`_linked`) or from the places of lines (`_receipts`), and the relations that rules find
+to hold on the page (`_found`). Splits and documents keep the names that the dataset gives them.
+
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
 """
@@ -29,6 +33,7 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks.formcraft._sources import Source, sources
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
     CONSISTENCY,
@@ -74,6 +79,8 @@ IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 def splits(root: Path) -> dict[str, int]:
     """The splits found under `root`, each with its count of forms."""
+    if others := sources(root):
+        return {name: len(source.files) for name, source in others.items()}
     listed = sorted((root / "splits").glob("*.txt"))
     if listed:
         return {file.stem: len(_ids(file)) for file in listed}
@@ -93,27 +100,32 @@ def read(split: str, root: Path) -> Corpus:
     DataBroken
         At the first form that is not JSON or not of the schema, with its file and place.
     """
+    source = sources(root).get(split) or _own_forms(split, root)
+    flaws: Counter[str] = Counter()
+    documents, records, hashes = [], [], {}
+    for file in source.files:
+        form = source.form_of(file, flaws)
+        key = {"doc_id": file.stem}
+        fields = list(field_rows(form, flaws))
+        known = {row["path"] for row in fields}
+        rows = [*fields, *item_rows(form, known, flaws)]
+        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
+        documents.append(key | _document(source.images, root, form, file.stem, fields, flaws))
+        hashes[str(file.relative_to(root))] = files.sha256(file)
+    return corpus(
+        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
+        sources=hashes, empty=DataBroken("no forms", where=root, remedy="one JSON file a form"),
+    )  # fmt: skip
+
+
+def _own_forms(split: str, root: Path) -> Source:
     base = root / split if (root / split / "forms").is_dir() else root
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
     forms = sorted(folder.glob("*.json"))
     if listed.is_file():
         forms = [folder / f"{name}.json" for name in _ids(listed)]
-    flaws: Counter[str] = Counter()
-    documents, records, sources = [], [], {}
-    for file in forms:
-        form = read_form(file)
-        key = {"doc_id": file.stem}
-        fields = list(field_rows(form, flaws))
-        known = {row["path"] for row in fields}
-        rows = [*fields, *item_rows(form, known, flaws)]
-        records += [key | {"origin": f"{file.name}#{row['path']}"} | row for row in rows]
-        documents.append(key | _document(base, root, form, file.stem, fields, flaws))
-        sources[str(file.relative_to(root))] = files.sha256(file)
-    return corpus(
-        "formcraft", split, root, documents=documents, records=records, flaws=flaws,
-        sources=sources, empty=DataBroken("no forms", where=folder, remedy="one JSON file a form"),
-    )  # fmt: skip
+    return Source(forms, lambda file, _: read_form(file), base / "images")
 
 
 def read_form(file: Path) -> FormCraft:
@@ -138,9 +150,9 @@ def _ids(file: Path) -> list[str]:
 
 
 def _document(
-    base: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
+    images: Path, root: Path, form: FormCraft, stem: str, fields: list[Row], flaws: Counter[str]
 ) -> Row:
-    pages = _pages(base / "images", form, stem)
+    pages = _pages(images, form, stem)
     real = [row for row in fields if row["kind"] != "group"]
     kinds = {row["kind"] for row in real}
     names = [page.relative_to(root).as_posix() for page in pages]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from formlab import benchmarks
 from formlab.benchmarks import Benchmark
 from formlab.systems.chat._ask import TEXT, Ask, Place, Row, Schema, WrongShape, closed, or_null
 from formlab.text.llm_json import as_text
@@ -23,11 +24,21 @@ def extraction(benchmark: Benchmark, kind: str, document: Row, gold: list[Row]) 
         lacking = "" if schema.get("properties", True) else "no field is known: declare its type"
         read, text = partial(rows, kind, schema), document.get("context")
         return Ask({}, schema, read, blank, lacking=lacking, text=text)
-    names = [row["path"].removeprefix("/") for row in gold if row["path"] and row["task"] == kind]
-    names = list(dict.fromkeys(names))
+    names = _names(kind, gold)
     lacking = "" if names else "the gold of this document has no fields"
     members = closed(**{name: or_null(TEXT) for name in names})
     return Ask({"FIELDS": names}, members, partial(rows, kind, None), blank, lacking=lacking)
+
+
+def keys(document: Row, gold: list[Row]) -> Ask | None:
+    """The texts of a document at the paths of its gold; None if it has none."""
+    benchmark = benchmarks.get(document["benchmark"])
+    return extraction(benchmark, "text", document, gold) if _names("text", gold) else None
+
+
+def _names(kind: str, gold: list[Row]) -> list[str]:
+    paths = (row["path"] for row in gold if row["path"] and row["task"] == kind)
+    return list(dict.fromkeys(path.removeprefix("/") for path in paths))
 
 
 def rows(kind: str, schema: Schema | None, value: Any, _locate: Place) -> list[Row]:

@@ -12,8 +12,8 @@ import numpy as np
 from formlab import files
 from formlab.systems import ocr
 from formlab.systems.chat.images import PageImage
-from formlab.systems.layout import rows as reading_order
 from formlab.tables import BOX
+from formlab.text.layout import rows as reading_order
 
 
 class OcrCache:

@@ -57,6 +57,10 @@ TASKS: dict[str, tuple[Task, ...]] = {
         Task("fincriticaled_transcription", "text", _pages.transcription, places=""),
     ),
     "funsd": (Task("funsd_extraction", "text", _pages.funsd),),
+    "ocrbench_v2": (
+        Task("formcraft_vqa", "vqa", partial(_formcraft.items, "vqa"), places=""),
+        Task("fields_extraction", "text", _fields.keys, places=""),
+    ),
     "sroie": (Task("sroie_extraction", "text", _pages.sroie, places=""),),
     "formfactory": (
         Task("formfactory_lines", "click", _formfactory.lines, places="points"),

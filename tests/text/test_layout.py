@@ -1,6 +1,6 @@
 import numpy as np
 
-from formlab.systems.layout import page_text, rows
+from formlab.text.layout import page_text, rows
 
 
 def test_boxes_on_a_skewed_row_stay_one_row_from_left_to_right():

@@ -1,0 +1,185 @@
+"""FUNSD's forms as forms of FORMCRAFT: groups and fields from labels and links.
+
+By rule: an answer is a field labelled by the question that it is linked from, and each of several
+answers is a field. A question without an answer is a field left blank; a header, a question with
+further questions, and whatever else has something below it is a group. An answer without a question
+is a field without a label. Other text to which nothing is linked is no field.
+
+Relations found:
+
+- ``cell``: an answer of two questions, a row and a column, as in a table.
+- ``header``: a question that stands under several headers, and is answered under this one.
+- ``sum``: in a column, an amount whose row is labelled total is the sum of those above it, as far
+  as the next total.
+- ``same``: the two fields of one label hold the same number, of five digits or more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from formlab import tables, text, trees
+from formlab.benchmarks import funsd
+from formlab.benchmarks.formcraft._found import Found, has_letters, same, with_relations
+from formlab.benchmarks.formcraft.formulas import number_in
+from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
+from formlab.benchmarks.meta import Row
+from formlab.trees import Node
+
+_TOTAL = re.compile(r"\btotals?\b", re.IGNORECASE)
+_DIGITS = 5
+
+
+class _Answer(NamedTuple):
+    """A filled-in field, the questions that it is linked from, and the header it stands under."""
+
+    field: FieldModel
+    questions: list[Row]
+    header: str
+
+
+def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
+    """The form in a file of annotations, with the relations found on it."""
+    rows = [row for row in funsd.rows_of(file, flaws) if row.get("path")]
+    entities = {row["path"]: row for row in rows if row["task"] == "text"}
+    links = [row for row in rows if row["kind"] == "link"]
+    questions: dict[str, list[Row]] = {}
+    for start, _, end in (row["value"].partition(" ") for row in links):
+        if entities.get(start, {}).get("kind") == "question":
+            questions.setdefault(end, []).append(entities[start])
+    # Without their kinds, all entities are nodes of the tree: no answers are joined.
+    nodes = [{"path": path, "value": row["value"]} for path, row in entities.items()]
+    odd: Counter[str] = Counter()
+    tree = trees.from_records([*nodes, *links], flaws=odd)
+    flaws["links in a circle"] += odd["links in a circle"]
+    answers: list[_Answer] = []
+
+    def is_more(node: Node) -> bool:
+        """Whether it is more than the answer of the question above it."""
+        return bool(node.children) or entities[node.path]["kind"] in ("question", "header")
+
+    def content(node: Node, above: Node | None, header: str) -> tuple[list, list]:
+        """The fields and groups that a node stands for."""
+        row = entities[node.path]
+        inner = header if row["kind"] != "header" else node.label
+        parts = [content(child, node, inner) for child in node.children]
+        fields = [field for part in parts for field in part[0]]
+        groups = [group for part in parts for group in part[1]]
+        kind, asked = row["kind"], questions.get(node.path, [])
+        if kind == "answer" or (kind == "other" and asked and not node.children):
+            label = above.label if above and entities[above.path]["kind"] == "question" else ""
+            fields.insert(0, _field(label, row))
+            answers.append(_Answer(fields[0], asked, header))
+        elif kind == "question" and not node.children:
+            fields = [FieldModel(label=node.label, modality="textual")]
+        elif kind == "header" or any(map(is_more, node.children)):
+            fields, groups = [], [Group(label=node.label, fields=fields, groups=groups or None)]
+        return fields, groups
+
+    parts = [content(node, None, "") for node in tree.children]
+    form = FormCraft(
+        fields=[field for part in parts for field in part[0]],
+        groups=[group for part in parts for group in part[1]],
+        domain="forms",
+    )
+    labels = Counter(_named(row["value"]) for row in entities.values())
+    found = [
+        *_cells(answers, labels),
+        *_under_headers(answers, labels),
+        *_sums(answers),
+        *_repeated(answers),
+    ]
+    return with_relations(form, found, flaws)
+
+
+def _field(label: str, row: Row) -> FieldModel:
+    kind = "number" if number_in(row["value"]) is not None else None
+    kind = "date" if text.date(row["value"]) else kind
+    value = row["value"].strip()
+    return FieldModel(label=label, modality="textual", value=value, kind=kind, box=_box(row))
+
+
+def _box(row: Row) -> tuple[float, ...] | None:
+    return tuple(row[side] for side in tables.BOX) if row.get("x0") is not None else None
+
+
+def _named(label: str) -> str:
+    return text.normalise(label, text.LADDER_STEPS).strip(" :.")
+
+
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
+    cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
+    for answer in answers:
+        box, names = answer.field.box, [_named(row["value"]) for row in answer.questions]
+        once = cells[frozenset(row["path"] for row in answer.questions)] == 1
+        # Two columns of one name would leave open which is meant.
+        if len(names) != 2 or not once or any(labels[name] > 1 for name in names):
+            continue
+        if not (box and answer.field.value):
+            continue
+        places = [_box(row) for row in answer.questions]
+        beside = [bool(place) and _share(place, box, 1) > 0 for place in places]
+        over = [bool(place) and _share(place, box, 0) > 0 for place in places]
+        if sorted(beside) == sorted(over) == [False, True] and beside != over:
+            row, column = (answer.questions[side.index(True)]["value"] for side in (beside, over))
+            if has_letters(row) and has_letters(column):
+                asked = f"What stands in the row “{row}” under “{column}”?"
+                yield Found("cell", answer.field, {}, question=asked, link=True)
+
+
+def _share(box: tuple, other: tuple, axis: int) -> float:
+    """The length that two boxes have in common along an axis."""
+    return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis])
+
+
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
+    keys = [(_named(answer.header), _named(answer.field.label)) for answer in answers]
+    once, headers = Counter(keys), Counter(label for _, label in set(keys))
+    for answer, key in zip(answers, keys, strict=True):
+        known = all(has_letters(name) for name in key) and answer.field.value
+        single = once[key] == labels[key[0]] == len(answer.questions) == 1
+        if known and single and headers[key[1]] > 1:
+            asked = f"Under “{answer.header}”, what is filled in for “{answer.field.label}”?"
+            yield Found("header", answer.field, {}, question=asked, link=True)
+
+
+def _sums(answers: list[_Answer]) -> Iterator[Found]:
+    """Totals under a column, and at the end of a row, of numbers."""
+    numbers = [
+        answer for answer in answers
+        if answer.field.box and number_in(answer.field.value) is not None
+    ]  # fmt: skip
+    for total in numbers:
+        if not any(_TOTAL.search(row["value"]) for row in total.questions):
+            continue
+        column = [
+            other for other in numbers
+            if _share(other.field.box, total.field.box, 0) > 0 and other is not total
+            and other.field.box[3] <= total.field.box[1] + 1
+        ]  # fmt: skip
+        row = [
+            other for other in numbers
+            if other is not total and any(asked in total.questions for asked in other.questions)
+            and _share(other.field.box, total.field.box, 1) > 0
+            and other.field.box[2] <= total.field.box[0] + 1
+        ]  # fmt: skip
+        for parts in (column, row):
+            if len(parts) > 1:
+                sources = {f"n{n}": part.field for n, part in enumerate(parts)}
+                yield Found("sum", total.field, sources, " + ".join(sources))
+
+
+def _repeated(answers: list[_Answer]) -> Iterator[Found]:
+    """The same number in the two fields of one label: short texts are the same by chance."""
+    labels = Counter(_named(answer.field.label) for answer in answers)
+    for first, second in combinations(answers, 2):
+        label, value = _named(first.field.label), first.field.value
+        is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
+        twice = label == _named(second.field.label) and labels[label] == 2
+        if twice and is_number and has_letters(label) and same(value, second.field.value):
+            yield Found("same", second.field, {"first": first.field})

@@ -1,0 +1,134 @@
+"""OCRBench v2: questions about images of many datasets, FUNSD and SROIE among them.
+
+Layout: ``OCRBench_v2.json``, a list of entries with `image_path`, `question`, `dataset_name`,
+`type`, `id` and `answers`, beside the folders that the paths start with. A split is a dataset, or
+``all``. An image is a document, named as its file is, so that those of FUNSD have FUNSD's ids.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from formlab import files
+from formlab.benchmarks._build import Row, corpus, image_columns
+from formlab.benchmarks.formcraft import VQA
+from formlab.errors import DataBroken
+from formlab.folders import Corpus
+from formlab.text import llm_json
+from formlab.trees import escape
+
+FILE = "OCRBench_v2.json"
+EVERY = "all"
+# Answers of these types are places, tables and formulas: a text equal to the gold's is not asked.
+_NOT_TEXT = ("grounding", "spotting", "position", "parsing", "formula")
+
+
+def splits(root: Path) -> dict[str, int]:
+    """Each dataset in the file with its count of images, and all together."""
+    images: dict[str, set[str]] = {EVERY: set()}
+    for entry in _entries(root):
+        for name in (EVERY, str(entry.get("dataset_name"))):
+            images.setdefault(name, set()).add(str(entry.get("image_path")))
+    return {name: len(paths) for name, paths in images.items()}
+
+
+def read(split: str, root: Path) -> Corpus:
+    """The images of one dataset: a record for each key that is asked for and for each question.
+
+    Keys are at ``/<key>`` (task `text`), questions at ``/vqa/<id>`` (task `vqa`, with the type as
+    kind); whole pages that are to be read are at no path. All of `answers` are accepted. Answers
+    that are no text cannot be scored here; they stay, and are counted.
+    """
+    flaws: Counter[str] = Counter()
+    by_image: dict[str, list[tuple[int, Row]]] = {}
+    for index, entry in enumerate(_entries(root)):
+        if split in (EVERY, str(entry.get("dataset_name"))):
+            by_image.setdefault(str(entry.get("image_path")), []).append((index, entry))
+    stems = Counter(Path(path).stem for path in by_image)
+    documents, records = [], []
+    for path, entries in by_image.items():
+        name = Path(path)
+        flaws["images of one name in several folders"] += stems[name.stem] > 1
+        unique = name.stem if stems[name.stem] == 1 else "__".join(name.with_suffix("").parts)
+        rows: dict[str, Row] = {}
+        for index, entry in entries:
+            for row in _rows(entry, index, flaws):
+                flaws["keys asked for twice"] += row["path"] in rows
+                rows.setdefault(row["path"], row)
+        # A path of another file's making must not lead out of the folder.
+        image = None if name.is_absolute() or ".." in name.parts else root / name
+        kinds = {row["kind"] for row in rows.values()}
+        document = {
+            "doc_id": unique, "n_fields": len(rows), "n_kinds": len(kinds),
+            "domain": str(entries[0][1].get("dataset_name")),
+        }  # fmt: skip
+        documents.append(document | image_columns(root, image, flaws))
+        records += [{"doc_id": unique, "page": 1} | row for row in rows.values()]
+    return corpus(
+        "ocrbench_v2", split, root, documents=documents, records=records, flaws=flaws,
+        sources={FILE: files.sha256(root / FILE)},
+        empty=DataBroken("no entries", where=root / FILE, remedy="check the download"),
+    )  # fmt: skip
+
+
+def _entries(root: Path) -> list[Row]:
+    entries = files.read_json(root / FILE)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise DataBroken("OCRBench v2 is a list of objects", where=root / FILE)
+    if lacking := [n for n, entry in enumerate(entries) if not entry.get("image_path")]:
+        raise DataBroken("an entry without image_path", where=f"{root / FILE}#/{lacking[0]}")
+    return entries
+
+
+def _rows(entry: Row, index: int, flaws: Counter[str]) -> Iterator[Row]:
+    kind, answers = str(entry.get("type")), accepted(entry.get("answers"))
+    shared = {"modality": "textual", "origin": f"{FILE}#/{index}"}
+    if isinstance(answers, dict):
+        for key, values in answers.items():
+            row = {"task": "text", "path": f"/{escape(key)}", "kind": key}
+            yield shared | row | _values(llm_json.as_texts(values))
+        return
+    flaws["entries whose keys cannot be read"] += "key information" in kind
+    row = {"task": "vqa", "path": f"{VQA}/{entry.get('id', index)}", "kind": kind}
+    row["meta"] = json.dumps({"question": str(entry.get("question") or "")}, ensure_ascii=False)
+    if kind.startswith("full-page OCR"):
+        row = {"task": "text", "path": None, "kind": "page"}
+    row |= shared | _values(llm_json.as_texts(answers))
+    if not_text := any(word in kind for word in _NOT_TEXT):
+        row["status"] = "unscored"
+    flaws["answers that are places, tables or formulas: not scored"] += not_text
+    yield row
+
+
+def _values(values: list[str]) -> Row:
+    if not values:
+        return {"status": "unscored"}
+    return {"value": values[0], "accepted": values[1:] or None}
+
+
+def accepted(answers: Any) -> Any:
+    """The accepted texts, or the object that is asked for, which may be written as Python's text.
+
+    Examples
+    --------
+    >>> accepted(["{'total': ['5.15'], 'date': ['22/03/18']}"])
+    {'total': ['5.15'], 'date': ['22/03/18']}
+    >>> accepted(["5.15", "RM 5.15"])
+    ['5.15', 'RM 5.15']
+    """
+    if isinstance(answers, list) and len(answers) == 1:
+        (answers,) = answers
+    if isinstance(answers, str) and answers.strip().startswith("{"):
+        for parsed in (json.loads, ast.literal_eval, lambda text: llm_json.parse(text).value):
+            try:
+                value = parsed(answers.strip())
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(value, dict):
+                return {str(key): member for key, member in value.items()}
+    return answers

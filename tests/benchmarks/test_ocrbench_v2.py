@@ -1,0 +1,86 @@
+import json
+import shutil
+
+import pytest
+
+from formlab import benchmarks, resources
+from formlab.benchmarks.formcraft import item_meta
+from formlab.errors import DataBroken
+from formlab.systems.chat import tasks
+
+KIE = "key information extraction en"
+# Self-made rows in the published layout, about a page of the sample.
+ROWS = [
+    {"image_path": "EN_part/kie/invoice.png", "question": "Find the keys.", "dataset_name": "SROIE",
+     "type": KIE, "id": 1, "answers": [
+         "{'company': [\"BERG & CO'S\"], 'a/b': ['LOT 1, \"X\"', 'LOT 1'], 'none': []}"]},
+    {"image_path": "EN_part/kie/invoice.png", "question": "What is due?", "dataset_name": "SROIE",
+     "type": "reasoning VQA en", "id": 2, "answers": ["9.00", "RM 9.00"]},
+    {"image_path": "EN_part/kie/invoice.png", "question": "Where?", "dataset_name": "SROIE",
+     "type": "text grounding en", "id": 3, "answers": [1, 2, 30, 40]},
+    {"image_path": "EN_part/page/other.png", "question": "Read it all.", "dataset_name": "FUNSD",
+     "type": "full-page OCR en", "id": 4, "answers": ["All of it"]},
+    {"image_path": "../secret.png", "question": "Keys?", "dataset_name": "FUNSD", "type": KIE,
+     "id": 5, "answers": ["no keys"]},
+]  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path):
+    root = tmp_path / "ocrbench"
+    folder = root / "EN_part" / "kie"
+    folder.mkdir(parents=True)
+    images = resources.folder("data/sample/funsd/testing_data/images")
+    shutil.copy(sorted(images.glob("*.png"))[0], folder / "invoice.png")
+    shutil.copy(folder / "invoice.png", tmp_path / "secret.png")
+    (root / "OCRBench_v2.json").write_text(json.dumps(ROWS))
+    return root
+
+
+def test_keys_questions_and_pages_become_records(root):
+    corpus = benchmarks.load("ocrbench_v2", root=root)
+    rows = corpus.records.select("doc_id", "task", "path", "value", "accepted", "status").rows()
+    assert rows == [
+        ("invoice", "text", "/company", "BERG & CO'S", None, "ok"),
+        ("invoice", "text", "/a~1b", 'LOT 1, "X"', ["LOT 1"], "ok"),
+        ("invoice", "text", "/none", None, None, "unscored"),
+        ("invoice", "vqa", "/vqa/2", "9.00", ["RM 9.00"], "ok"),
+        ("invoice", "vqa", "/vqa/3", "1", ["2", "30", "40"], "unscored"),
+        ("other", "text", None, "All of it", None, "ok"),
+        ("secret", "vqa", "/vqa/5", "no keys", None, "ok"),
+    ]
+    assert corpus.flaws == {
+        "answers that are places, tables or formulas: not scored": 1,
+        "entries whose keys cannot be read": 1,
+        # The third image is there, outside of the folder, and is not opened.
+        "images missing": 2,
+    }
+    assert corpus.documents["image"].to_list() == ["EN_part/kie/invoice.png", None, None]
+
+
+def test_datasets_are_splits_and_models_are_asked(root):
+    assert benchmarks.get("ocrbench_v2").splits_in(root) == {"all": 3, "SROIE": 1, "FUNSD": 2}
+    corpus = benchmarks.load("ocrbench_v2", root=root, split="SROIE")
+    document, gold = corpus.documents.row(0, named=True), corpus.records.to_dicts()
+    asked = {task.kind: task.make(document, gold).asked for task in tasks.tasks_of("ocrbench_v2")}
+    assert asked["text"] == {"FIELDS": ["company", "a~1b", "none"]}
+    assert asked["vqa"]["QUESTIONS"][0] == {"id": "2", "question": "What is due?"}
+    assert item_meta(gold[3]).question == "What is due?"
+    for task in tasks.tasks_of("ocrbench_v2"):
+        assert tasks.prompt_of(task)
+
+
+def test_images_of_one_name_are_two_documents(root):
+    rows = [row | {"image_path": f"{n}/a.png"} for n, row in enumerate(ROWS[:2])]
+    (root / "OCRBench_v2.json").write_text(json.dumps(rows))
+    corpus = benchmarks.load("ocrbench_v2", root=root)
+    assert corpus.documents["doc_id"].to_list() == ["0__a", "1__a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("{}", "a list of objects"), ('[{"id": 1}]', "without image_path")]
+)
+def test_file_of_another_kind_is_one_clear_error(root, content, message):
+    (root / "OCRBench_v2.json").write_text(content)
+    with pytest.raises(DataBroken, match=message):
+        benchmarks.load("ocrbench_v2", root=root)

@@ -58,6 +58,8 @@ CASES: dict[str, Any] = {
     "at": _I,
     # Whether the values are equal only if day and month are read in the other order.
     "ambiguous": _B,
+    # Of a consistency check: the paths of the fields of its relation that are not right.
+    "failed": pl.List(_S),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources
-from formlab.console import as_json, asked, asking, plain, root, say, show, split
+from formlab.console import as_json, asked, asking, plain, prompt, root, say, show, split
 
 if TYPE_CHECKING:
     from formlab_review.drafts import Draft
@@ -36,6 +36,7 @@ def formcraft() -> None:
 @click.option("--images", type=_path, help="Their images [beside ANNOTATIONS, or in it].")
 @_model
 @_limit
+@prompt
 @asking
 @_out
 @as_json
@@ -64,6 +65,7 @@ def _drafting(task: str, help_text: str) -> Callable[..., Any]:
     @_model
     @_limit
     @_examples
+    @prompt
     @asking
     @_out
     @as_json

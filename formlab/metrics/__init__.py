@@ -26,11 +26,11 @@ _FAMILIES = {
     "matching:METRICS": "match_precision match_recall match_f1 match_accuracy match_weighted",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
     # Metrics are listed by level of the task, L1 to L3.
-    "ladder:": "vqa_accuracy consistency_accuracy",
+    "ladder:": "vqa_accuracy consistency_accuracy consistency_dependent_accuracy",
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
-        click_distance episodic_click episodic_value form_completed""",
+        click_distance episodic_click episodic_value form_completed task_score""",
     "entities:METRICS": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
         macro_recall macro_f1""",
     "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate

@@ -1,6 +1,11 @@
-"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine."""
+"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine.
+
+Run from the project's root: ``python -m data.sample.generate.runs [BENCHMARK …]``; all of them if
+none is named.
+"""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +17,9 @@ TARGET = Path(__file__).parents[1] / "runs"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
+    ("formcraft", "ocr", {}),
     ("formcraft", "rules", {}),
+    ("formcraft", "rules", {"zoom": "2.0"}),
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),
@@ -36,13 +43,17 @@ def read(
         return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
-def main() -> None:
-    """Read every sample anew."""
-    shutil.rmtree(TARGET, ignore_errors=True)
+def main(names: list[str]) -> None:
+    """Read the samples of these benchmarks anew, or every sample."""
+    for folder in TARGET.glob("*"):
+        if not names or folder.name.partition("-")[0] in names:
+            shutil.rmtree(folder)
     for corpus, reader, settings in corpora():
+        if names and corpus.benchmark not in names:
+            continue
         predictions = read(corpus, reader, settings)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import yaml
+
 from formlab import benchmarks, resources, systems
 from formlab.analysis.comparability import named
 from formlab.console import plain
@@ -203,7 +205,8 @@ def _of_sample(
 ) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
     if benchmark in SAMPLES:
-        return SAMPLES[benchmark](corpus, system, change or {})
+        name, settings = _settings_in(system)
+        return SAMPLES[benchmark](corpus, name, settings | dict(change or {}))
     # Forms to be filled in, which no reader of pages does.
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
@@ -222,6 +225,13 @@ def _of_sample(
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)
+
+
+def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
+    """The parts of a name such as ``rules(ruler=True)``, which `System.run_name` makes."""
+    name, _, rest = system.rstrip(")").partition("(")
+    changes = (item.partition("=") for item in rest.split(",") if rest)
+    return name, {key: yaml.safe_load(value) for key, _, value in changes}
 
 
 def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:

@@ -15,6 +15,7 @@ from formlab_arena.agents import Agent, OneByOne, Oracle
 from formlab_arena.episode import RunSettings
 from formlab_arena.instances import Instance
 from formlab_arena.rules_agent import Rules
+from formlab_arena.texts import PAGES
 
 # An agent by name: a function of an `Instance` that gives an `Agent`.
 AGENTS = Registry(
@@ -44,8 +45,9 @@ def shaping_settings(settings: RunSettings) -> dict[str, Any]:
     name = settings.system
     if name.startswith(chat.PREFIX):
         return chat_agent.shaping_settings(
-            name, settings.options, policy=settings.policy, ruler=settings.ruler
-        )
+            name, settings.options, policy=settings.policy, ruler=settings.ruler,
+            from_pages=settings.texts == PAGES,
+        )  # fmt: skip
     AGENTS.find(name, f"{chat.PREFIX}MODEL")
     if settings.options:
         remedy = f"leave out {', '.join(settings.options)}"
@@ -58,8 +60,9 @@ def making(settings: RunSettings, out: Path) -> Iterator[Callable[[Instance], Ag
     """A function that makes the agent of an instance; a model's answers are kept in `out`."""
     if settings.system.startswith(chat.PREFIX):
         with chat_agent.asking(
-            settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
-        ) as make:
+            settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler,
+            from_pages=settings.texts == PAGES,
+        ) as make:  # fmt: skip
             yield lambda instance: make(instance.name, instance.page.files if instance.page else ())
     elif settings.policy == "step":
         yield lambda instance: OneByOne(AGENTS[settings.system](instance))

@@ -13,7 +13,8 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.ocr_cache import OcrCache
-from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
+from formlab.systems.chat.tasks import Task, messages, with_schema
+from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
 from formlab_arena.agents import Halted, Unusable
@@ -33,11 +34,12 @@ _REMEMBERED, _SHOWN = 80, 120
 
 @dataclasses.dataclass(frozen=True)
 class Instructions:
-    """The prompt of a model, which depends on its settings, the policy and the ruler."""
+    """The prompt of a model: by its settings, the policy, the ruler, and whether it reads pages."""
 
     settings: Mapping[str, Any]
     policy: str = "page"
     ruler: bool = False
+    from_pages: bool = False
 
     @property
     def text(self) -> str:
@@ -52,7 +54,8 @@ class Instructions:
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
         shown = {key: self.settings[key] for key in ("prompts", "boxes", "pages")}
         prompts = [chat.prompt_of(Task(TASK, "click", _nothing, "points"), **shown)]
-        for name in (f"arena_policy_{self.policy}", *["arena_ruler"] * self.ruler):
+        more = ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
+        for name in (f"arena_policy_{self.policy}", *more):
             task = Task(name, "click", _nothing, "")
             prompts.append(chat.prompt_of(task, prompts=shown["prompts"]))
         return "\n\n".join(prompts)
@@ -68,7 +71,7 @@ def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shaping_settings(
-    name: str, changes: Mapping[str, Any], *, policy: str, ruler: bool
+    name: str, changes: Mapping[str, Any], *, policy: str, ruler: bool, from_pages: bool = False
 ) -> dict[str, Any]:
     """The settings, address and prompt version that shape a model's answers.
 
@@ -76,14 +79,20 @@ def shaping_settings(
     """
     full = settings(changes)
     client = chat.client_of(chat.system(name).model, full)
-    version = version_of(Instructions(full, policy, ruler).text)
+    version = version_of(Instructions(full, policy, ruler, from_pages).text)
     shaping = {key: full[key] for key in SHAPING if full[key] or key != "image_pixels"}
     return shaping | {"address": client.address, "prompt": version}
 
 
 @contextmanager
 def asking(
-    name: str, out: Path, changes: Mapping[str, Any], *, policy: str, ruler: bool
+    name: str,
+    out: Path,
+    changes: Mapping[str, Any],
+    *,
+    policy: str,
+    ruler: bool,
+    from_pages: bool = False,
 ) -> Iterator[Callable[..., ChatAgent]]:
     """A function that makes the agent of an episode by its name; all share one store of answers.
 
@@ -93,7 +102,7 @@ def asking(
     `formlab.systems.chat` that are not at their default.
     """
     full = settings(changes)
-    instructions = Instructions(full, policy, ruler)
+    instructions = Instructions(full, policy, ruler, from_pages)
     ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
@@ -124,10 +133,6 @@ class ChatAgent:
         if sources:
             read = pages(list(sources), limit=shown.limit, pixels=shown.pixels)
             self._sources = [dataclasses.replace(page, number=page.number + 1) for page in read]
-            own = chat.prompt_of(
-                Task("arena_pages", "click", _nothing, ""), prompts=instructions.settings["prompts"]
-            )
-            self._prompt += f"\n\n{own}"
         self.note: dict[str, Any] = {}
 
     def act(self, observation: Observation) -> list[Action]:

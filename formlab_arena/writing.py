@@ -62,7 +62,8 @@ def write(
     """
     full = chat.SHAPING | chat.RUNNING | dict(settings or {})
     client = chat.client_of(chat.system(system).model, full)
-    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), prompts=full["prompts"])
+    own = {name: full[name] for name in ("prompts", "prompt")}
+    prompt = chat.prompt_of(Task(TASK, "click", _nothing, ""), **own)
     out.mkdir(parents=True, exist_ok=True)
     with (
         chat.AnswerStore(full["store"] or out / STORE) as store,
@@ -94,7 +95,7 @@ def _written(
     entry = {
         "name": instance.name, "kind": QUOTED, "status": "plain", "tries": 0, "text": instance.text,
     }  # fmt: skip
-    missing: list[str] = []
+    missing, error = list[str](), ""
     for number in range(1, tries + 1):
         try:
             answer = asker.answer(_question(prompt, asked, instance.name))

@@ -1,60 +1,180 @@
-"""Spans of a page's text in Label Studio's notation: a path to a text node, and offsets."""
+"""Places of facts on a page: paths and offsets of Label Studio, characters, tags in its HTML."""
 
 from __future__ import annotations
 
+import html
 import re
-from collections import Counter
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
-from lxml import etree, html
+from lxml import etree
+from lxml.html import HTMLParser as TreeParser
+from lxml.html import document_fromstring
 
 from formlab.benchmarks.fincriticaled import FACTS
+from formlab.errors import DataBroken
 
 # Label as annotators see it → tag of the released files.
 LABELS = {
     "Number": "number", "Date": "date", "Temporal": "temporal", "Monetary Unit": "monetaryunit",
     "Reporting Entity": "reportingentity", "Financial Concepts": "financialconcepts",
 }  # fmt: skip
-_NAMES = {tag: label for label, tag in LABELS.items()} | {"financialconcept": "Financial Concepts"}
+_FACT_TAG = re.compile(rf"</?(?:{'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b", re.IGNORECASE)
-_STEP = re.compile(r"([^/\[\]]+)(?:\[(\d+)\])?")
-_TEXT = re.compile(r"(.*?)/?text\(\)\[(\d+)\]")
+_STEP = re.compile(r"([^/\[\]]+)(?:\[(\d{1,9})\])?")
+_TEXT = re.compile(r"(.*?)/?text\(\)\[(\d{1,9})\]")
+_WORD = re.compile(r"\S+")
 
 
 class Span(NamedTuple):
-    """One annotated stretch: its label, where it starts and ends, and the text in between."""
+    """One annotated stretch of a page: its label, its characters `first` to `last`, their text.
+
+    `start` and `end` are the paths of the text nodes as exported.
+    """
 
     page: str
     annotator: str
     label: str
-    start: str
-    end: str
     first: int
     last: int
     text: str
+    start: str = ""
+    end: str = ""
 
 
-def written(page: str, markup: str, *, annotator: str = "gold") -> dict[str, Any]:
-    """A Label Studio task with the facts of a tagged page as one annotator's spans.
+def without_tags(markup: str) -> str:
+    """A page without its fact tags, as annotators get it.
 
     Examples
     --------
-    >>> task = written("7", "<p>Net sales <number>4,310</number></p>")
-    >>> value = task["annotations"][0]["result"][0]["value"]
-    >>> value["start"], value["startOffset"], value["endOffset"], value["text"]
-    ('/p[1]/text()[1]', 10, 15, '4,310')
+    >>> without_tags("<p>Net sales <Number>4,310</Number></p>")
+    '<p>Net sales 4,310</p>'
     """
-    body = _body(markup)
-    values: list[dict[str, Any]] = []
-    _walk(body, "", values)
-    children = _bare(body)
-    inner = (etree.tostring(child, encoding="unicode", method="html") for child in children)
-    bare = "".join([body.text or "", *inner])
-    kind = {"type": "labels", "from_name": "label", "to_name": "text"}
-    results = [{"id": f"{page}-{n}"} | kind | {"value": value} for n, value in enumerate(values)]
-    annotation = {"completed_by": annotator, "result": results}
-    return {"id": page, "data": {"matched_html": bare}, "annotations": [annotation]}
+    return _FACT_TAG.sub("", markup)
+
+
+class PageText:
+    """The text of a page's body, white space included and a line break as one character.
+
+    Examples
+    --------
+    >>> page = PageText("<p>Net sales <b>4,310</b></p>")
+    >>> place = {"start": "/p[1]/b[1]/text()[1]", "startOffset": 0, "endOffset": 5}
+    >>> page.text, page.place(place)
+    ('Net sales 4,310', (10, 15))
+    >>> page.tagged([(10, 15, "Number")])
+    '<p>Net sales <b><number>4,310</number></b></p>'
+    """
+
+    def __init__(self, markup: str) -> None:
+        self.markup = markup
+        self._body = _body(markup)
+        # Text nodes with their element; line breaks are in the text and in no node.
+        self._texts: list[tuple[int, str, etree._Element]] = []
+        self._nodes: dict[etree._Element, list[tuple[int, str]]] = {}
+        pieces: list[str] = []
+        length = 0
+        for owner, text in _texts(self._body):
+            if owner is not None:
+                self._texts.append((length, text, owner))
+                self._nodes.setdefault(owner, []).append((length, text))
+            pieces.append(text)
+            length += len(text)
+        self.text = "".join(pieces)
+        self._begins = [begin for begin, _, _ in self._texts]
+
+    def place(self, value: Mapping[str, Any]) -> tuple[int, int] | None:
+        """First character and the one after the last of an exported mark; None if it is not there.
+
+        Its paths are tried first, then its global offsets; either must lead to its text.
+        """
+        # Where a mark reaches over a line break, Label Studio writes it as a backslash and an n.
+        text = "".join(str(value.get("text") or "").replace("\\n", " ").split())
+        for first, last in (self._by_paths(value), self._by_offsets(value)):
+            if not 0 <= first < last <= len(self.text):
+                continue
+            marked = self.text[first:last]
+            if not marked.strip() or (text and "".join(marked.split()) != text):
+                continue
+            first += len(marked) - len(marked.lstrip())
+            return first, first + len(marked.strip())
+        return None
+
+    def _by_paths(self, value: Mapping[str, Any]) -> tuple[int, int]:
+        start = str(value.get("start") or "")
+        first = self._offset(start, value.get("startOffset"))
+        return first, self._offset(str(value.get("end") or start), value.get("endOffset"))
+
+    def _offset(self, path: str, offset: Any) -> int:
+        match = _TEXT.fullmatch(path)
+        home = _node_at(self._body, match[1]) if match else None
+        nodes = self._nodes.get(home, []) if home is not None else []
+        number = int(match[2]) if match else 0
+        if type(offset) is not int or offset < 0 or not 0 < number <= len(nodes):
+            return -1
+        begin, text = nodes[number - 1]
+        # Browsers count in units of UTF-16.
+        units = text.encode("utf-16-le", "surrogatepass")
+        before = units[: 2 * offset].decode("utf-16-le", "ignore")
+        return begin + len(before) if 2 * offset <= len(units) else -1
+
+    def _by_offsets(self, value: Mapping[str, Any]) -> tuple[int, int]:
+        ends = value.get("globalOffsets")
+        ends = (ends.get("start"), ends.get("end")) if isinstance(ends, dict) else ()
+        return ends if len(ends) == 2 and all(type(end) is int for end in ends) else (-1, -1)
+
+    def words(self) -> Iterator[tuple[int, int]]:
+        """First and last of each word; none reaches over two text nodes."""
+        for begin, text, owner in self._texts:
+            if owner.tag not in ("script", "style"):
+                for word in _WORD.finditer(text):
+                    yield begin + word.start(), begin + word.end()
+
+    def _node(self, at: int) -> tuple[int, str, etree._Element]:
+        return self._texts[bisect_right(self._begins, at) - 1]
+
+    def around(self, first: int, last: int) -> tuple[str, str]:
+        """What stands before and after these characters in their own text nodes."""
+        begin, text, _ = self._node(first)
+        end, after, _ = self._node(last - 1)
+        return text[: first - begin], after[last - end :]
+
+    def context(self, first: int, last: int, size: int = 40) -> str:
+        """These characters in square brackets, with up to `size` on either side."""
+        pieces = []
+        for begin, text, _ in self._texts:
+            start = max(0, first - size - begin)
+            piece = text[start : max(0, last + size - begin)]
+            begin += start
+            if 0 < last - begin <= len(piece):
+                piece = f"{piece[: last - begin]}]{piece[last - begin :]}"
+            if 0 <= first - begin < len(piece):
+                piece = f"{piece[: first - begin]}[{piece[first - begin :]}"
+            pieces += piece.split()
+        return " ".join(pieces)
+
+    def in_one_element(self, first: int, last: int) -> bool:
+        """Whether a tag around these characters leaves every other element whole."""
+        return self._node(first)[2] is self._node(last - 1)[2]
+
+    def tagged(self, facts: Iterable[tuple[int, int, str]]) -> str:
+        """The page's HTML, unchanged but for a fact tag around each (first, last, label)."""
+        # By characters that are not white: parsers differ in white space. The head's come first.
+        solid = [at for at, character in enumerate(self.text) if not character.isspace()]
+        source = _Source(self.markup).characters
+        source = source[max(0, len(source) - len(solid)) :]
+        if "".join(self.text[at] for at in solid) != "".join(c for c, _, _ in source):
+            raise DataBroken("the text of this page cannot be followed in its HTML")
+        numbers = {at: number for number, at in enumerate(solid)}
+        markup = self.markup
+        for first, last, label in sorted(facts, reverse=True):
+            start = source[numbers[first]][1]
+            end = source[numbers[last - 1]][2]
+            tag = LABELS[label]
+            markup = f"{markup[:start]}<{tag}>{markup[start:end]}</{tag}>{markup[end:]}"
+        return markup
 
 
 def _body(markup: str) -> etree._Element:
@@ -62,113 +182,67 @@ def _body(markup: str) -> etree._Element:
     if _BODY.search(markup) is None:
         markup = f"<html><body>{markup}</body></html>"
     data = markup.replace("\0", "\ufffd").encode("utf-8", "replace")
-    parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
-    return html.document_fromstring(data, parser=parser, ensure_head_body=True).body
+    parser = TreeParser(encoding="utf-8", huge_tree=True)
+    return document_fromstring(data, parser=parser, ensure_head_body=True).body
 
 
-def _bare(body: etree._Element) -> list[etree._Element]:
-    for tag in FACTS:
-        for node in list(body.iter(tag)):
-            node.drop_tag()
-    return list(body)
-
-
-def _walk(body: etree._Element, path: str, values: list[dict[str, Any]]) -> None:
-    """Collect spans with their paths in the page without the fact tags."""
-    counts: Counter[str] = Counter()
-    state = {"nodes": 0, "offset": 0, "fresh": True}
-
-    def text(piece: str | None) -> None:
-        if piece:
-            if state["fresh"]:
-                state["nodes"], state["offset"], state["fresh"] = state["nodes"] + 1, 0, False
-            state["offset"] += len(piece)
-
-    def inside(node: etree._Element) -> None:
-        text(node.text)
-        for child in node:
-            if not isinstance(child.tag, str):
-                state["fresh"] = True
-            elif child.tag in FACTS:
-                start = (state["nodes"] + state["fresh"], 0 if state["fresh"] else state["offset"])
-                before = len(values)
-                inside(child)
-                value = {"labels": [_NAMES[child.tag]], "text": "".join(child.itertext())}
-                value |= {"start": f"{path}/text()[{start[0]}]", "startOffset": start[1]}
-                value |= {"end": f"{path}/text()[{state['nodes']}]", "endOffset": state["offset"]}
-                values.insert(before, value)
-            else:
-                counts[child.tag] += 1
-                _walk(child, f"{path}/{child.tag}[{counts[child.tag]}]", values)
-                state["fresh"] = True
-            text(child.tail)
-
-    inside(body)
-
-
-def applied(markup: str, spans: Iterable[Span]) -> tuple[str, list[str]]:
-    """A page with its spans as fact tags, and what could not be placed, a line each.
-
-    Examples
-    --------
-    >>> span = Span("7", "gold", "Number", "/p[1]/text()[1]", "/p[1]/text()[1]", 10, 15, "4,310")
-    >>> applied("<p>Net sales 4,310</p>", [span])
-    ('<p>Net sales <number>4,310</number></p>', [])
-    """
-    body = _body(markup)
-    # From the back, so that a tag does not move the places of those before it.
-    ordered = sorted(spans, key=_order, reverse=True)
-    problems = [(span, _wrap(body, span)) for span in ordered]
-    lost = [f"{span.start}:{span.first}: {problem}" for span, problem in problems if problem]
-    inner = "".join(etree.tostring(child, encoding="unicode", method="html") for child in body)
-    return (body.text or "") + inner, lost
-
-
-def _order(span: Span) -> tuple[str, int, int]:
-    match = _TEXT.fullmatch(span.start)
-    return (match[1], int(match[2]), span.first) if match else (span.start, 0, span.first)
-
-
-def _wrap(body: etree._Element, span: Span) -> str | None:
-    tag = LABELS.get(span.label)
-    match = _TEXT.fullmatch(span.start)
-    if tag is None or match is None:
-        return f"unknown label {span.label!r}" if tag is None else "no place in a text"
-    if span.start != span.end:
-        return "the span reaches over several elements"
-    node = _node_at(body, match[1])
-    slots = _slots(node) if node is not None else []
-    if not 0 < int(match[2]) <= len(slots):
-        return "no such text"
-    owner, tail = slots[int(match[2]) - 1]
-    whole = (owner.tail if tail else owner.text) or ""
-    if not 0 <= span.first < span.last <= len(whole) or (
-        span.text and whole[span.first : span.last] != span.text
-    ):
-        return f"{span.text!r} is not there"
-    new = etree.Element(tag)
-    new.text, new.tail = whole[span.first : span.last], whole[span.last :]
-    if tail:
-        owner.tail = whole[: span.first]
-        parent, rest = owner.getparent(), new.tail
-        parent.insert(parent.index(owner) + 1, new)
-        new.tail = rest
-    else:
-        owner.text = whole[: span.first]
-        owner.insert(0, new)
-    return None
+def _texts(body: etree._Element) -> Iterator[tuple[etree._Element | None, str]]:
+    """Each text of the body with its element; line breaks with none."""
+    for what, node in etree.iterwalk(body, events=("start", "end", "comment", "pi")):
+        if what == "start":
+            if node.tag == "br":
+                yield None, "\n"
+            owner, text = node, node.text
+        else:
+            owner, text = node.getparent(), None if node is body else node.tail
+        if text:
+            yield owner, text
 
 
 def _node_at(node: etree._Element, path: str) -> etree._Element | None:
     # Not by XPath: tags of filings hold a colon, which stands for a namespace there.
     for tag, number in _STEP.findall(path):
         same = [child for child in node if child.tag == tag]
+        if tag == "tbody" and not same:
+            # A browser adds it to rows that stand in the table itself.
+            continue
         if not 0 < int(number or 1) <= len(same):
             return None
         node = same[int(number or 1) - 1]
     return node
 
 
-def _slots(node: etree._Element) -> list[tuple[etree._Element, bool]]:
-    slots = [(node, False)] if node.text else []
-    return slots + [(child, True) for child in node if child.tail]
+class _Source(HTMLParser):
+    """The characters of a page that are not white, with where each stands in the source."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.characters: list[tuple[str, int, int]] = []
+        self._markup = markup
+        self._lines = [0, *(match.end() for match in re.finditer("\n", markup))]
+        self.feed(markup)
+        self.close()
+
+    def _at(self) -> int:
+        line, column = self.getpos()
+        return self._lines[line - 1] + column
+
+    def handle_data(self, data: str) -> None:
+        at = self._at()
+        self.characters += [
+            (character, at + n, at + n + 1)
+            for n, character in enumerate(data)
+            if not character.isspace()
+        ]
+
+    def _reference(self, written: str) -> None:
+        at = self._at()
+        end = at + len(written)
+        end += self._markup[end : end + 1] == ";"
+        self.characters += [(c, at, end) for c in html.unescape(f"{written};") if not c.isspace()]
+
+    def handle_charref(self, name: str) -> None:
+        self._reference(f"&#{name}")
+
+    def handle_entityref(self, name: str) -> None:
+        self._reference(f"&{name}")

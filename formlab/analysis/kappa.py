@@ -57,36 +57,44 @@ def rater_agreement(
         ratings = np.array([[codes[value] for value in both[name]] for name in names], dtype=int).T
         ratings = ratings.reshape(-1, len(names))
         units = both[unit].rank("dense").to_numpy() - 1 if both.height else np.empty(0, dtype=int)
-        drawn = _drawn(ratings, units, len(codes), resamples=resamples, seed=seed)
+        sums = _sums(ratings, units.astype(int), len(codes))
+        drawn = np.empty(0)
+        if len(sums) > 1 and resamples:
+            draw = np.random.default_rng(seed)
+            weights = draw.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples)
+            drawn = _kappa(weights @ sums, len(names))
         same = int((ratings == ratings[:, :1]).all(axis=1).sum())
-        kappa, ends = _kappa(ratings, len(codes)), percentiles(drawn, level)
-        rows.append((" × ".join(names), kappa, *ends, both.height, same))
+        kappa = float(_kappa(sums.sum(axis=0, keepdims=True), len(names))[0])
+        rows.append((" × ".join(names), kappa, *percentiles(drawn, level), both.height, same))
     schema = {"raters": pl.String} | dict.fromkeys(("kappa", "ci_low", "ci_high"), pl.Float64)
     schema |= dict.fromkeys(("n_items", "n_same"), pl.Int64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _kappa(ratings: np.ndarray, size: int) -> float:
-    """Kappa of answers by their codes, shape (items, raters)."""
-    from statsmodels.stats import inter_rater
+def _sums(ratings: np.ndarray, units: np.ndarray, size: int) -> np.ndarray:
+    """Items, agreement and uses of each answer by unit, from codes of shape (items, raters).
 
-    uses = (ratings[:, :, None] == np.arange(size)).sum(axis=1)
-    # Undefined without items, or where there is one answer only.
-    if (uses.sum(axis=0) > 0).sum() < 2:
-        return float("nan")
-    if ratings.shape[1] > 2:
-        return float(inter_rater.fleiss_kappa(uses))
-    table = np.bincount(ratings[:, 0] * size + ratings[:, 1], minlength=size * size)
-    return float(inter_rater.cohens_kappa(table.reshape(size, size), return_results=False))
+    Sums of units give the kappa of all their items. Of two raters each has uses of its own.
+    """
+    raters = ratings.shape[1]
+    answers = ratings[:, :, None] == np.arange(size)
+    uses = answers.sum(axis=1)
+    agreement = (uses * (uses - 1)).sum(axis=1) / (raters * (raters - 1))
+    each = answers.reshape(len(ratings), raters * size) if raters == 2 else uses
+    sums = np.zeros((int(units.max(initial=-1)) + 1, 2 + each.shape[1]))
+    np.add.at(sums, units, np.column_stack((np.ones(len(ratings)), agreement, each)))
+    return sums
 
 
-def _drawn(
-    ratings: np.ndarray, units: np.ndarray, size: int, *, resamples: int, seed: int
-) -> np.ndarray:
-    """Kappa of each draw of units with replacement."""
-    count = int(units.max()) + 1 if len(units) else 0
-    if count < 2 or not resamples:
-        return np.empty(0)
-    draw = np.random.default_rng(seed)
-    weights = draw.multinomial(count, np.full(count, 1 / count), size=resamples)
-    return np.array([_kappa(np.repeat(ratings, times[units], axis=0), size) for times in weights])
+def _kappa(sums: np.ndarray, raters: int) -> np.ndarray:
+    """Kappa of each row of sums; undefined without items, or where there is one answer only."""
+    items, same, uses = sums[:, 0], sums[:, 1], sums[:, 2:]
+    if raters == 2:
+        first, second = np.split(uses, 2, axis=1)
+        chance, uses = (first * second).sum(axis=1), first + second
+    else:
+        chance = ((uses / raters) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = chance / items**2
+        kappa = (same / items - chance) / (1 - chance)
+    return np.where((uses > 0).sum(axis=1) < 2, np.nan, kappa)

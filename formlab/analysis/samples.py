@@ -62,6 +62,8 @@ def open_evaluations(
 ) -> list[Evaluation]:
     """The evaluations of several splits; without a folder, `system` over all of the sample's.
 
+    A system that learns reads the splits that have documents to learn from.
+
     Parameters
     ----------
     folder
@@ -77,7 +79,8 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        return [_of_sample(benchmark, system, split) for split in splits]
+        some = [split for split in splits if _can_be_read(benchmark, split, system)]
+        return [_of_sample(benchmark, system, split) for split in some]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
@@ -176,6 +179,16 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
         except NotAvailable as error:
             print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
     return evaluations
+
+
+def _can_be_read(benchmark: str, split: str, system: str) -> bool:
+    """Whether a split of the sample has documents to learn from, if the system learns."""
+    if system not in systems.SYSTEMS or not systems.get(system).learns:
+        return True
+    try:
+        return benchmarks.training(benchmarks.load(benchmark, split=split)).documents.height > 0
+    except DataMissing:
+        return False
 
 
 def _loaded(folder: str | Path) -> Evaluation:

@@ -26,9 +26,11 @@ def answer(*actions):
 CLICK = {"do": "Click", "x": 100, "y": 50}
 
 
-def asking(server, folder, *, policy="page", ruler=False, **given):
+def asking(server, folder, *, policy="page", ruler=False, from_pages=False, **given):
     given = {"base_url": server.url, "attempts": 1, "timeout": 2.0} | given
-    return chat_agent.asking("chat:m", folder, given, policy=policy, ruler=ruler)
+    return chat_agent.asking(
+        "chat:m", folder, given, policy=policy, ruler=ruler, from_pages=from_pages
+    )
 
 
 def question_of(call):
@@ -56,7 +58,10 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
 def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path):
     page = tmp_path / "scan.png"
     Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
-    with serving(answer(CLICK)) as server, asking(server, tmp_path, image_limit=300) as make:
+    with (
+        serving(answer(CLICK)) as server,
+        asking(server, tmp_path, pages=True, image_limit=300) as make,
+    ):
         agent = make("P0001-001", [page])
         # 400 pixels are sent as 300: the click is mapped by the screenshot alone.
         (click,) = agent.act(seen(tmp_path))

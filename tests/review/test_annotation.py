@@ -1,12 +1,24 @@
+"""Marks of Label Studio on pages.
+
+The real exports are of Label Studio 1.23.2, marked in its own editor: the sample's, as its README
+says; `exports/json_min.json`, the JSON-MIN of the same project's page 3; and
+`exports/odd_places.json`, a page with line breaks, a comment, an emoji and a table without a body.
+"""
+
 import json
+from pathlib import Path
 
 import pytest
 
+from formlab import benchmarks, resources
 from formlab.analysis.kappa import rater_agreement
-from formlab.benchmarks.fincriticaled import tagged
-from formlab.errors import DataBroken
-from formlab.text.markup import written_events
-from formlab_review.annotation import Span, applied, problems, ratings, read, written
+from formlab.errors import DataBroken, UnknownName
+from formlab_review._spans import LABELS, PageText, without_tags
+from formlab_review.annotation import labelling_config, ratings, read, tasks
+
+EXPORTS = Path(__file__).parent / "exports"
+SAMPLE = resources.folder("data/sample") / "fincriticaled"
+REAL = SAMPLE / "annotations" / "label_studio.json"
 
 
 def exported(tmp_path, tasks):
@@ -15,80 +27,142 @@ def exported(tmp_path, tasks):
     return file
 
 
-def task(page, *annotators):
-    def result(label, node, first, last):
-        position = {"start": node, "end": node, "startOffset": first, "endOffset": last}
-        return {"type": "labels", "value": {"labels": [label]} | position}
+def mark(label, node, first, last, **more):
+    place = {"start": node, "end": node, "startOffset": first, "endOffset": last, "text": None}
+    return {"type": "hypertextlabels", "value": {"hypertextlabels": [label]} | place | more}
 
+
+def task(page, *annotators, html="<p>Sales 5 of 7</p>"):
     annotations = [
-        {"completed_by": {"id": who} if who == "2" else who, "result": [result(*s) for s in spans]}
-        for who, spans in annotators
-    ]
-    return {"id": page, "data": {"matched_html": "<p>Sales 5 of 7</p>"}, "annotations": annotations}
+        {"completed_by": {"id": who} if who == "2" else who,
+         "result": [each if isinstance(each, dict) else mark(*each) for each in marks]}
+        for who, marks in annotators
+    ]  # fmt: skip
+    return {"id": page, "data": {"matched_html": html}, "annotations": annotations}
 
 
 ONE, TWO = ("Number", "/p[1]/text()[1]", 6, 7), ("Number", "/p[1]/text()[1]", 11, 12)
 
 
 def test_every_annotators_spans_are_read_and_offsets_tell_facts_of_one_text_apart(tmp_path):
-    pages, spans = read(exported(tmp_path, [task(4, ("1", [ONE]), ("2", [ONE, TWO]))]))
-    assert pages == {"4": "<p>Sales 5 of 7</p>"}
-    assert [(s.page, s.annotator, s.first) for s in spans] == [
+    made = read(exported(tmp_path, [task(4, ("1", [ONE]), ("2", [ONE, TWO]))]))
+    assert {page: text.markup for page, text in made.pages.items()} == {"4": "<p>Sales 5 of 7</p>"}
+    assert [(s.page, s.annotator, s.first) for s in made.spans] == [
         ("4", "1", 6), ("4", "2", 6), ("4", "2", 11),
     ]  # fmt: skip
-    assert ratings(spans).select("1", "2").rows() == [("Number", "Number"), ("none", "Number")]
-    assert ratings(spans, mode="official").height == 1
+    assert ratings(made).select("1", "2").rows() == [("Number", "Number"), ("none", "Number")]
+    assert ratings(made, mode="official").height == 1
+    # Every word of the page: Sales, 5, of, 7.
+    assert ratings(made, level="token").select("1", "2").rows() == [
+        ("none", "none"), ("Number", "Number"), ("none", "none"), ("none", "Number"),
+    ]  # fmt: skip
 
 
 def test_agreement_of_annotators_by_hand(tmp_path):
     date = ("Date", *TWO[1:])
-    tasks = [task(n, ("1", [ONE, TWO]), ("2", [ONE, date])) for n in range(2)]
-    _, spans = read(exported(tmp_path, tasks))
-    # 4 items, 2 alike: p = 1/2; 1 says Number 4 of 4, 2 says it 2 of 4: chance 1/2; kappa 0.
-    assert rater_agreement(ratings(spans), ["1", "2"], resamples=0)["kappa"].to_list() == [0.0]
-
-
-def test_facts_written_as_spans_and_applied_again_are_the_same():
-    page = (
-        "<html><body>Form <number>5</number> of <p>Net <b>sales</b> <number>4,310</number> or "
-        "<number>7</number> x<i>y</i><temporal>Q2</temporal></p></body></html>"
+    made = read(
+        exported(tmp_path, [task(n, ("1", [ONE, TWO]), ("2", [ONE, date])) for n in range(2)])
     )
-    order = ("start", "end", "startOffset", "endOffset", "text")
-    spans = [
-        Span("1", "gold", value["labels"][0], *(value[key] for key in order))
-        for value in (r["value"] for r in written("1", page)["annotations"][0]["result"])
+    # 4 items, 2 alike: p = 1/2; 1 says Number 4 of 4, 2 says it 2 of 4: chance 1/2; kappa 0.
+    assert rater_agreement(ratings(made), ["1", "2"], resamples=0)["kappa"].to_list() == [0.0]
+
+
+def test_who_marked_nothing_on_a_page_said_none_and_who_did_not_see_it_said_nothing(tmp_path):
+    made = read(exported(tmp_path, [task(1, ("1", [ONE]), ("2", [])), task(2, ("1", [ONE]))]))
+    assert ratings(made).select("1", "2").rows() == [("Number", "none"), ("Number", None)]
+    assert [(p.doc_id, p.what) for p in made.problems if "one person" in p.what] == [
+        ("2", "annotated by one person only")
     ]
-    back, lost = applied(written("1", page)["data"]["matched_html"], spans)
-    assert lost == []
-    facts = [[(f.type, f.value) for f in tagged(written_events(text))] for text in (page, back)]
-    assert facts[0] == facts[1] != []
 
 
-def test_a_span_that_is_not_there_is_reported_with_its_place():
-    span = Span("1", "a", "Number", "/p[1]/text()[1]", "/p[1]/text()[1]", 0, 3, "abc")
-    assert applied("<p>xyz</p>", [span])[1] == ["/p[1]/text()[1]:0: 'abc' is not there"]
-    assert "unknown label" in applied("<p>xyz</p>", [span._replace(label="Colour")])[1][0]
-    nowhere = span._replace(start="/q[9]/text()[1]", end="/q[9]/text()[1]")
-    assert "no such text" in applied("<p>xyz</p>", [nowhere])[1][0]
+def test_a_real_export_has_every_mark_at_its_place_by_paths_and_by_offsets():
+    exports = json.loads(REAL.read_text()) + json.loads((EXPORTS / "odd_places.json").read_text())
+    count = 0
+    for exported_task in exports:
+        page = PageText(exported_task["data"]["html"])
+        for annotation in exported_task["annotations"]:
+            for value in (each["value"] for each in annotation["result"]):
+                count += 1
+                place = page.place({key: v for key, v in value.items() if key != "globalOffsets"})
+                assert place == page.place({k: value[k] for k in ("text", "globalOffsets")})
+                marked = page.text[slice(*place)].replace("\n", "\\n")
+                assert marked == value["text"]
+    # 54 + 56 + 5 on the pages of the sample; 7 around line breaks, comments and an emoji.
+    assert count == 122
+    assert len(read(REAL).spans) == 115
+
+
+def test_json_min_gives_the_same_marks_as_json():
+    small = read(EXPORTS / "json_min.json")
+    assert sorted(small.spans) == sorted(s for s in read(REAL).spans if s.page == "3")
+
+
+def test_the_pages_of_the_sample_tagged_again_are_byte_for_byte_the_same():
+    tags = {tag: label for label, tag in LABELS.items()}
+    for file in sorted(SAMPLE.glob("gold_*")):
+        gold = file.read_text()
+        for tag in ("Number", "Date"):
+            gold = gold.replace(f"<{tag}>", f"<{tag.lower()}>").replace(
+                f"</{tag}>", f"</{tag.lower()}>"
+            )
+        facts = [
+            (begin, begin + len(text), tags[owner.tag])
+            for begin, text, owner in PageText(gold)._texts
+            if owner.tag in tags
+        ]
+        assert PageText(without_tags(gold)).tagged(facts) == gold
+        assert len(facts) == gold.count("</") - without_tags(gold).count("</")
 
 
 @pytest.mark.parametrize(
-    ("markup", "expected"),
+    ("value", "place"),
     [
-        ("<number>5</number>", []),
-        ("a\n <number>5", [(2, 2, "<number> is not closed")]),
-        ("5</DATE>", [(1, 2, "</date> is not opened")]),
-        ("<number> </number>", [(1, 1, "<number> is empty")]),
-        ("<number>1<number>2</number></number>", [(1, 10, "<number> inside <number>")]),
+        # Counted in units of UTF-16, as browsers do: the first character has two.
+        ({"start": "/p[1]/text()[1]", "startOffset": 3, "endOffset": 5}, (2, 4)),
+        ({"globalOffsets": {"start": 2, "end": 4}, "text": "50"}, (2, 4)),
+        # A row that stands in the table itself gets a body in a browser.
+        ({"start": "/table[1]/tbody[1]/tr[1]/td[1]/text()[1]", "startOffset": 0, "endOffset": 1},
+         (4, 5)),
+        ({"start": "/p[1]/text()[1]", "startOffset": 2, "endOffset": 5}, (2, 4)),
+        ({"start": "/p[1]/text()[1]", "startOffset": 3, "endOffset": 5, "text": "51"}, None),
+        ({"start": "/p[1]/text()[1]", "startOffset": 3, "endOffset": 9}, None),
+        ({"start": "/p[1]/text()[2]", "startOffset": 0, "endOffset": 1}, None),
+        ({"start": "/q[9]/text()[1]", "startOffset": 0, "endOffset": 1}, None),
+        ({"start": "/p[1]", "startOffset": -1, "endOffset": "x"}, None),
+        ({"globalOffsets": {"start": 2, "end": 99}}, None),
+        ({"globalOffsets": [2, 4]}, None),
+        ({}, None),
     ],
-)
-def test_malformed_tags_are_reported_with_line_and_column(markup, expected):
-    assert [tuple(problem) for problem in problems(markup)] == expected
+)  # fmt: skip
+def test_a_place_is_found_or_there_is_none(value, place):
+    page = PageText("<p>\U0001f600 50</p><table><tr><td>7</td></tr></table>")
+    assert page.place(value) == place
+
+
+def test_text_that_the_parsers_take_otherwise_is_no_silent_loss():
+    page = PageText("<p>5\0</p>")
+    with pytest.raises(DataBroken, match="cannot be followed"):
+        page.tagged([(0, 1, "Number")])
+
+
+def test_tasks_have_the_pages_without_tags_and_their_images():
+    corpus = benchmarks.load("fincriticaled")
+    (first, *_), rest = tasks(corpus), tasks(corpus, image_url="https://x.example/")
+    assert first["data"]["doc_id"] == "0"
+    assert first["data"]["image"].startswith("data:image/png;base64,iVBOR")
+    assert rest[3]["data"]["image"] == "https://x.example/images/3.png"
+    assert rest[3]["data"] == json.loads(REAL.read_text())[0]["data"] | {
+        "image": "https://x.example/images/3.png"
+    }
+    with pytest.raises(UnknownName, match="Colour"):
+        labelling_config(["Colour"])
 
 
 @pytest.mark.parametrize(
-    "tasks", [{}, [1], [{"data": {}}], [{"data": {"html": "x"}, "annotations": [5]}]]
-)
+    "tasks",
+    [{}, [1], [{"data": {}}], [{"data": 5}], [{"data": {"html": "x"}, "annotations": [5]}],
+     [{"id": 1, "data": {"html": "x"}}, {"id": 1, "data": {"html": "y"}}]],
+)  # fmt: skip
 def test_what_is_no_export_says_where(tmp_path, tasks):
     with pytest.raises(DataBroken, match="export.json"):
         read(exported(tmp_path, tasks))

@@ -1,11 +1,13 @@
 """Writes what the baselines read on the samples, for who has no OCR engine and no browser.
 
-data/sample/runs are readings; data/sample/arena/pages are the forms that the agent `rules` filled
-in from the pages of FORMCRAFT's sample, without the screenshots.
+Run from the project's root: ``python -m data.sample.generate.runs [BENCHMARK …]``; all of them if
+none is named. Of `formcraft` it also writes data/sample/arena/pages: the forms that the agent
+`rules` filled in from its pages, without the screenshots.
 """
 
 import dataclasses
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,10 +23,17 @@ PAGES = Path(__file__).parents[1] / "arena" / "pages"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
+    ("fincriticaled", "ocr", {"scale": "0.5"}),
+    ("fincriticaled", "ocr", {"scale": "0.3"}),
+    ("fincriticaled", "ocr_html", {}),
+    ("formcraft", "ocr", {}),
     ("formcraft", "rules", {}),
+    ("formcraft", "rules", {"zoom": "2.0"}),
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),
+    ("vrdu", "template", {}),
+    ("vrdu", "trained", {}),
 )
 
 
@@ -34,7 +43,9 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
         reader = systems.get(system)
         splits = benchmarks.get(name).splits_in(benchmarks.SAMPLES / name)
         for split in splits if name == "vrdu" else [None]:
-            yield benchmarks.load(name, split=split), reader, reader.settings(changes)
+            # Nothing can be learnt for the split of all documents.
+            if not (reader.learns and split.endswith("-pdfs")):
+                yield benchmarks.load(name, split=split), reader, reader.settings(changes)
 
 
 def read(
@@ -53,16 +64,21 @@ def pages(folder: Path) -> None:
     predictions.save(target / "predictions")
 
 
-def main() -> None:
-    """Read every sample anew."""
-    with TemporaryDirectory() as folder:
-        fill(Path(folder), RunSettings("rules", texts="pages"), tasks=task_set("formcraft"))
-        pages(Path(folder))
-    shutil.rmtree(TARGET, ignore_errors=True)
+def main(names: list[str]) -> None:
+    """Read the samples of these benchmarks anew, or every sample."""
+    if not names or "formcraft" in names:
+        with TemporaryDirectory() as folder:
+            fill(Path(folder), RunSettings("rules", texts="pages"), tasks=task_set("formcraft"))
+            pages(Path(folder))
+    for folder in TARGET.glob("*"):
+        if not names or folder.name.partition("-")[0] in names:
+            shutil.rmtree(folder)
     for corpus, reader, settings in corpora():
+        if names and corpus.benchmark not in names:
+            continue
         predictions = read(corpus, reader, settings)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -60,7 +60,7 @@ def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path)
     Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
     with (
         serving(answer(CLICK)) as server,
-        asking(server, tmp_path, pages=True, image_limit=300) as make,
+        asking(server, tmp_path, from_pages=True, image_limit=300) as make,
     ):
         agent = make("P0001-001", [page])
         # 400 pixels are sent as 300: the click is mapped by the screenshot alone.

@@ -4,7 +4,7 @@ import json
 import polars as pl
 import pytest
 
-from formlab import analysis, benchmarks
+from formlab import analysis, benchmarks, tables
 from formlab.errors import DataMissing
 from formlab.folders import Predictions
 from formlab_arena import agent_registry, page_reading, page_tasks
@@ -17,17 +17,18 @@ from formlab_arena.run import RunSettings, fill
 READ = benchmarks.SAMPLES / "runs" / "formcraft-test-rules"
 
 
-def edited(folder, changes):
-    """The shipped reading of the sample, with other values at some paths and in some words."""
-    reading = Predictions.load(READ)
-    own = pl.col("doc_id") == "blood_report"
-    for path, value in changes.items():
-        here = own & (pl.col("path") == path if path[0] == "/" else pl.col("value") == path)
-        hits = reading.records.filter(here).height
-        assert hits == 1, (path, hits)
-        value = pl.when(here).then(pl.lit(value)).otherwise("value").alias("value")
-        reading = dataclasses.replace(reading, records=reading.records.with_columns(value))
-    reading.save(folder)
+def reading_of(folder, values=(), words=()):
+    """A reading of a page without a fault, but for these values of paths and words under boxes."""
+    records = benchmarks.load("formcraft").records.filter(doc_id="blood_report")
+    rows = []
+    for row in records.filter(pl.col("task").is_in(page_reading.WRITTEN)).to_dicts():
+        path, own = row["path"], row | {"role": "prediction", "system": "made"}
+        seen = {"task": "layout", "kind": "line", "path": f"/ocr{path}"}
+        rows.append(own | {"value": dict(values).get(path, row["value"])})
+        rows.append(own | seen | {"value": dict(words).get(path, row["value"])})
+    answered = [{key: rows[0][key] for key in ("benchmark", "split", "doc_id", "system", "task")}]
+    responses = tables.table("responses", [row | {"status": "ok"} for row in answered])
+    Predictions(tables.table("records", rows), responses, "made").save(folder)
     return folder
 
 
@@ -46,8 +47,9 @@ def test_label_on_the_form_gets_the_value_of_the_label_most_like_it():
 
 def test_evidence_is_what_was_read_under_the_box_and_assigned_to_the_label(tmp_path):
     tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
-    planted = {"Rufus": "Rufos", "/Donor/Name": "Rufos Abara", "/Donor/By": ""}
-    tasks = page_reading.read(tasks, tmp_path, "rules", edited(tmp_path / "read", planted))
+    misread = {"/Donor/Name": "Rufos Abara"}
+    reading = reading_of(tmp_path / "read", misread | {"/Donor/By": ""}, misread)
+    tasks = page_reading.read(tasks, tmp_path, "rules", reading)
     fields = tasks.instances[0].page.evidence()["fields"]
     seen = {row["source"]: (row["read"], row["assigned"]) for row in fields.values()}
     assert seen["/Donor/Name"] == ("Rufos Abara", "Rufos Abara")
@@ -74,14 +76,14 @@ def test_gold_without_boxes_is_looked_for_in_the_text_of_the_page():
     (task,) = (tasks := page_tasks.task_set("formcraft", codes=["blood_report"])).instances
     gold = {name: row | {"x0": None} for name, row in task.page.gold.items()}
     task = dataclasses.replace(task, page=dataclasses.replace(task.page, gold=gold))
-    text = "Rufus  Abara, drawn 8 November 2022 by K. Lumd; next 5/8/23"
+    text = "Rufus  Abara, drawn 11/8/22 by K. Lumd; next 12/5/23"
     read = page_reading._by_text(task, tasks.forms[task.code], text)
     found = {gold[name]["path"]: value for name, value in read.items()}
     assert found["/Donor/Name"] == "Rufus Abara"
     assert found["/Donor/Drawn"] == "2022-11-08"
     assert found["/Donor/By"] == ""
-    # It can be read as the eighth of May.
-    assert found["/Decision/Next visit"] == "2023-05-08"
+    # Read month first one is the gold, the other is not in any order.
+    assert found["/Decision/Next visit"] == ""
 
 
 def test_reading_for_an_agent_that_takes_none_or_of_other_pages_is_refused(tmp_path):
@@ -115,9 +117,9 @@ def test_planted_faults_end_in_their_stages_and_the_oracle_has_none(tmp_path, mo
 
     monkeypatch.setitem(agent_registry.AGENTS.loaded, "hands", hands)
     monkeypatch.setitem(page_reading.READERS, "hands", "rules")
-    planted = {"Rufus": "Rufos", "/Donor/Name": "Rufos Abara"}
-    planted |= {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}
-    reading = edited(tmp_path / "read", planted)
+    misread = {"/Donor/Name": "Rufos Abara"}
+    swapped = {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}
+    reading = reading_of(tmp_path / "read", misread | swapped, misread)
     tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
     lost = {}
     for system, given in (("hands", reading), ("oracle", None)):

@@ -27,7 +27,7 @@ def test_form_asks_for_what_is_written_on_the_page_and_for_nothing_drawn():
     ]  # fmt: skip
     assert list(task.values.values()) == [
         "Rufus Abara", "0 negative", "2022-11-08", "K. Lund", "wait",
-        "ferritin low, eat red meat", "2023-05-08",
+        "ferritin low, eat red meat", "2023-05-17",
     ]  # fmt: skip
     # The text names no value, and the page is at hand.
     assert not any(value in task.text for value in task.values.values())

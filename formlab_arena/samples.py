@@ -34,13 +34,12 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
         If the extra `arena` is not installed, or there is no Chromium.
     """
     settings = RunSettings(system, **changes)
-    codes = corpus.documents["template"].unique(maintain_order=True).to_list()
-    from_pages = settings.texts == PAGES
     shipped = benchmarks.SAMPLES / "arena" / PAGES / system
-    if from_pages and shipped.is_dir() and dict(changes) == {"texts": PAGES}:
+    if settings == RunSettings(system, texts=PAGES) and shipped.is_dir():
         return evaluate(Corpus.load(shipped / "corpus"), Predictions.load(shipped / "predictions"))
     resources.need("arena")
-    if from_pages:
+    codes = corpus.documents["template"].unique(maintain_order=True).to_list()
+    if settings.texts == PAGES:
         tasks = page_tasks.task_set(READ)
     else:
         tasks = task_set(settings.texts, codes=codes, seed=settings.seed)

@@ -25,10 +25,12 @@ _SCHEMA = {
     "doc_id": pl.String, "template": pl.String, "source": pl.String, "path": pl.String,
     "kind": pl.String, "gold": pl.String, "on_page": pl.String, "read": pl.String,
     "assigned": pl.String, "typed": pl.String, "held": pl.String, "fault": pl.String,
-    "stage": pl.Enum(STAGES), "cause": pl.String,
+    "first": pl.Boolean, "root": pl.String, "stage": pl.Enum(STAGES), "cause": pl.String,
 }  # fmt: skip
 # Faults of the hand: the value reached another field, or its own was never reached.
-_ELSEWHERE = ("misplaced", "wrong_field", "overwritten", "not_shown", "not_reached")
+_NEVER_CAME = ("not_shown", "not_reached")
+_ELSEWHERE = ("misplaced", "wrong_field", "overwritten", *_NEVER_CAME)
+_TYPED = ("date", "number", "money", "checkbox")
 _MARKS = ("checkbox", "radio", "choice")
 Row = dict[str, Any]
 
@@ -50,14 +52,17 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
         (the document that was read), `path`, `kind`, `gold` (the form's right answer), the evidence
         `on_page` (the gold text), `read` (what the reader saw under the field's box), `assigned`
         (the value that the field's label was given), `typed` and `held` (in the form at last), null
-        where nothing was observed, the `fault` of `propagation`, `stage` and `cause`. The stage is
-        the first after which the value was wrong for good:
+        where nothing was observed, `fault`, `first` and `root` of `propagation`, `stage` and
+        `cause`. The stage is the first after which the value was wrong for good:
 
         - ``reading``: the text under the box was misread, or a mark was;
         - ``structure``: the text was read, and its label was given none or another field's;
         - ``relation``: the label was given the value of another entry of the same list or group,
           or the right value was not brought into the form's notation;
         - ``click``: the right value was at hand, and the mouse or the keyboard lost it.
+
+        Where the right value was at hand and its control never came, the stage is that of the
+        field it follows (`root`), as of a misread date for which the form was sent back.
 
         `cause` is one of `scoring.causes` for the first three, the fault for the last. An agent
         that looks at the page itself shows only what it typed: then that is judged in place of what
@@ -87,19 +92,22 @@ def loss_stages(evaluation: Evaluation, *, required: bool = True) -> pl.DataFram
         (doc_id, path): value
         for doc_id, path, value in fields.select("doc_id", "path", "pred").iter_rows()
     }
-    rows = []
+    exact, rows = evaluation.mode == "official", {}
     for fault in propagation(evaluation, required=False).iter_rows(named=True) if pages else ():
         if page := pages.get(fault["doc_id"]):
-            entered = typed.get((fault["doc_id"], fault["path"]))
-            rows.append(_Loss(fault, page, entered).row())
-    return pl.DataFrame(rows, schema=_SCHEMA)
+            key = fault["doc_id"], fault["path"]
+            rows[key] = _Loss(fault, page, typed.get(key), exact=exact).row()
+    for row in rows.values():
+        if row["stage"] == "click" and row["fault"] in _NEVER_CAME:
+            row["stage"] = rows[row["doc_id"], row["root"]]["stage"]
+    return pl.DataFrame(list(rows.values()), schema=_SCHEMA)
 
 
 class _Loss:
     """One wrong field with its evidence."""
 
-    def __init__(self, fault: Row, page: Row, typed: str | None) -> None:
-        self.fault, self.page, self.typed = fault, page, typed
+    def __init__(self, fault: Row, page: Row, typed: str | None, *, exact: bool) -> None:
+        self.fault, self.page, self.typed, self.exact = fault, page, typed, exact
         self.field = page["fields"][fault["path"]]
         values = (each["text"] for each in page["fields"].values())
         self.order = text.date_order(value for value in values if value)
@@ -166,13 +174,16 @@ class _Loss:
         return "date_order" if exchanged else cause(self.fault["gold"], self.typed, right=True)
 
     def _right(self, value: str) -> bool:
-        return self._same(self.field, value) or (
-            bool(value.strip()) and text.normalise(value) == text.normalise(self.fault["gold"])
-        )
+        """Whether a value is right as the page has it, or as the form asks for it."""
+        asked = " ".join((self.fault["gold"] or "").split())
+        return self._same(self.field, value) or " ".join(value.split()) == asked != ""
 
     def _same(self, field: Row, value: str) -> bool:
         if not value.strip():
             return False
+        # A date or a number may stand on the page in another notation than in the form.
+        if self.exact and field["kind"] not in _TYPED:
+            return " ".join(field["text"].split()) == " ".join(value.split())
         return text.ladder(field["text"], value, kind=field["kind"], order=self.order).typed
 
 

@@ -24,8 +24,10 @@ def doing(**changes):
 def losses(tmp_path):
     numbers = itertools.count()
 
-    def found(events, *, observed=True, **evidence):
-        folder = run(tmp_path / f"run{next(numbers)}", ([screen(), *events], {}))
+    def found(events, *, observed=True, alone=False, **evidence):
+        folder = run(
+            tmp_path / f"run{next(numbers)}", ([*([] if alone else [screen()]), *events], {})
+        )
         fields = {
             name: {
                 "source": f"/{name}", "text": value, "kind": "date" if name == "born" else "string",
@@ -115,6 +117,33 @@ def test_of_an_agent_that_looks_at_the_page_itself_what_it_typed_is_judged(losse
     assert found([]) == ("structure", "missed")
     assert found(fill("holder", "Ada Berg", at=(350, 20), hit=False)) == ("click", "misplaced")
     assert found(fill("holder", "Ada Berg")) is None
+
+
+def test_page_that_never_came_is_lost_where_the_field_before_it_was(losses):
+    # The form was sent back for a date that was misread, so that its second page never came.
+    first = [screen(["holder", "born"]), *fill("holder", "Ada Berg")]
+    typed = [click(150, 210, "born"), keys("3 Fe8 1970", "born", [["born", None, "", "3 Fe8"]])]
+    misread = {"read": "3 Fe8 1970", "assigned": "3 Fe8 1970"}
+    found = losses([*first, *typed], alone=True, born=misread, number={"assigned": ""})
+    assert found.pop(LABELS["born"])[0] == "reading"
+    # What its label was not given would have been lost all the same.
+    assert found.pop(LABELS["number"]) == ("structure", "missed")
+    assert set(found.values()) == {("reading", "not_reached")}
+    assert len(found) == 2
+
+
+def test_capitals_count_where_the_scoring_is_exact(tmp_path):
+    folder = run(tmp_path / "run", ([screen(), *doing(holder=fill("holder", "ADA BERG"))], {}))
+    fields = {
+        name: {"source": f"/{name}", "text": value, "kind": "string", "read": "ADA BERG",
+               "assigned": "ADA BERG"}
+        for name, value in VALUES.items()
+    }  # fmt: skip
+    page = {"doc_id": "scan-7", "fields": fields}
+    (folder / "E12-001" / "page.json").write_text(json.dumps(page))
+    for mode, stages in (("official", ["reading"]), ("fixed", [])):
+        result = analysis.evaluate(*read_run(folder), mode=mode)
+        assert analysis.loss_stages(result)["stage"].to_list() == stages
 
 
 def test_field_that_is_blank_on_the_page_was_given_a_value_or_hit_by_one(tmp_path):

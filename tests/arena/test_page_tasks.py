@@ -1,3 +1,5 @@
+from collections import Counter
+
 import polars as pl
 import pytest
 
@@ -87,3 +89,18 @@ def test_unknown_document_is_named():
     assert len(benchmarks.load("formcraft").documents) == len(
         page_tasks.task_set("formcraft").forms
     )
+
+
+def test_real_ad_buys_become_forms_whose_gold_can_be_entered(shared):
+    root = shared / "data" / "vrdu"
+    tasks = page_tasks.task_set("vrdu", root=root, split="DeepForm-pdfs", limit=24)
+    fields = [field for form in tasks.forms.values() for field in form.fields]
+    kinds = Counter((field.label, field.type) for field in fields)
+    # Five labels a document, but for one amount that nobody entered.
+    assert len(tasks.instances) == 24
+    assert len(fields) == 119
+    assert kinds["Flight from", "date"] == kinds["Flight to", "date"] == 24
+    assert kinds["Gross amount", "number"] == 23
+    for task in tasks.instances:
+        assert entered(tasks.forms[task.code], task.values) == (task.values, {})
+        assert task.page.files[0].is_file()

@@ -67,13 +67,16 @@ def _check_source(options: dict[str, Any]) -> None:
 
 
 def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
-    """The tasks of --pages, and the word for their texts."""
+    """The tasks of --pages, and the word for their texts, with the system of --reading."""
+    from formlab.folders import Predictions
     from formlab_arena import page_tasks, texts
 
     codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
     root, split, limit = options["root"], options["split"], options["limit"]
     tasks = page_tasks.task_set(options["pages"], root=root, split=split, codes=codes, limit=limit)
-    return tasks, texts.PAGES
+    reading = options["reading"]
+    system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
+    return tasks, texts.PAGES + system
 
 
 @click.group("arena")

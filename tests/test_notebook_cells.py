@@ -314,7 +314,8 @@ def agents_and_paper(rows=None):
     rows = rows.with_columns(mark=pl.lit(None, pl.String))
     stub = SimpleNamespace(side_by_side=lambda *_, **__: rows)
     result = SimpleNamespace(system="demo")
-    cells = ["type-field-fails-own", "type-field-fails-1", "type-field-fails-2"]
+    cells = ["type-field-fails-own", "type-field-fails-rows"]
+    cells += ["type-field-fails-1", "type-field-fails-2"]
     return run("40_form_filling", cells, analysis=stub, results=[result], options={}, whole=rows)
 
 

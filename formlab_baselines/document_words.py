@@ -20,6 +20,8 @@ from formlab_baselines.pdf_rules import DEFAULTS, PageRuns, pages
 
 # A wider gap than this many heights of the word before it begins another cell.
 _GAP = 0.75
+# Edges of a column are this near each other, in widths of the page.
+_EDGE = 0.01
 # Height over width of a page of unknown size.
 _LETTER = 11 / 8.5
 
@@ -40,7 +42,7 @@ class Cell:
     """Words of a line that stand close together.
 
     `first` is the first cell of the line, `left` the one before it, `above` the nearest one above
-    it, and `head` the nearest without a digit above it.
+    it, and `head` the one on top of its column, as far up as the lines have the same columns.
     """
 
     words: list[Word]
@@ -168,13 +170,13 @@ def _cells(words: list[Word]) -> list[Cell]:
         for line in layout.rows(np.array([word[2:] for word in of_page])):
             rows.append(_split([of_page[place] for place in line], row))
             row += 1
+        in_table = [False, *map(_aligned, rows, rows[1:])]
         for place, line in enumerate(rows):
             for number, cell in enumerate(line):
-                cell.left = line[number - 1] if number else None
-                cell.above, cell.first = _above(cell, rows[:place]), line[0]
-                above = cell.above
-                if above is not None:
-                    cell.head = above.head if "0" in above.mask else above
+                cell.first, cell.left = line[0], line[number - 1] if number else None
+                cell.above = cell.head = above = _above(cell, rows[:place])
+                if above and in_table[place] and in_table[above.row - rows[0][0].row]:
+                    cell.head = above.head
         cells += [cell for line in rows for cell in line]
     return cells
 
@@ -186,6 +188,15 @@ def _split(line: list[Word], row: int) -> list[Cell]:
             groups.append([])
         groups[-1].append(word)
     return [Cell(group, row) for group in groups]
+
+
+def _aligned(above: list[Cell], line: list[Cell]) -> bool:
+    """Whether most cells of a line, and several, begin or end as cells of the line above do."""
+    columns = sum(
+        any(min(abs(cell.x0 - other.x0), abs(cell.x1 - other.x1)) < _EDGE for other in above)
+        for cell in line
+    )
+    return columns > max(1, len(line) / 2)
 
 
 def _above(cell: Cell, rows: list[list[Cell]]) -> Cell | None:

@@ -80,8 +80,8 @@ def _columns(
     taken = set()
     for span in patterns:
         for cell, cut in _cuts(document, name, span, schema):
-            below = cell.head and span.cell.head and cell.head.mask == span.cell.head.mask
-            if below and cell not in taken and abs(cell.x0 - span.cell.x0) < _NEAR:
+            is_below = _mask(cell.head) == _mask(span.cell.head)
+            if is_below and cell not in taken and abs(cell.x0 - span.cell.x0) < _NEAR:
                 taken.add(cell)
                 yield name, cut, max(_alike(span.cell, cell), least)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from formlab import resources
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
+from formlab.errors import DataMissing
 from formlab.systems import layout, ocr
 from formlab.systems._runs import image_file
 from formlab.tables import BOX
@@ -118,24 +120,39 @@ def mask(text: str) -> str:
 
 def reader(settings: dict[str, Any], threads: int) -> Callable[..., DocumentWords]:
     """Reads a document's row, below a root: the supplied OCR, else text of the PDF, else OCR."""
-    engine = cache(partial(ocr.engine, text_score=DEFAULTS["text_score"], threads=threads))
     settings = DEFAULTS | settings
+    options = (settings["text_score"], settings["scale"], settings["pages"], threads)
 
     def read(document: dict[str, Any], root: Path | None) -> DocumentWords:
-        supplied = vrdu.words(document, root)
-        if supplied:
+        if supplied := vrdu.words(document, root):
             return _of_records(supplied)
         path = image_file(document, root)
-        sheets = list(pages(path, lambda image: engine()(image), settings))
-        factor = (document["width"] or sheets[0].width) / sheets[0].width if sheets else 1.0
-        words = [word for sheet in sheets for word in _of_runs(sheet)]
-        sizes = {
-            number: (sheet.width * factor, sheet.height * factor)
-            for number, sheet in enumerate(sheets, start=1)
-        }
-        return DocumentWords(_cells(words), sizes)
+        if not path.is_file():
+            raise DataMissing("the page of this document is not there", where=path)
+        return _of_file(path, path.stat().st_mtime_ns, document["width"], options)
 
     return read
+
+
+@cache
+def _engine(text_score: float, threads: int) -> Any:
+    resources.need("ocr")
+    return ocr.engine(text_score=text_score, threads=threads)
+
+
+# The splits of a data set share its documents.
+@lru_cache(maxsize=512)
+def _of_file(path: Path, _changed: int, width: float | None, options: tuple) -> DocumentWords:
+    text_score, scale, most, threads = options
+    settings = {"scale": scale, "pages": most}
+    sheets = list(pages(path, lambda image: _engine(text_score, threads)(image), settings))
+    factor = (width or sheets[0].width) / sheets[0].width if sheets else 1.0
+    words = [word for sheet in sheets for word in _of_runs(sheet)]
+    sizes = {
+        number: (sheet.width * factor, sheet.height * factor)
+        for number, sheet in enumerate(sheets, start=1)
+    }
+    return DocumentWords(_cells(words), sizes)
 
 
 def _of_records(records: list[dict[str, Any]]) -> DocumentWords:

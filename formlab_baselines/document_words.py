@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -200,7 +201,7 @@ def _cells(words: list[Word]) -> list[Cell]:
 
 def _split(line: list[Word], row: int) -> list[Cell]:
     groups = [[line[0]]]
-    for before, word in zip(line, line[1:], strict=False):
+    for before, word in pairwise(line):
         if word.x0 - before.x1 > _GAP * (before.y1 - before.y0):
             groups.append([])
         groups[-1].append(word)

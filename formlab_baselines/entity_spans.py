@@ -1,4 +1,4 @@
-"""Where entities stand among the words of a document: in the gold, and found there."""
+"""Where entities stand among the words of a document: in the gold, and as a system reads them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class GoldSpan(NamedTuple):
     sure: bool
 
 
-class Found(NamedTuple):
-    """An entity that a system found."""
+class EntitySpan(NamedTuple):
+    """An entity as a system reads it."""
 
     path: str
     name: str
@@ -143,17 +143,17 @@ def _spans(cell: Cell, longest: int) -> Iterator[Span]:
             yield Span(cell, start, stop)
 
 
-def line_items(
-    group: str, parts: list[tuple[str, Span, float]]
-) -> Iterator[Found]:
+def line_items(group: str, components: list[tuple[str, Span, float]]) -> Iterator[EntitySpan]:
     """The parts of line items, those in one line together, from left to right."""
     lines: dict[int, dict[str, tuple[Span, float]]] = defaultdict(dict)
-    for name, span, confidence in sorted(parts, key=lambda part: part[1].words[0].x0):
+    for name, span, confidence in sorted(
+        components, key=lambda component: component[1].words[0].x0
+    ):
         lines[span.cell.row].setdefault(name, (span, confidence))
-    # A line with one of several parts is more often a total or a heading.
-    several = min(2, len({name for name, *_ in parts}))
+    # A line with one of several components is more often a total or a heading.
+    several = min(2, len({name for name, *_ in components}))
     items = [lines[row] for row in sorted(lines) if len(lines[row]) >= several]
     for number, item in enumerate(items):
         for name, (span, confidence) in item.items():
             path = f"/{escape(group)}/{number}/{escape(name)}"
-            yield Found(path, name, span, confidence)
+            yield EntitySpan(path, name, span, confidence)

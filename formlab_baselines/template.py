@@ -18,8 +18,8 @@ from formlab.systems._spec import Reader, System
 from formlab.trees import escape
 from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
 from formlab_baselines.entity_spans import (
+    EntitySpan,
     Example,
-    Found,
     GoldSpan,
     fits,
     learn_from,
@@ -49,7 +49,7 @@ def start(settings: dict[str, Any], threads: int, examples: Corpus) -> Reader:
 
 def entities(
     document: DocumentWords, spans: list[GoldSpan], schema: Schema, least: float
-) -> Iterator[Found]:
+) -> Iterator[EntitySpan]:
     """The entities of a document that stand as those of another do, at least so nearly."""
     seen = set()
     for name, _, span, _ in spans:
@@ -59,17 +59,17 @@ def entities(
         nearness, cut = max(cuts, key=lambda pair: pair[0], default=(0.0, span))
         if nearness >= least:
             seen.add(name)
-            yield Found(f"/{escape(name)}", name, cut, nearness)
+            yield EntitySpan(f"/{escape(name)}", name, cut, nearness)
     for name in schema.names(REPEATED):
         columns = list(_columns(document, name, spans, schema, least))
         for number, (_, cut, nearness) in enumerate(columns):
-            yield Found(f"/{escape(name)}/{number}", name, cut, nearness)
+            yield EntitySpan(f"/{escape(name)}/{number}", name, cut, nearness)
     for group in schema.groups:
-        parts = [
-            part for name in schema.names(group)
-            for part in _columns(document, name, spans, schema, least)
+        components = [
+            component for name in schema.names(group)
+            for component in _columns(document, name, spans, schema, least)
         ]  # fmt: skip
-        yield from line_items(group, parts)
+        yield from line_items(group, components)
 
 
 def _columns(

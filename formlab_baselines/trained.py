@@ -16,13 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from formlab import resources
 from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
 from formlab.folders import Corpus
 from formlab.systems._spec import Reader, System
 from formlab.trees import escape
 from formlab_baselines.document_words import Cell, DocumentWords, Span, mask, reader
-from formlab_baselines.entity_spans import Example, Found, GoldSpan, fits, learn_from, line_items
+from formlab_baselines.entity_spans import (
+    EntitySpan,
+    Example,
+    GoldSpan,
+    fits,
+    learn_from,
+    line_items,
+)
 
 DEFAULTS = {"examples": 0, "seed": 0, "strength": 10.0, "least": 0.2}
 _OTHER = ""
@@ -35,7 +41,6 @@ Probabilities = dict[Cell, dict[str, np.ndarray]]
 def start(settings: dict[str, Any], threads: int, examples: Corpus) -> Reader:
     """A reader that has learnt from the documents of `examples`."""
     schema, read = Schema.of(examples), reader(settings, threads)
-    resources.need("train")
     from threadpoolctl import threadpool_limits
 
     # More threads than one add up in another order, and not the same numbers.
@@ -58,7 +63,7 @@ class WordModel:
         from sklearn.linear_model import LogisticRegression
 
         self._vectors = CountVectorizer(analyzer=list, binary=True)
-        self._model = LogisticRegression(C=strength, max_iter=200)
+        self._model = LogisticRegression(C=strength, max_iter=1000)
 
     def fit(self, examples: list[Example]) -> WordModel:
         """Learn from documents and the places where their entities stand, or may stand."""
@@ -80,35 +85,33 @@ class WordModel:
         """What the model says of each word."""
         if not document.cells:
             return {}
-        table = self._model.predict_proba(self._vectors.transform(_described(document)))
+        shares = self._model.predict_proba(self._vectors.transform(_described(document)))
         ends = np.cumsum([len(cell.words) for cell in document.cells])
         classes = self._model.classes_.tolist()
         return {
-            cell: dict(zip(classes, part.T, strict=True))
-            for cell, part in zip(document.cells, np.split(table, ends[:-1]), strict=True)
+            cell: dict(zip(classes, table.T, strict=True))
+            for cell, table in zip(document.cells, np.split(shares, ends[:-1]), strict=True)
         }
 
 
-def entities(
-    probabilities: Probabilities, schema: Schema, least: float
-) -> Iterator[Found]:
+def entities(probabilities: Probabilities, schema: Schema, least: float) -> Iterator[EntitySpan]:
     """The entities in the cells of a document."""
-    found = defaultdict(list)
+    candidates = defaultdict(list)
     for cell, shares in probabilities.items():
         for name in schema.matches:
             if name in shares:
-                found[name] += _spans(cell, name, shares, schema, least)
+                candidates[name] += _spans(cell, name, shares, schema, least)
     for name in schema.names(UNREPEATED):
-        if found[name]:
+        if candidates[name]:
             # The first of those that are equally sure.
-            span, confidence = max(found[name], key=lambda pair: pair[1])
-            yield Found(f"/{escape(name)}", name, span, confidence)
+            span, confidence = max(candidates[name], key=lambda pair: pair[1])
+            yield EntitySpan(f"/{escape(name)}", name, span, confidence)
     for name in schema.names(REPEATED):
-        for number, (span, confidence) in enumerate(found[name]):
-            yield Found(f"/{escape(name)}/{number}", name, span, confidence)
+        for number, (span, confidence) in enumerate(candidates[name]):
+            yield EntitySpan(f"/{escape(name)}/{number}", name, span, confidence)
     for group in schema.groups:
-        parts = [(name, *pair) for name in schema.names(group) for pair in found[name]]
-        yield from line_items(group, parts)
+        components = [(name, *pair) for name in schema.names(group) for pair in candidates[name]]
+        yield from line_items(group, components)
 
 
 def _spans(
@@ -161,9 +164,10 @@ def _described(document: DocumentWords) -> Iterator[list[str]]:
             shape = re.sub(r"0+", "0", re.sub(r"[^\W\d_]+", "a", own))
             yield [
                 *around, f"word={own}", f"shape={shape}", f"before={one}", f"two before={two}",
-                f"after={after}", *(f"{shape}, {n}={masks[n]}" for n in ("left", "above", "column")),
-                f"{shape} after {one}", f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
-                f"place={min(place, 4)}", f"case={word.text[:1].isupper()}{word.text.isupper()}",
+                f"after={after}", f"{shape} after {one}", f"place={min(place, 4)}",
+                *(f"{shape}, {name}={masks[name]}" for name in ("left", "above", "column")),
+                f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
+                f"case={word.text[:1].isupper()}{word.text.isupper()}",
             ]  # fmt: skip
 
 

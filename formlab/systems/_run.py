@@ -145,8 +145,12 @@ def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
 
 
 def _read(
-    pages: list[Document], root: Path | None, system: System, settings: dict[str, Any],
-    workers: int, examples: Corpus | None,
+    pages: list[Document],
+    root: Path | None,
+    system: System,
+    settings: dict[str, Any],
+    workers: int,
+    examples: Corpus | None,
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
     if workers > 1:
         _findable(system)

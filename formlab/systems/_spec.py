@@ -22,9 +22,10 @@ class System:
     `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
     called once per process. Of a system that `learns` it takes the documents to learn from as well,
     a corpus with gold: all that `benchmarks.training` gives, or as many as the setting `examples`
-    says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their types;
-    `versions` are the libraries whose version shapes the result; `images` says whether it reads the
-    documents' images; `extra` is the optional part of formlab that it needs (`resources.EXTRAS`).
+    says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their
+    types; `versions` are the libraries whose version shapes the result; `images` says whether it
+    reads the documents' images; `extra` is the optional part of formlab that it needs
+    (`resources.EXTRAS`).
     """
 
     name: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
+import atexit
 import gzip
 import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from formlab import files
 from formlab.benchmarks.meta import meta_of
@@ -17,13 +17,12 @@ from formlab.benchmarks.vrdu import _dataset
 from formlab.benchmarks.vrdu._dataset import Row, fractions, placed, whole
 from formlab.errors import DataBroken
 
-# Streams are shared: two threads that read would read each other's place.
+# One file at most, left open: to seek forwards in a packed file costs what lies between.
+_STREAMS: dict[tuple, IO[bytes]] = {}
 _LOCK = threading.Lock()
 
 
-def words(
-    document: Row, root: Path | None, flaws: Counter[str] | None = None
-) -> list[Row] | None:
+def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -> list[Row] | None:
     """The words of the OCR that VRDU supplies for a document; None where it supplies none.
 
     They are records of task ``layout``, in the order of the OCR, with page (from 1) and box: in
@@ -104,13 +103,16 @@ def _value(token: Any, text: Any) -> str:
 
 def _line(file: Path, offset: int) -> str:
     stat = file.stat()
+    key = (file, stat.st_mtime_ns, stat.st_size)
     with _LOCK:
-        stream = _stream(file, stat.st_mtime_ns, stat.st_size)
-        stream.seek(offset)
-        return stream.readline().decode()
+        if key not in _STREAMS:
+            _close()
+            _STREAMS[key] = (gzip.open if file.suffix == ".gz" else open)(file, "rb")
+        _STREAMS[key].seek(offset)
+        return _STREAMS[key].readline().decode()
 
 
-@functools.lru_cache(maxsize=1)
-def _stream(file: Path, _changed: int, _size: int) -> Any:
-    # Left open: to seek forwards in a packed file costs what lies between.
-    return gzip.open(file) if file.suffix == ".gz" else file.open("rb")
+@atexit.register
+def _close() -> None:
+    while _STREAMS:
+        _STREAMS.popitem()[1].close()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import atexit
 import gzip
-import json
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from formlab import files
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset
-from formlab.benchmarks.vrdu._dataset import Row, fractions, placed, whole
+from formlab.benchmarks.vrdu._dataset import Row, fractions, whole
 from formlab.errors import DataBroken
 
 # One file at most, left open: to seek forwards in a packed file costs what lies between.
@@ -60,32 +58,30 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
         what, where = f"{document['doc_id']} is no longer in the data set", Path(root) / home
         raise DataBroken(what, where=where, remedy="load the corpus anew")
     ocr = files.parse_json(_line(file, annotated.offset), where=annotated.where).get("ocr")
-    ocr = ocr if isinstance(ocr, dict) else {}
-    text = ocr.get("text")
-    pages = ocr.get("pages")
-    return [
-        {"task": "layout", "kind": "word", "path": f"/ocr/words/{place}"} | row
-        | placed(box, annotated.sizes)
-        for place, (row, box) in enumerate(
-            _tokens(pages if isinstance(pages, list) else [], text, counts)
-        )
-    ]  # fmt: skip
-
-
-def _tokens(pages: list[Any], text: Any, flaws: Counter[str]) -> Iterator[tuple[Row, list[Any]]]:
-    for number, page in enumerate(pages):
+    rows: list[Row] = []
+    pages = ocr.get("pages") if isinstance(ocr, dict) else None
+    for number, page in enumerate(pages if isinstance(pages, list) else ()):
         tokens = page.get("tokens") if isinstance(page, dict) else None
+        width, height = annotated.sizes[number] or (None, None)
         for token in tokens if isinstance(tokens, list) else ():
-            value, box = _value(token, text), [number, *_corners(token)]
-            if not value or fractions(box) is None:
-                flaws["words of the OCR without a text or a box"] += 1
+            value, corners = _value(token, ocr.get("text")), _corners(token)
+            if not value or fractions([number, *corners]) is None:
+                counts["words of the OCR without a text or a box"] += 1
                 continue
-            yield {"value": whole(value, flaws), "meta": json.dumps({"box": box})}, box
+            row = {"task": "layout", "kind": "word", "path": f"/ocr/words/{len(rows)}"}
+            row |= {"value": whole(value, counts), "page": number + 1}
+            # Checked to be plain numbers: their list is written as in JSON.
+            row["meta"] = f'{{"box": {[number, *corners]}}}'
+            if width is not None:
+                x0, y0, x1, y1 = corners
+                row |= {"x0": x0 * width, "y0": y0 * height, "x1": x1 * width, "y1": y1 * height}
+            rows.append(row)
+    return rows
 
 
 def _corners(token: Any) -> list[Any]:
     box = token.get("bbox") if isinstance(token, dict) else None
-    return box if isinstance(box, list) and len(box) == 4 else []
+    return box if isinstance(box, list) else []
 
 
 def _value(token: Any, text: Any) -> str:

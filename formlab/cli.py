@@ -27,6 +27,7 @@ COMMANDS = Registry(
         "report": "formlab.cli_report:report",
         "run": "formlab.cli_score:run",
         "score": "formlab.cli_score:score",
+        "sums": "formlab.cli_facts:sums",
     },
 )
 

@@ -1,4 +1,4 @@
-"""Commands about financial facts: a judge's answers checked or asked for, a filing as pages."""
+"""Commands about financial facts: a judge's answers, a filing as pages, figures that add up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from formlab import benchmarks, formats
 from formlab.console import as_json, asked, asking, path, plain, root, say, show, split
-from formlab.errors import DataBroken, UnknownName
+from formlab.errors import DataBroken, DataMissing, UnknownName
 
 
 @click.group()
@@ -114,3 +114,44 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) ->
     row = {name: notes.pop(name) for name in ("pages", "facts")}
     say({f"in the whole filing, {name}": count for name, count in notes.items()})
     show([row | {"out": str(out)}], as_json=as_json)
+
+
+@click.command()
+@click.argument("pages", type=path)
+@click.option("--filing", "tagged", type=path, help="An inline-XBRL filing with the same rows.")
+@click.option("--links", type=path, help="Its calculation links, the file that ends in _cal.xml.")
+@click.option("--all", "held", is_flag=True, help="Also the sums that hold.")
+@as_json
+def sums(pages: Path, tagged: Path | None, links: Path | None, held: bool, as_json: bool) -> None:
+    """Find figures that do not add up on PAGES, without gold.
+
+    PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt. The filing and its
+    calculation links say which rows are sums; they may be of another quarter.
+    """
+    from formlab import files
+    from formlab.analysis import check_sums
+    from formlab.benchmarks.calculations import known_sums
+    from formlab.folders import Predictions
+
+    if (tagged is None) != (links is None):
+        raise UnknownName("one of --filing and --links alone", remedy="name both")
+    read: Predictions | dict[str, str]
+    if (pages / "manifest.json").is_file():
+        read = Predictions.load(pages)
+    else:
+        endings = (".html", ".htm", ".md", ".txt")
+        texts = sorted(file for file in pages.rglob("*") if file.suffix.lower() in endings)
+        if not texts:
+            what = "no pages here"
+            raise DataMissing(what, where=pages, remedy=f"files that end in {', '.join(endings)}")
+        read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
+    known = known_sums(tagged, links) if tagged and links else ()
+    table = check_sums(read, known, held=True)
+    none = table.filter(table["held"].is_null())["doc_id"].n_unique()
+    broken = table.filter(~table["held"]).height
+    say({
+        "sums found": table.height - none, "of them broken": broken,
+        "pages without a sum": none,
+    })  # fmt: skip
+    table = table.drop_nulls("held")
+    show((table if held else table.filter(~table["held"])).to_dicts(), as_json=as_json)

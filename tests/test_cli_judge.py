@@ -1,4 +1,4 @@
-"""The commands about financial facts: `judge check`, `judge run` and `filing`."""
+"""The commands about financial facts: `judge check`, `judge run`, `filing` and `sums`."""
 
 import json
 import shutil
@@ -176,3 +176,14 @@ def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_pat
     assert result.exit_code == 2
     assert "no inline XBRL" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
+    (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
+    result = formlab("sums", tmp_path, "--json")
+    (row,) = json.loads(result.stdout)
+    assert (row["doc_id"], row["total"], row["difference"]) == ("a.md", "87", 50)
+    assert "sums found: 2" in result.stderr
+    assert formlab("sums", tmp_path, "--links", tmp_path / "x_cal.xml").exit_code == 2
+    (tmp_path / "empty").mkdir()
+    assert "no pages here" in formlab("sums", tmp_path / "empty").stderr

@@ -24,7 +24,7 @@ ROOMS = (
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {
-    "benchmarks": {"ixbrl", "meta"},
+    "benchmarks": {"calculations", "ixbrl", "meta"},
     "metrics": {"judge"},
     "systems": {"judge", "layout"},
 }

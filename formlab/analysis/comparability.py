@@ -36,15 +36,19 @@ def common(evaluations: Sequence[Evaluation]) -> Common:
         If there are fewer than two, or they differ in benchmark, split, mode, threshold,
         reading rule, documents or gold; the message names what differs.
     """
-    named = _named(evaluations)
-    _check_alike(named)
-    _check_documents(named)
+    if len(evaluations) < 2:
+        raise DataBroken(
+            "a comparison takes two evaluations or more", remedy="formlab compare EVAL_A EVAL_B"
+        )
+    systems = named(evaluations)
+    _check_alike(systems)
+    _check_documents(systems)
     notes: Counter[str] = Counter()
-    named = _shared_tasks(named, notes)
-    _check_gold(named)
-    named = _shared_fields(named, notes)
-    named = _shared_metrics(named, notes)
-    return Common(tuple(named), dict(notes))
+    systems = _shared_tasks(systems, notes)
+    _check_gold(systems)
+    systems = _shared_fields(systems, notes)
+    systems = _shared_metrics(systems, notes)
+    return Common(tuple(systems), dict(notes))
 
 
 def fields(evaluation: Evaluation) -> pl.DataFrame:
@@ -63,13 +67,10 @@ def _turns(cases: pl.DataFrame) -> pl.DataFrame:
     return cases.with_columns(turn=pl.when(claimed).then(-turn).otherwise(turn))
 
 
-def _named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    if len(evaluations) < 2:
-        raise DataBroken(
-            "a comparison takes two evaluations or more", remedy="formlab compare EVAL_A EVAL_B"
-        )
+def named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """The evaluations with systems of one name numbered."""
     seen: Counter[str] = Counter()
-    named = []
+    systems = []
     for evaluation in evaluations:
         name = evaluation.system
         seen[name] += 1
@@ -78,8 +79,8 @@ def _named(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
             frame: getattr(evaluation, frame).with_columns(pl.lit(name).alias("system"))
             for frame in ("cases", "scores")
         }
-        named.append(dataclasses.replace(evaluation, system=name, **frames))
-    return named
+        systems.append(dataclasses.replace(evaluation, system=name, **frames))
+    return systems
 
 
 def _check_alike(evaluations: Sequence[Evaluation]) -> None:

@@ -94,17 +94,19 @@ def open_compared(
     folders: Sequence[str | Path] = (),
     *,
     benchmark: str = "funsd",
-    system: str = "ocr",
+    system: str | Sequence[str] = "ocr",
     changes: Sequence[Mapping[str, Any]] = ({}, {"scale": 2.0}),
 ) -> list[Evaluation]:
-    """The evaluations saved in `folders`; without any, one system at several settings.
+    """The evaluations saved in `folders`; without any, several readings of a sample.
 
     Parameters
     ----------
     folders
         As written by ``formlab score … --out``; empty for the sample of `benchmark`.
-    benchmark, system
+    benchmark
         As for `open_evaluation`.
+    system
+        As there, read at each setting of `changes`; or several, each at its default.
     changes
         For each reading of the sample the settings that are not at their default.
 
@@ -115,7 +117,9 @@ def open_compared(
     """
     if folders:
         return [_loaded(folder) for folder in folders]
-    return [_of_sample(benchmark, system, None, change) for change in changes]
+    if isinstance(system, str):
+        return [_of_sample(benchmark, system, None, change) for change in changes]
+    return [_of_sample(benchmark, name, None) for name in system]
 
 
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:

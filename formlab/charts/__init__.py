@@ -56,7 +56,7 @@ from formlab.charts.compare import (
 from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
 from formlab.charts.judges import audit_figures
-from formlab.charts.published import beside, cited, published, published_levels
+from formlab.charts.published import beside, cited, paper_table, published, published_levels
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
 from formlab.charts.trees import edit_trees
 from formlab.registry import Registry
@@ -68,7 +68,7 @@ __all__ = [
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
     "findings_table", "flip_bars", "headline_table", "heatmap", "label_corrections",
     "ladder_lines", "level_dots", "levels_table", "lines", "note", "notes_table", "p_words",
-    "page_error_bars", "power_dots", "published", "published_levels", "score_cards",
+    "page_error_bars", "paper_table", "power_dots", "published", "published_levels", "score_cards",
     "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope", "span",
     "stacked", "status_table", "surface", "table", "theme", "worst_caption",
 ]  # fmt: skip

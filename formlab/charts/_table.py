@@ -48,11 +48,18 @@ class Table:
         A line under the table.
     rows
         At most so many rows are shown; the note then says how many there are.
+    strong
+        Cells to print bold beside those of `best`: number of the row and name of the column.
+    aside
+        Numbers of the rows that are not measured here, printed in another style.
+    numeric
+        Columns of text that hold numbers and are right-aligned.
 
     Raises
     ------
     UnknownName
-        If `titles`, `digits`, `best` or `links` names a column that `frame` does not have.
+        If `titles`, `digits`, `best`, `links`, `strong` or `numeric` names a column that `frame`
+        does not have.
 
     Examples
     --------
@@ -69,11 +76,15 @@ class Table:
     note: str | None = None
     rows: int = 500
     links: tuple[str, ...] = ()
+    strong: tuple[tuple[int, str], ...] = ()
+    aside: tuple[int, ...] = ()
+    numeric: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
         digits = self.digits if isinstance(self.digits, Mapping) else ()
-        for name in [*self.titles, *digits, *self.best, *self.links]:
+        strong = (name for _, name in self.strong)
+        for name in [*self.titles, *digits, *self.best, *self.links, *strong, *self.numeric]:
             if name not in self.frame.columns:
                 raise UnknownName.of("column", name, self.frame.columns)
 
@@ -89,13 +100,15 @@ class Table:
                 decimals = digits.get(name, 0 if dtype.is_integer() else default)
                 columns.append(Column(clean(name), title, "right", decimals))
             else:
-                columns.append(Column(clean(name), title, "left", None, name in self.links))
+                align = "right" if name in self.numeric else "left"
+                columns.append(Column(clean(name), title, align, None, name in self.links))
         return columns
 
     def _payload(self) -> dict[str, Any]:
         shown = self.frame.head(self.rows)
         cells = [[_cell(value) for value in row] for row in shown.iter_rows()]
-        bold = [
+        bold = [[row, self.frame.columns.index(name)] for row, name in self.strong]
+        bold += [
             [row, self.frame.columns.index(name)]
             for name, which in self.best.items()
             for row, value in enumerate(shown[name].to_list())
@@ -108,6 +121,7 @@ class Table:
             "columns": [dataclasses.asdict(column) for column in self.columns],
             "rows": cells,
             "bold": bold,
+            "aside": list(self.aside),
             "note": clean(" ".join(notes)) or None,
         }
 
@@ -143,7 +157,8 @@ class Table:
                 f"{_linked(text) if columns[x].link else html.escape(text)}</td>"
                 for x, (side, text) in enumerate(zip(sides, row, strict=True))
             )
-            body += f"<tr>{''.join(cells)}</tr>"
+            style = ' style="font-style:italic;opacity:.75"' if y in self.aside else ""
+            body += f"<tr{style}>{''.join(cells)}</tr>"
         note = f"<p><small>{html.escape(payload['note'])}</small></p>" if payload["note"] else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 

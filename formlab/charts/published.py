@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from formlab import files, resources
-from formlab.charts._parts import OWN, PUBLISHED
+from formlab.charts._output import MISSING, number
+from formlab.charts._parts import NOTHING, OWN, PUBLISHED, note
+from formlab.charts.show import Caption, Table
 from formlab.errors import UnknownName
 
 FOLDER = resources.folder("data/published")
+NEAR = "≈"
 
 
 def published(*names: str) -> pl.DataFrame:
@@ -79,6 +86,81 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
     )
     theirs = printed.with_columns(pl.lit(kind).alias("kind"))
     return pl.concat([own, theirs], how="diagonal_relaxed")
+
+
+def paper_table(
+    own: pl.DataFrame,
+    printed: pl.DataFrame,
+    columns: Mapping[str, str],
+    *,
+    column: str = "metric",
+    digits: int = 3,
+    note_below: str = "",
+) -> Table | Caption:
+    """A paper's own table, models by scores: systems measured here first, published ones below.
+
+    Parameters
+    ----------
+    own
+        Rows of `analysis.side_by_side`, one for each system and column.
+    printed
+        Published rows with `system` and `value`, in the same units.
+    columns
+        What the column named by `column` holds, in the order of the paper, to the heading.
+    digits
+        Decimals.
+    note_below
+        A sentence under the table, after what the marks say.
+
+    Examples
+    --------
+    >>> own = pl.DataFrame({"system": ["ocr"], "metric": ["cer"], "value": [0.2], "ci_low": [0.1],
+    ...                     "ci_high": [0.3], "mark": [None]})
+    >>> printed = pl.DataFrame({"system": ["GPT-5"], "metric": ["cer"], "value": [0.21]})
+    >>> print(paper_table(own, printed, {"cer": "CER"}))
+    system                              CER
+    ocr                0.200 [0.100, 0.300]
+    GPT-5 (published)                 0.210
+    """
+    own, printed = (frame.filter(pl.col(column).is_in(list(columns))) for frame in (own, printed))
+    systems = own["system"].unique(maintain_order=True).to_list()
+    theirs = printed["system"].unique(maintain_order=True).to_list()
+    if not systems and not theirs:
+        return note(NOTHING)
+    cells = {(r["system"], r[column]): r for r in own.iter_rows(named=True)}
+    quoted = {(r["system"], r[column]): r["value"] for r in printed.iter_rows(named=True)}
+    rows = [
+        {"system": name} | {key: _measured(cells.get((name, key)), digits) for key in columns}
+        for name in systems
+    ]
+    rows += [
+        {"system": f"{name} ({PUBLISHED})"}
+        | {key: number(quoted.get((name, key)), digits) for key in columns}
+        for name in theirs
+    ]
+    best = [
+        (y, key) for y, name in enumerate(systems) for key in columns
+        if cells.get((name, key), {}).get("mark") == "best"
+    ]  # fmt: skip
+    marks = {cell.get("mark") for cell in cells.values()} - {None}
+    says = "In brackets the 95 % interval by documents." if cells else ""
+    says += " Bold: the best of those measured here." if marks else ""
+    says += f" {NEAR}: no difference from the best was shown." if "near" in marks else ""
+    return Table(
+        pl.DataFrame(rows, schema=dict.fromkeys(["system", *columns], pl.String)),
+        titles=dict(columns), note=f"{says} {note_below}".strip() or None, strong=tuple(best),
+        aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
+    )  # fmt: skip
+
+
+def _measured(cell: Mapping[str, Any] | None, digits: int) -> str:
+    """A value with its interval and its mark."""
+    if cell is None or cell["value"] is None or math.isnan(cell["value"]):
+        return MISSING
+    text = number(cell["value"], digits)
+    if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
+        text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
+    return text + f" {NEAR}" * (cell["mark"] == "near")
 
 
 # Level, published table, its rows, their column, formlab's metric and the column's scale; then the

@@ -23,14 +23,16 @@ class Purpose:
 
     With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
     built only if it is named. `together` is ``corpus`` where the evaluations of one benchmark,
-    split, mode and root belong in one report. A notebook that comes `last` links to the other
-    reports. `addon` is the package that registers it and without which it is not built.
+    split, mode and root belong in one report, if there are at `least` so many. A notebook that
+    comes `last` links to the other reports. `addon` is the package that registers it and without
+    which it is not built.
     """
 
     benchmarks: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     together: str = ""
+    least: int = 1
     last: bool = False
     addon: str = ""
 
@@ -92,7 +94,8 @@ def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
     try:
         return pydantic.TypeAdapter(Purpose).validate_python(content)
     except pydantic.ValidationError as error:
-        remedy = "benchmarks, tasks, without: lists; together, addon: texts; last: true or false"
+        remedy = "benchmarks, tasks, without: lists; together, addon: texts; "
+        remedy += "least: a number; last: true or false"
         raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
 
 

@@ -193,10 +193,16 @@ def _variants(
             by_corpus: dict[_CorpusName, list[Path]] = {}
             for folder in folders:
                 by_corpus.setdefault(corpora[folder], []).append(folder)
-            groups = {f"--{c.benchmark}-{c.split}": g for c, g in by_corpus.items() if len(g) > 1}
+            groups = {_ending(c, g): g for c, g in by_corpus.items() if len(g) >= purpose.least}
         for ending, group in groups.items():
             parameter = {"evaluations": [notebook.seen_from(path, folder) for folder in group]}
             yield _Variant(tuple(group), parameter, ending)
+
+
+def _ending(corpus: _CorpusName, folders: Sequence[Path]) -> str:
+    if len(folders) == 1:
+        return f"--{folders[0].name}"
+    return f"--{corpus.benchmark}-{corpus.split}"
 
 
 class _CorpusName(NamedTuple):

@@ -53,9 +53,13 @@ def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_pa
     path = book(tmp_path / "all.ipynb", parameter=many)
     each = [f"evals/{folder.name}" for folder in folders]
     assert planned(Request(path, {}, folders)) == [("all", {"evaluations": each})]
+    both = ("two--funsd-test", {"evaluations": each[:2]})
     path = book(tmp_path / "two.ipynb", parameter=many, together="corpus")
+    alone = (f"two--{folders[2].name}", {"evaluations": each[2:]})
+    assert planned(Request(path, {}, folders)) == [both, alone]
     # fincriticaled has one evaluation, which there is nothing to compare with.
-    assert planned(Request(path, {}, folders)) == [("two--funsd-test", {"evaluations": each[:2]})]
+    path = book(tmp_path / "two.ipynb", parameter=many, together="corpus", least=2)
+    assert planned(Request(path, {}, folders)) == [both]
 
 
 def test_split_folders_are_one_evaluation(tmp_path):

@@ -22,7 +22,8 @@
     const body = el("tbody");
     // A page beside this one and nothing else: no scheme, no folder.
     const cell = (text, column) => column.link && /^\w[\w-]*\.html$/.test(text) ? el("a", { href: text, text }) : text;
-    const rows = data.rows.map((row, y) => el("tr", {}, ...row.map((value, x) => el("td", {
+    const aside = new Set(data.aside || []);
+    const rows = data.rows.map((row, y) => el("tr", aside.has(y) ? { class: "aside" } : {}, ...row.map((value, x) => el("td", {
       class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}`,
     }, cell(format(value, data.columns[x].digits), data.columns[x])))));
     body.append(...rows);

@@ -1,0 +1,150 @@
+"""Figures that do not add up, and what wrong figures cost."""
+
+import json
+import random
+from decimal import Decimal
+
+import pytest
+
+from formlab import benchmarks
+from formlab.analysis.footing import check_sums, figure, material_errors, sums
+from formlab.benchmarks.calculations import KnownSum
+from formlab.benchmarks.ixbrl import gold_pages
+from formlab.formats import read_predictions
+from formlab.scoring.evaluate import evaluate
+from formlab.text.flow import Flow, read
+from formlab.text.markup import written_events
+from tests.conftest import SHARED
+
+FILINGS = sorted((SHARED / "data" / "sec").glob("ixbrl-*.htm"))
+# 40 + 30 = 70 and 45 + 20 = 65; 70 - 12 = 58 and 65 - 25 = 40.
+STATEMENT = """
+| | 2025 | 2024 |
+|---|---|---|
+| Products | $ 40 | $ 45 |
+| Services | 30 | 20 |
+| Total sales | {total} | 65 |
+| Costs | 12 | 25 |
+| Profit | 58 | {profit} |
+"""
+
+
+def found(page, **known):
+    return [(each.label, each.total.text, each.difference) for each in sums(read(page), **known)]
+
+
+def test_totals_and_differences_are_found_and_hold():
+    page = STATEMENT.format(total=70, profit=40)
+    assert found(page) == [
+        ("Total sales", "70", 0), ("Total sales", "65", 0), ("Profit", "58", 0), ("Profit", "40", 0)
+    ]  # fmt: skip
+
+
+def test_a_wrong_total_is_found_with_what_it_should_be():
+    page = read(STATEMENT.format(total=10, profit=40))
+    (broken,) = (each for each in sums(page) if each.difference)
+    assert (broken.label, broken.difference) == ("Total sales", -60)
+    # Only 70 is a digit away; 40 and 30 would have to be -20 and -30.
+    assert [(cell.text, value) for cell, value in broken.suspects] == [
+        ("10", 70), ("30", -30)
+    ]  # fmt: skip
+
+
+def test_shares_years_and_single_columns_without_a_total_are_no_sums():
+    assert found("A  40 %  45 %\nB  30 %  20 %\nTotal  71 %  66 %") == []
+    assert found("2024  2025\nA  1\nB  2\nC  4") == []
+    assert found("") == found("words alone") == []
+    # By chance in one column only.
+    assert found("A  12  5\nB  30  9\nC  42  77") == []
+
+
+def test_columns_that_sum_across_are_checked_in_every_row():
+    rows = ["North  10  20  30", "South  11  25  36", "East  40  12  52", "West  14  15  92"]
+    wrong = [each for each in sums(read("\n".join(rows))) if each.difference]
+    assert [(each.label, each.total.text, each.difference) for each in wrong] == [
+        ("West", "92", Decimal(63))
+    ]
+
+
+def test_known_sums_are_checked_where_no_figure_shows_them():
+    page = "Revenue  4,310\nCost of revenue  1,204\nGross profit  3,700"
+    known = [KnownSum("gross profit", (("revenue", 1), ("cost of revenue", -1)))]
+    assert found(page) == []
+    assert found(page, known=known) == [("Gross profit", "3,700", Decimal(594))]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("(1,204.5)", "-1204.5"), ("−3", "-3"), ("$ 12", "12"), ("—", "0"), ("$(7)", "-7"),
+     ("12 %", None), ("4a", None), ("9" * 50, None), ("(Note 3)", None)],
+)  # fmt: skip
+def test_figures(text, value):
+    assert figure(text) == (None if value is None else Decimal(value))
+
+
+def test_pages_without_sums_keep_their_row():
+    table = check_sums({"a": STATEMENT.format(total=10, profit=40), "b": "no figures"})
+    assert table.select("doc_id", "label", "held", "effect").rows() == [
+        ("a", "Total sales", False, 6.0), ("b", None, None, None)
+    ]  # fmt: skip
+
+
+def test_wrong_facts_are_weighed_by_the_total_above_them(tmp_path):
+    tag = "<tr><td>{}</td><td><number>{}</number></td><td><number>{}</number></td></tr>"
+    rows = [
+        ("Cash", "4,310", "4,540"), ("Bonds", "6,090", "5,560"), ("Current", "10,400", "10,100"),
+        ("Land", "30,000", "31,000"), ("Total", "40,400", "41,100"),
+    ]  # fmt: skip
+    page = (
+        "<table>" + "".join(tag.format(*row) for row in rows) + "</table><p><number>7</number></p>"
+    )
+    (tmp_path / "gold_0.txt").write_text(page)
+    corpus = benchmarks.load("fincriticaled", root=tmp_path)
+    # Cash was read as 4,810, land not at all, 7 as 1.
+    text = page.replace(">4,310<", ">4,810<").replace(">30,000<", "><").replace(">7<", ">1<")
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps({"doc_id": "0", "text": text}))
+    table = material_errors(evaluate(corpus, read_predictions(answers, corpus))).sort("gold")
+    assert table.select("gold", "total").rows() == [
+        ("30,000", "40,400"), ("4,310", "40,400"), ("7", None)
+    ]  # fmt: skip
+    effects = table["effect"].to_list()
+    # A missing figure counts as 0; what is in no sum has no total.
+    assert effects[:2] == [pytest.approx(30_000 / 40_400), pytest.approx(500 / 40_400)]
+    assert effects[2] != effects[2]
+
+
+def test_a_long_hostile_page_ends():
+    page = "\n".join(f"Total row {n}  {n % 97}  {n % 89}  {n % 83}" for n in range(20_000))
+    assert isinstance(sums(read(page)), list)
+
+
+@pytest.mark.skipif(not FILINGS, reason="the shared data is not here")
+def test_real_filings_add_up_and_planted_digits_are_found():
+    """Two filings: every sum holds; a digit changed at random breaks sums of that figure alone."""
+    rng, pages, planted, seen = random.Random(0), 0, 0, 0
+    for filing in FILINGS:
+        for text in gold_pages(filing)[0]:
+            flow = Flow(written_events(text))
+            all_sums = sums(flow)
+            assert [each for each in all_sums if each.difference] == []
+            pages += bool(all_sums)
+            units = {c.unit for each in all_sums for c in (each.total, *(p for p, _ in each.parts))}
+            for unit in rng.sample(sorted(units), k=min(4, len(units))):
+                seen += 1
+                planted += _found(flow, unit, rng)
+    assert pages >= 25
+    assert planted / seen >= 0.6
+
+
+def _found(flow, unit, rng):
+    """Whether a digit changed in a unit breaks a sum with it, and no sum without it."""
+    text = flow.units[unit].text
+    place = rng.choice([n for n, char in enumerate(text) if char.isdigit()] or [0])
+    other = rng.choice([digit for digit in "123456789" if digit != text[place]])
+    flow.units[unit].text = text[:place] + other + text[place + 1 :]
+    broken = [each for each in sums(flow) if each.difference]
+    flow.units[unit].text = text
+    for each in broken:
+        assert unit in {each.total.unit, *(part.unit for part, _ in each.parts)}
+    return bool(broken)

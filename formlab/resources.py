@@ -12,6 +12,7 @@ from formlab.errors import NotAvailable
 # The modules that each extra of pyproject.toml installs, as far as formlab imports them.
 EXTRAS = {
     "ocr": ("rapidocr", "onnxruntime", "cv2"),
+    "train": ("sklearn",),
     "chat": ("filelock", "openai"),
     "browser": ("playwright",),
     "inspect": ("inspect_ai",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formlab import files
 from formlab.benchmarks.meta import meta_of
@@ -29,10 +29,10 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         path = image_file(document, root)
-        pages = list(_pages(path, lambda image: engine()(image), settings))
-        runs = [run for _, page in pages for run in page]
+        sheets = list(pages(path, lambda image: engine()(image), settings))
+        runs = [run for sheet in sheets for run in sheet.runs]
         values = entities(runs, _names(document))
-        factor = (document["width"] or pages[0][0]) / pages[0][0] if pages else 1.0
+        factor = (document["width"] or sheets[0].width) / sheets[0].width if sheets else 1.0
         return [_row(name, value, run, factor) for name, (value, run) in values.items()]
 
     return read
@@ -64,11 +64,19 @@ def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
     return row | dict(zip(BOX, corners, strict=True))
 
 
-def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[float, list[Run]]]:
-    """Width of each page, and its runs in reading order."""
+class PageRuns(NamedTuple):
+    """The size of a page, in points or pixels, and its runs in reading order."""
+
+    width: float
+    height: float
+    runs: list[Run]
+
+
+def pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[PageRuns]:
+    """The pages of a PDF or an image; `engine` reads those without a text."""
     if files.read_bytes(path, 5) != b"%PDF-":
         image = files.read_image(path)
-        yield float(image.width), _ocr_runs(engine(image), 1, 1.0)
+        yield PageRuns(image.width, image.height, _ocr_runs(engine(image), 1, 1.0))
         return
     import pypdfium2
 
@@ -83,7 +91,8 @@ def _pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[tuple[
             runs = _joined(list(_text_runs(page, number + 1)))
             if sum(len(run.text) for run in runs) < _LEAST_TEXT:
                 runs = _ocr_runs(engine(page.render(scale=scale).to_numpy()), number + 1, scale)
-            yield page.get_width(), sorted(runs, key=lambda run: (round(run.y0), run.x0))
+            runs.sort(key=lambda run: (round(run.y0), run.x0))
+            yield PageRuns(*page.get_size(), runs)
 
 
 def _text_runs(page: Any, number: int) -> Iterator[Run]:

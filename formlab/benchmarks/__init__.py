@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab import resources
 from formlab.benchmarks._own import OWN
-from formlab.benchmarks._spec import Benchmark
+from formlab.benchmarks._spec import Benchmark, part_of
 from formlab.errors import DataMissing
 from formlab.registry import Registry
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from formlab.folders import Corpus
 
 BENCHMARKS = Registry("benchmarks", dict.fromkeys(OWN, "formlab.benchmarks._own:OWN"))
+# What `training` notes of documents that it leaves out.
+LEAKED = "train documents that are to be read too, left out"
 SAMPLES = resources.folder("data/sample")
 
 
@@ -23,7 +26,9 @@ def get(name: str) -> Benchmark:
     return BENCHMARKS.find(name)
 
 
-def load(name: str, *, root: str | Path | None = None, split: str | None = None) -> Corpus:
+def load(
+    name: str, *, root: str | Path | None = None, split: str | None = None, part: str | None = None
+) -> Corpus:
     """The documents and gold records of one split of a benchmark.
 
     Parameters
@@ -35,11 +40,14 @@ def load(name: str, *, root: str | Path | None = None, split: str | None = None)
         project's own sample.
     split
         A split of the benchmark; without one, its first.
+    part
+        Which documents of the split, where it has several parts (``train``, ``valid`` and ``test``
+        of VRDU); without one, those to test on.
 
     Raises
     ------
     UnknownName, DataMissing, DataBroken
-        If the name or split is not known, or files are absent or unreadable.
+        If the name, split or part is not known, or files are absent or unreadable.
 
     Examples
     --------
@@ -52,4 +60,58 @@ def load(name: str, *, root: str | Path | None = None, split: str | None = None)
     if not (folder.is_dir() or (name == "own" and folder.is_file())):
         remedy = "--root with the folder of the official files"
         raise DataMissing(f"no files of {name}", where=folder, remedy=remedy)
-    return benchmark.load(split or benchmark.first_split(folder), folder)
+    return benchmark.load(split or benchmark.first_split(folder), folder, part)
+
+
+def training(corpus: Corpus, *, limit: int | None = None, seed: int = 0) -> Corpus:
+    """The documents with gold that a system may learn from before it reads `corpus`.
+
+    They are those of the part ``train`` of its split, or of the benchmark's split ``train``, and
+    never one that `corpus` has: such documents are left out and counted in `flaws`.
+
+    Parameters
+    ----------
+    corpus
+        What will be read.
+    limit
+        At most so many documents, drawn by `seed`; the first ones of a draw are the same for every
+        limit.
+    seed
+        Of the draw.
+
+    Raises
+    ------
+    DataMissing
+        If its split has no documents to learn from, or its files are no longer there.
+
+    Examples
+    --------
+    >>> corpus = load("vrdu")
+    >>> few = training(corpus, limit=1, seed=7)
+    >>> few.split.removeprefix(corpus.split), few.documents.height
+    ('-train', 1)
+    """
+    import random
+
+    import polars as pl
+
+    benchmark = get(corpus.benchmark)
+    is_part = "train" in benchmark.parts
+    if corpus.root is None or not (is_part or "train" in benchmark.splits):
+        remedy = "a split with documents to learn from, such as the few-shot splits of vrdu"
+        where = f"{corpus.benchmark}:{corpus.split}"
+        raise DataMissing("no documents to learn from", where=where, remedy=remedy)
+    split = part_of(corpus.split, benchmark.parts)[0] if is_part else "train"
+    whole = benchmark.load(split, corpus.root, "train" if is_part else None)
+    own = set(corpus.documents["doc_id"])
+    names = [doc for doc in whole.documents["doc_id"] if doc not in own]
+    flaws = {LEAKED: n} if (n := whole.documents.height - len(names)) else {}
+    if limit is not None:
+        names = sorted(names)
+        random.Random(seed).shuffle(names)
+        names = names[:limit]
+    chosen = pl.col("doc_id").is_in(names)
+    return dataclasses.replace(
+        whole, documents=whole.documents.filter(chosen), records=whole.records.filter(chosen),
+        flaws=whole.flaws | flaws,
+    )  # fmt: skip

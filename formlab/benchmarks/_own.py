@@ -106,6 +106,7 @@ _OWN = (
         slices=("kind", "subtype"),
         modes=("official", "fixed"),
         find_splits="formlab.benchmarks.vrdu:splits",
+        parts=("test", "train", "valid"),
     ),
 )
 OWN = {benchmark.name: benchmark for benchmark in _OWN}

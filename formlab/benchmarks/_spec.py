@@ -25,7 +25,8 @@ class Benchmark:
     ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
     JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a schema may be a
     function, or the name of one, of a document's row. Without a schema a model is asked for the
-    fields that the gold of a document has.
+    fields that the gold of a document has. A split may have `parts`, the one to test on first; the
+    others are read as the split ``<split>-<part>``.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Benchmark:
     slices: tuple[str, ...] = ("kind",)
     modes: tuple[str, ...] = ("fixed",)
     find_splits: Callable[[Path], dict[str, int]] | None = None
+    parts: tuple[str, ...] = ("test",)
     prompt: str = ""
     schema: dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] | str | None = None
 
@@ -65,17 +67,37 @@ class Benchmark:
     def _in_folder(self, root: Path) -> dict[str, int]:
         return self.find_splits(root) if self.find_splits else {}
 
-    def load(self, split: str, root: Path) -> Corpus:
-        """The corpus of one split under `root`.
+    def load(self, split: str, root: Path, part: str | None = None) -> Corpus:
+        """The corpus of one split under `root`, or of a part of it (the one to test on).
 
         Raises
         ------
         UnknownName
-            If the benchmark has no such split.
+            If the benchmark has no such split, or its splits no such part.
         DataMissing, DataBroken
             If files are absent or unreadable.
         """
         known = self.splits_in(root)
         if split not in known:
+            split, named = part_of(split, self.parts)
+            part = part or named
+        if split not in known:
             raise UnknownName.of(f"split of {self.name}", split, known)
-        return self.read(split, root).check()
+        part = part or self.parts[0]
+        if part not in self.parts:
+            raise UnknownName.of(f"part of a split of {self.name}", part, self.parts)
+        return self.read(split if part == self.parts[0] else f"{split}-{part}", root).check()
+
+
+def part_of(name: str, parts: tuple[str, ...]) -> tuple[str, str]:
+    """The split's own name, and which of its `parts` a corpus of that name has.
+
+    Examples
+    --------
+    >>> part_of("train_3-test_6-SD_0-train", ("test", "train"))
+    ('train_3-test_6-SD_0', 'train')
+    >>> part_of("train_3-test_6-SD_0", ("test", "train"))
+    ('train_3-test_6-SD_0', 'test')
+    """
+    split, _, part = name.rpartition("-")
+    return (split, part) if part in parts else (name, parts[0])

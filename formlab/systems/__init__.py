@@ -15,7 +15,7 @@ SYSTEMS = Registry("systems", {"ocr": "formlab.systems.ocr:SYSTEM"})
 # A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
 CHAT = "chat:"
 # Systems that an add-on brings, for the error where it is absent.
-ADD_ONS = {"rules": "formlab_baselines"}
+ADD_ONS = dict.fromkeys(("rules", "template", "trained"), "formlab_baselines")
 _HOME = {"SKIPPED": "_runs", "run": "_run", "unfinished": "_run"}
 
 

@@ -23,6 +23,7 @@ from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files
 from formlab.systems._spec import Reader, System
 
 JOURNAL = "pages.jsonl"
+LEARNT = "documents to learn from"
 Document = dict[str, Any]
 
 
@@ -84,6 +85,10 @@ def run(
     }  # fmt: skip
     if plugins := plugin_records.needed({"systems": [system.name]}):
         head["plugins"] = plugins
+    examples = system.examples(corpus, settings)
+    if examples is not None:
+        gold = examples.records.select("doc_id", "path", "value").rows()
+        head["examples"] = hashlib.sha256(repr(gold).encode()).hexdigest()
     chosen, skipped = first(corpus, limit, images=system.images)
     documents = chosen.to_dicts()
     begin(out, head)
@@ -94,7 +99,7 @@ def run(
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
-            for page, result in _read(todo, corpus.root, system, settings, workers):
+            for page, result in _read(todo, corpus.root, system, settings, workers, examples):
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
@@ -102,6 +107,9 @@ def run(
     predictions = _predictions(head, current.values())
     if skipped:
         predictions.notes[SKIPPED] = skipped
+    if examples is not None:
+        predictions.notes[LEARNT] = examples.documents.height
+        predictions.notes.update({f"{LEARNT}: {f}": n for f, n in examples.flaws.items()})
     predictions.save(out)
     return predictions
 
@@ -137,13 +145,19 @@ def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
 
 
 def _read(
-    pages: list[Document], root: Path | None, system: System, settings: dict[str, Any], workers: int
+    pages: list[Document],
+    root: Path | None,
+    system: System,
+    settings: dict[str, Any],
+    workers: int,
+    examples: Corpus | None,
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
     if workers > 1:
         _findable(system)
     threads = max(1, (os.cpu_count() or 1) // workers)
+    inputs = (settings, threads) if examples is None else (settings, threads, examples)
     if workers == 1 and pages:
-        read = system.start(settings, threads)
+        read = system.start(*inputs)
         for page in pages:
             yield page, _attempt(read, root, page)
         return
@@ -154,7 +168,7 @@ def _read(
         batch, together = (suspects[:1], 1) if suspects else (left, workers)
         suspects = suspects[1:]
         try:
-            for page, result in _pool(batch, together, (system.name, settings, threads, root)):
+            for page, result in _pool(batch, together, (system.name, root, inputs)):
                 left = [other for other in left if other is not page]
                 yield page, result
         except _WorkerDied as died:
@@ -206,11 +220,11 @@ def _findable(system: System) -> None:
         )
 
 
-def _begin(name: str, settings: dict[str, Any], threads: int, root: Path | None) -> None:
+def _begin(name: str, root: Path | None, inputs: tuple) -> None:
     from formlab.systems import get
 
     global _worker
-    _worker = partial(_attempt, get(name).start(settings, threads), root)
+    _worker = partial(_attempt, get(name).start(*inputs), root)
 
 
 def _work(page: Document) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from formlab import benchmarks
 from formlab.errors import DataBroken, UnknownName
+from formlab.folders import Corpus
 
 # One document row and the corpus root in, the rows of its records out.
 Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]
@@ -18,18 +20,35 @@ class System:
     """One entry of the registry.
 
     `start` takes the settings and the number of threads it may use and returns a `Reader`; it is
-    called once per process. `defaults` are the settings a user may change, with their types;
-    `versions` are the libraries whose version shapes the result; `images` says whether it reads the
-    documents' images; `extra` is the optional part of formlab that it needs (`resources.EXTRAS`).
+    called once per process. Of a system that `learns` it takes the documents to learn from as well,
+    a corpus with gold: all that `benchmarks.training` gives, or as many as the setting `examples`
+    says, drawn by the setting `seed`. `defaults` are the settings a user may change, with their
+    types; `versions` are the libraries whose version shapes the result; `images` says whether it
+    reads the documents' images; `extra` is the optional part of formlab that it needs
+    (`resources.EXTRAS`).
     """
 
     name: str
     title: str
-    start: Callable[[dict[str, Any], int], Reader]
+    start: Callable[..., Reader]
     defaults: dict[str, Any] = field(default_factory=dict)
     versions: tuple[str, ...] = ()
     images: bool = True
     extra: str = ""
+    learns: bool = False
+
+    def examples(self, corpus: Corpus, settings: dict[str, Any]) -> Corpus | None:
+        """The documents it learns from before it reads `corpus`; None if it does not learn.
+
+        Raises
+        ------
+        DataMissing
+            If it learns and there are none.
+        """
+        if not self.learns:
+            return None
+        limit, seed = settings.get("examples") or None, settings.get("seed", 0)
+        return benchmarks.training(corpus, limit=limit, seed=seed)
 
     def settings(self, typed: dict[str, str]) -> dict[str, Any]:
         """The defaults with the user's changes, each read as the type of its default.

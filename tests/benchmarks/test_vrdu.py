@@ -1,8 +1,10 @@
 import json
+from collections import Counter
 
 import polars as pl
 import pytest
 
+from formlab import benchmarks
 from formlab.benchmarks import vrdu
 from formlab.errors import DataBroken, DataMissing, UnknownName
 
@@ -199,3 +201,96 @@ def test_published_labels_and_splits_are_read(shared):
     corpus = vrdu.read("DeepForm-pdfs", home)
     assert corpus.documents.height == 140
     assert corpus.records.filter(pl.col("value").is_not_null())["kind"].value_counts().height == 5
+
+
+def test_train_and_valid_documents_are_parts_of_a_split(root):
+    corpus = benchmarks.load("vrdu", root=root, split=SPLIT, part="train")
+    assert (corpus.split, corpus.documents["doc_id"].to_list()) == (f"{SPLIT}-train", ["c.pdf"])
+    assert vrdu.split_meta(corpus.documents)["part"] == "train"
+    # The name of the part alone opens it again; another part of it does too.
+    again = benchmarks.load("vrdu", root=root, split=f"{SPLIT}-train")
+    assert again.documents.equals(corpus.documents)
+    valid = benchmarks.load("vrdu", root=root, split=SPLIT, part="valid")
+    assert valid.documents.height == 0
+    with pytest.raises(UnknownName, match="train"):
+        benchmarks.load("vrdu", root=root, split=SPLIT, part="tests")
+    (root / "main" / "pdfs" / "c.pdf").write_bytes(b"%PDF-")
+    with pytest.raises(DataMissing, match="Made-pdfs has no train documents"):
+        benchmarks.load("vrdu", root=root, split="Made-pdfs", part="train")
+
+
+def test_supplied_ocr_is_read_word_by_word_and_what_is_odd_is_counted(root):
+    tokens = [
+        {"text": "Ann", "bbox": [0.1, 0.2, 0.3, 0.4]},
+        # A word without a text of its own stands in the document's.
+        {"segments": [[4, 7]], "bbox": [0.5, 0.5, 0.75, 1]},
+        {"segments": [[9, 2], "x"], "bbox": [0, 0, 1, 1]}, {"text": "no box"}, "no word",
+    ]  # fmt: skip
+    ocr = {"text": "Ann Lee", "pages": [{"width": 1000, "height": 2000, "tokens": tokens}]}
+    rows = []
+    for packed in (False, True):
+        put(root, [], packed=packed, ocr=ocr)
+        corpus, flaws = vrdu.read(SPLIT, root), Counter()
+        # In another order than that of the file.
+        last, first = (
+            vrdu.words(corpus.documents.row(place, named=True), root, flaws) for place in (1, 0)
+        )
+        assert last == []
+        assert flaws == {"words of the OCR without a text or a box": 3}
+        rows.append([(row["value"], row["page"], row["x0"], row["y1"]) for row in first])
+        (root / "main" / "dataset.jsonl").unlink(missing_ok=True)
+    assert rows == [[("Ann", 1, 100, 800), ("Lee", 1, 500, 2000)]] * 2
+    assert {row["task"] for row in first} == {"layout"}
+    (root / "main" / "dataset.jsonl.gz").unlink()
+    with pytest.raises(DataBroken, match="load the corpus anew"):
+        vrdu.words(corpus.documents.row(0, named=True), root)
+
+
+def test_words_of_the_sample_are_where_its_gold_is():
+    corpus = benchmarks.load("vrdu")
+    for document in corpus.documents.iter_rows(named=True):
+        words = {(row["value"], row["x0"], row["y0"]) for row in vrdu.words(document, corpus.root)}
+        gold = corpus.records.filter(pl.col("kind") == "contract_num", doc_id=document["doc_id"])
+        assert set(gold.select("value", "x0", "y0").rows()) <= words
+
+
+def test_no_document_to_read_is_learnt_from():
+    for name in vrdu.splits(benchmarks.SAMPLES / "vrdu"):
+        if name.endswith("-pdfs"):
+            continue
+        corpus = benchmarks.load("vrdu", split=name)
+        learnt = benchmarks.training(corpus)
+        assert learnt.documents.height == vrdu.decode(name).train
+        assert not set(learnt.documents["doc_id"]) & set(corpus.documents["doc_id"])
+
+
+def test_document_in_train_and_test_is_left_out_of_training_and_counted(root):
+    split = {"train": ["c.pdf", "a.pdf"], "valid": [], "test": ["b.pdf", "a.pdf"]}
+    (root / "few_shot-splits" / f"{SPLIT}.json").write_text(json.dumps(split))
+    learnt = benchmarks.training(benchmarks.load("vrdu", root=root, split=SPLIT))
+    assert learnt.documents["doc_id"].to_list() == ["c.pdf"]
+    assert learnt.flaws[benchmarks.LEAKED] == 1
+
+
+def test_draws_of_training_documents_are_nested_and_repeatable():
+    split = "MadeAds-unk_template-train_6-test_6-valid_2-SD_0"
+    corpus = benchmarks.load("vrdu", split=split)
+    draws = [
+        set(benchmarks.training(corpus, limit=limit, seed=seed).documents["doc_id"])
+        for seed, limit in ((1, 2), (1, 4), (1, 4), (2, 4))
+    ]
+    assert draws[0] < draws[1] == draws[2] != draws[3]
+    # Benchmarks with a split to train on give that, others nothing.
+    assert benchmarks.training(benchmarks.load("funsd"), limit=2).split == "train"
+    with pytest.raises(DataMissing, match="no documents to learn from"):
+        benchmarks.training(benchmarks.load("formcraft"))
+
+
+def test_published_train_documents_are_read_and_none_is_tested(shared):
+    home = shared / "data/vrdu/ad-buy-form"
+    for name in [n for n in vrdu.splits(home) if n.endswith("SD_1") and "train_200" in n]:
+        corpus = benchmarks.load("vrdu", root=home, split=name)
+        learnt = benchmarks.training(corpus)
+        missing = learnt.flaws.get("documents of the split that have no gold", 0)
+        assert learnt.documents.height + missing == vrdu.decode(name).train
+        assert not set(learnt.documents["doc_id"]) & set(corpus.documents["doc_id"])

@@ -1,7 +1,8 @@
 """Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine."""
 
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,6 +17,8 @@ RUNS = (
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),
+    ("vrdu", "template", {}),
+    ("vrdu", "trained", {}),
 )
 
 
@@ -25,7 +28,9 @@ def corpora() -> Iterator[tuple[Corpus, systems.System, dict]]:
         reader = systems.get(system)
         splits = benchmarks.get(name).splits_in(benchmarks.SAMPLES / name)
         for split in splits if name == "vrdu" else [None]:
-            yield benchmarks.load(name, split=split), reader, reader.settings(changes)
+            # Nothing can be learnt for the split of all documents.
+            if not (reader.learns and split.endswith("-pdfs")):
+                yield benchmarks.load(name, split=split), reader, reader.settings(changes)
 
 
 def read(
@@ -36,13 +41,17 @@ def read(
         return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
-def main() -> None:
-    """Read every sample anew."""
-    shutil.rmtree(TARGET, ignore_errors=True)
+def main(chosen: Collection[str] = ()) -> None:
+    """Read every sample anew, or those of the `chosen` benchmarks."""
+    for folder in TARGET.glob("*"):
+        if not chosen or folder.name.partition("-")[0] in chosen:
+            shutil.rmtree(folder)
     for corpus, reader, settings in corpora():
+        if chosen and corpus.benchmark not in chosen:
+            continue
         predictions = read(corpus, reader, settings)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

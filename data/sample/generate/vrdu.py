@@ -10,6 +10,7 @@ import json
 import random
 import sys
 import uuid
+from itertools import product
 from pathlib import Path
 
 from pydantic import Field
@@ -114,13 +115,18 @@ AnyPart = one_of(Part)
 class Kind(Content):
     """One of the two data sets: its entities, what its documents say, and its templates.
 
-    `sources` and `values` make what a document says; the values are made in their order.
+    `sources` and `values` make what a document says; the values are made in their order. The
+    train sets of each task have these `sizes` and are drawn by so many `seeds`, those of mixed
+    templates from the first `pool` documents.
     """
 
     name: str
     dataset: str
     each: int
     tasks: tuple[str, str, str]
+    sizes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    seeds: tuple[int, int, int]
+    pool: int
     entities: dict[str, str]
     item_entities: dict[str, str] = Field(default_factory=dict)
     sources: dict[str, Source]
@@ -150,7 +156,7 @@ def write(out: Path, seed: int) -> None:
         with files.atomic(home / "main" / "dataset.jsonl.gz") as file:
             file.write_bytes(gzip.compress(data, mtime=0))
         _write_meta(home / "main" / "meta.json", kind)
-        _write_splits(home / "few_shot-splits", kind, names)
+        _write_splits(home / "few_shot-splits", kind, names, seed)
 
 
 def _document(kind: Kind, template: str, generator: random.Random) -> Sheet:
@@ -173,21 +179,27 @@ def _write_meta(file: Path, kind: Kind) -> None:
     files.write_json(file, meta)
 
 
-def _write_splits(folder: Path, kind: Kind, names: dict[str, list[str]]) -> None:
-    """One split for each task; the last template is the one that task 3 has not seen."""
+def _write_splits(folder: Path, kind: Kind, names: dict[str, list[str]], seed: int) -> None:
+    """The splits of each task, by size and seed of the train set; valid and test stay the same.
+
+    The last template is the one that task 3 has not seen.
+    """
     *seen, unseen = names
     single = names[seen[0]]
     mixed = [name for group in zip(*names.values(), strict=True) for name in group]
     known = [name for template in seen for name in names[template]]
-    tasks = (
-        (kind.tasks[0].format(seen[0]), single[:2], single[2:3], single[3:]),
-        (kind.tasks[1], mixed[:3], mixed[3:5], mixed[5:]),
-        (kind.tasks[2].format(unseen), known[:3], known[3:5], names[unseen]),
-    )
-    for task, train, valid, test in tasks:
-        name = f"{kind.dataset}-{task}-train_{len(train)}-test_{len(test)}-valid_{len(valid)}-SD_0"
-        split = {"train": train, "valid": valid, "test": test}
-        files.write_json(folder / f"{name}.json", split)
+    pools = (single[:2], mixed[: kind.pool], [*known[:3], *known[5:]])
+    valid = (single[2:3], mixed[kind.pool : kind.pool + 2], known[3:5])
+    test = (single[3:], mixed[kind.pool + 2 :], names[unseen])
+    for place, task in enumerate(kind.tasks):
+        about = task.format((seen[0], "", unseen)[place])
+        counts = f"test_{len(test[place])}-valid_{len(valid[place])}"
+        for size, number in product(kind.sizes[place], range(kind.seeds[place])):
+            draw = random.Random(f"{seed}/{about}/{size}/{number}")
+            train = draw.sample(pools[place], size)
+            split = {"train": train, "valid": valid[place], "test": test[place]}
+            name = f"{kind.dataset}-{about}-train_{size}-{counts}-SD_{number}"
+            files.write_json(folder / f"{name}.json", split)
 
 
 if __name__ == "__main__":

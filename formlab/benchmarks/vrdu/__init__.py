@@ -15,9 +15,11 @@ import polars as pl
 
 from formlab import files
 from formlab.benchmarks._build import Row, corpus
+from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset, _labels, _splits
 from formlab.benchmarks.vrdu._dataset import flat_path, fractions, placed, whole
+from formlab.benchmarks.vrdu._ocr import words
 from formlab.benchmarks.vrdu._schema import REPEATED, UNREPEATED, Schema
 from formlab.benchmarks.vrdu._splits import Split, decode
 from formlab.errors import DataMissing
@@ -25,7 +27,7 @@ from formlab.folders import Corpus
 
 __all__ = [
     "REPEATED", "UNREPEATED", "Schema", "Split", "decode", "flat_path", "fractions", "placed",
-    "read", "split_meta", "splits", "whole",
+    "read", "split_meta", "splits", "whole", "words",
 ]  # fmt: skip
 
 
@@ -49,10 +51,11 @@ def splits(root: Path) -> dict[str, int]:
 def read(split: str, root: Path) -> Corpus:
     """The test documents of one split, with a record per entity and per part of a line item.
 
+    ``<split>-train`` and ``<split>-valid`` are its documents to learn from and to tune on.
     Entities are at ``/<name>`` (repeated ones at ``/<name>/<n>``), the parts of line items at
     ``/<line item>/<n>/<name>``, in the order of the file. A record's value is the first of its
     surface forms, `accepted` are the others. Boxes, in page fractions, and character spans are in
-    `meta`; pixels are given where the OCR states the page's size. The OCR itself is not kept.
+    `meta`; pixels are given where the OCR states the page's size. `words` reads the OCR itself.
     Without a data set the labels of DeepForm are the gold, of five entities.
 
     Raises
@@ -82,6 +85,8 @@ def read(split: str, root: Path) -> Corpus:
         flaws["labels left blank"] = sum(row["value"] is None for r in golds.values() for row in r)
         sizes, paths = {}, {}
     meta = _meta(split, schema)
+    if file.name in _dataset.NAMES:
+        meta["ocr"] = home.relative_to(root).as_posix()
     info = {"template": meta.pop("template"), "domain": name, "meta": json.dumps(meta)}
     documents, records = [], []
     for key, rows in golds.items():
@@ -110,8 +115,10 @@ def _chosen(
 
 
 def _meta(split: str, schema: Schema) -> Row:
-    parts = decode(split)
+    name, part = part_of(split, _splits.PARTS)
+    parts = decode(name)
     task = {"task": parts.task, "train_size": parts.train, "seed": parts.seed} if parts else {}
+    task |= {"part": part} if part != _splits.PARTS[0] else {}
     return task | {"schema": schema._asdict(), "template": parts.template if parts else None}
 
 

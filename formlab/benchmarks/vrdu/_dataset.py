@@ -22,7 +22,7 @@ NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 
 
 class Annotated(NamedTuple):
-    """One line of the data set without its OCR text.
+    """One line of the data set without its OCR, which stands at `offset` of the unpacked file.
 
     `sizes` are width and height of each page where the OCR states them, else None.
     """
@@ -32,6 +32,7 @@ class Annotated(NamedTuple):
     annotations: list[Any]
     sizes: list[tuple[float, float] | None]
     where: str
+    offset: int
 
 
 def find(home: Path) -> Path | None:
@@ -50,8 +51,8 @@ def documents(path: Path) -> tuple[dict[str, Annotated], int]:
 def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotated], int]:
     documents: dict[str, Annotated] = {}
     count = 0
-    for number, line in _lines(path):
-        document = _document(line, where=f"{path.name}:{number}", path=path, number=number)
+    for number, offset, line in _lines(path):
+        document = _document(line, offset, path=path, number=number)
         documents[document.name] = document
         count += 1
     if not documents:
@@ -59,19 +60,20 @@ def _documents(path: Path, _changed: int, _size: int) -> tuple[dict[str, Annotat
     return documents, count - len(documents)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
+def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    number = offset = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 if line.strip():
-                    yield number, line
+                    yield number, offset, line
+                offset += len(line)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         what = f"the compressed file is damaged or was cut off: {error}"
         raise DataBroken(what, where=f"{path}:{number + 1}", remedy="download it again") from error
 
 
-def _document(line: bytes, *, where: str, path: Path, number: int) -> Annotated:
+def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated:
     try:
         text = line.rstrip().decode()
     except UnicodeDecodeError as error:
@@ -86,7 +88,8 @@ def _document(line: bytes, *, where: str, path: Path, number: int) -> Annotated:
     pages = ocr.get("pages") if isinstance(ocr, dict) else None
     sizes = [_size(page) for page in pages] if isinstance(pages, list) else []
     file = value.get("file_path")
-    return Annotated(name, file if isinstance(file, str) else None, annotations, sizes, where)
+    file = file if isinstance(file, str) else None
+    return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
 
 
 def _size(page: Any) -> tuple[float, float] | None:

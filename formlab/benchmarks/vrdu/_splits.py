@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formlab import files
+from formlab.benchmarks._spec import part_of
 from formlab.benchmarks.vrdu._schema import Schema
 from formlab.errors import DataBroken, DataMissing, UnknownName
 
 WITH_PDF = "-pdfs"
+# The documents that a split's file lists; a corpus of others than the test ones says so in its
+# split, as in <split>-train.
+PARTS = ("test", "train", "valid")
 _NAME = re.compile(
     r"(?P<dataset>[a-zA-Z]+)-(?P<task>[0-9a-zA-Z_-]+)-train_(?P<train>\d+)-test_(?P<test>\d+)"
     r"-valid_(?P<valid>\d+)-SD_(?P<seed>\d+)"
@@ -73,16 +77,20 @@ def homes(root: Path) -> list[Path]:
 
 
 def find(name: str, root: Path) -> tuple[Path, list[str] | None]:
-    """The data set that has the split `name`, and its test documents.
+    """The data set that has the split `name` (or a part of it), and the documents listed there.
 
     ``<data set>-pdfs`` is every document that has gold and whose PDF is there; its list is None.
     """
     # A name is not a path: it must be one of those that are there.
     known = places(root)
-    if name not in known:
-        raise UnknownName.of("split of vrdu", name, known)
-    home, file = known[name]
-    return home, None if file is None else documents(file)
+    split, part = part_of(name, PARTS)
+    if split not in known:
+        raise UnknownName.of("split of vrdu", split, known)
+    home, file = known[split]
+    if file is None and part != PARTS[0]:
+        remedy = "a few-shot split"
+        raise DataMissing(f"{split} has no {part} documents of its own", where=home, remedy=remedy)
+    return home, None if file is None else documents(file, part)
 
 
 def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
@@ -98,11 +106,11 @@ def places(root: Path) -> dict[str, tuple[Path, Path | None]]:
     return known
 
 
-def documents(file: Path) -> list[str]:
-    """The test documents that a split's file lists."""
+def documents(file: Path, part: str = PARTS[0]) -> list[str]:
+    """The documents that a split's file lists, by default those to test on."""
     split = files.read_json(file)
-    listed = split.get("test") if isinstance(split, dict) else None
+    listed = split.get(part) if isinstance(split, dict) else None
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-        what = "a split is an object with a list 'test' of file names"
+        what = f"a split is an object with a list {part!r} of file names"
         raise DataBroken(what, where=file, remedy="the split as it is published")
     return list(dict.fromkeys(listed))

@@ -1,0 +1,182 @@
+"""The system `trained`: a linear model of words, learnt from a split's train documents.
+
+A logistic regression tells from the shape of a word, its neighbours, the cells to its left and
+above it, and its place on the page which entity it belongs to. Of an entity that stands once in a
+document the surest span counts; the parts of a line item are those in one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
+from formlab.folders import Corpus
+from formlab.systems._spec import Reader, System
+from formlab.trees import escape
+from formlab_baselines.document_words import Cell, DocumentWords, Span, mask, reader
+from formlab_baselines.entity_spans import (
+    EntitySpan,
+    Example,
+    GoldSpan,
+    fits,
+    learn_from,
+    line_items,
+)
+
+DEFAULTS = {"examples": 0, "seed": 0, "strength": 10.0, "least": 0.2}
+_OTHER = ""
+# Where only values are known, the model before chooses among the places of each.
+_ROUNDS = 3
+# By cell and entity the probability of each of the cell's words.
+Probabilities = dict[Cell, dict[str, np.ndarray]]
+
+
+def start(settings: dict[str, Any], threads: int, examples: Corpus) -> Reader:
+    """A reader that has learnt from the documents of `examples`."""
+    schema, read = Schema.of(examples), reader(settings, threads)
+    from threadpoolctl import threadpool_limits
+
+    # More threads than one add up in another order, and not the same numbers.
+    with threadpool_limits(1):
+        model = WordModel(settings["strength"]).fit(learn_from(examples, read, schema))
+
+    def predict(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
+        words = read(document, root)
+        rows = entities(model.probabilities(words), schema, settings["least"])
+        return [words.record(*row) for row in rows]
+
+    return predict
+
+
+class WordModel:
+    """Which entity each word of a document belongs to."""
+
+    def __init__(self, strength: float) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.linear_model import LogisticRegression
+
+        self._vectors = CountVectorizer(analyzer=list, binary=True)
+        self._model = LogisticRegression(C=strength, max_iter=1000)
+
+    def fit(self, examples: list[Example]) -> WordModel:
+        """Learn from documents and the places where their entities stand, or may stand."""
+        described = chain.from_iterable(_described(document) for document, _ in examples)
+        features = self._vectors.fit_transform(described)
+        chosen = [spans for _, spans in examples]
+        known = all(span.sure for spans in chosen for span in spans)
+        for left in reversed(range(1 if known else _ROUNDS)):
+            labels = [
+                label for (document, _), spans in zip(examples, chosen, strict=True)
+                for label in _labels(document, spans)
+            ]  # fmt: skip
+            self._model.fit(features, labels)
+            if left:
+                chosen = [_surest(spans, self.probabilities(words)) for words, spans in examples]
+        return self
+
+    def probabilities(self, document: DocumentWords) -> Probabilities:
+        """What the model says of each word."""
+        if not document.cells:
+            return {}
+        shares = self._model.predict_proba(self._vectors.transform(_described(document)))
+        ends = np.cumsum([len(cell.words) for cell in document.cells])
+        classes = self._model.classes_.tolist()
+        return {
+            cell: dict(zip(classes, table.T, strict=True))
+            for cell, table in zip(document.cells, np.split(shares, ends[:-1]), strict=True)
+        }
+
+
+def entities(probabilities: Probabilities, schema: Schema, least: float) -> Iterator[EntitySpan]:
+    """The entities in the cells of a document."""
+    candidates = defaultdict(list)
+    for cell, shares in probabilities.items():
+        for name in schema.matches:
+            if name in shares:
+                candidates[name] += _spans(cell, name, shares, schema, least)
+    for name in schema.names(UNREPEATED):
+        if candidates[name]:
+            # The first of those that are equally sure.
+            span, confidence = max(candidates[name], key=lambda pair: pair[1])
+            yield EntitySpan(f"/{escape(name)}", name, span, confidence)
+    for name in schema.names(REPEATED):
+        for number, (span, confidence) in enumerate(candidates[name]):
+            yield EntitySpan(f"/{escape(name)}/{number}", name, span, confidence)
+    for group in schema.groups:
+        components = [(name, *pair) for name in schema.names(group) for pair in candidates[name]]
+        yield from line_items(group, components)
+
+
+def _spans(
+    cell: Cell, name: str, shares: dict[str, np.ndarray], schema: Schema, least: float
+) -> Iterator[tuple[Span, float]]:
+    """Consecutive words that are rather of this entity than of another, with their mean share."""
+    once = schema.patterns.get(name) == UNREPEATED
+    rivals = [p for other, p in shares.items() if other != name and not (once and other == _OTHER)]
+    likely = (shares[name] >= np.max(rivals, axis=0, initial=0.0)) & (shares[name] >= least)
+    for is_likely, group in groupby(range(len(likely)), key=likely.__getitem__):
+        places = list(group)
+        span = Span(cell, places[0], places[-1] + 1)
+        if is_likely and fits(name, span.text, schema):
+            yield span, float(shares[name][places].mean())
+
+
+def _labels(document: DocumentWords, spans: list[GoldSpan]) -> list[str]:
+    labels = {cell: [_OTHER] * len(cell.words) for cell in document.cells}
+    # Of two entities at one place the first counts.
+    for name, _, span, _ in reversed(spans):
+        labels[span.cell][span.start : span.stop] = [name] * len(span.words)
+    return [label for cell in document.cells for label in labels[cell]]
+
+
+def _surest(spans: list[GoldSpan], probabilities: Probabilities) -> list[GoldSpan]:
+    """The places that the gold gives, and of each other value the likeliest."""
+    likeliest: dict[tuple[str, str], tuple[float, GoldSpan]] = {}
+    for gold in spans:
+        shares = probabilities[gold.span.cell].get(gold.name, np.zeros(len(gold.span.cell.words)))
+        share = float(shares[gold.span.start : gold.span.stop].mean())
+        if not gold.sure and share > likeliest.get((gold.name, gold.item), (-1.0,))[0]:
+            likeliest[gold.name, gold.item] = (share, gold)
+    return [gold for gold in spans if gold.sure] + [gold for _, gold in likeliest.values()]
+
+
+def _described(document: DocumentWords) -> Iterator[list[str]]:
+    """What the model knows of each word."""
+    for cell in document.cells:
+        near = {
+            "left": cell.left, "above": cell.above, "line": cell.first, "column": cell.head,
+            "two above": cell.above and cell.above.above,
+        }  # fmt: skip
+        masks = {name: other.mask if other else "" for name, other in near.items()}
+        around = [f"{name}={text}" for name, text in masks.items()]
+        around += [f"in {n}={word}" for n in ("left", "above") for word in masks[n].split()]
+        around += [f"page={min(cell.page, 3)}", f"words={min(len(cell.words), 6)}"]
+        words = ["", "", *(mask(word.text) for word in cell.words), "", ""]
+        for place, word in enumerate(cell.words):
+            two, one, own, after = words[place : place + 4]
+            shape = re.sub(r"0+", "0", re.sub(r"[^\W\d_]+", "a", own))
+            yield [
+                *around, f"word={own}", f"shape={shape}", f"before={one}", f"two before={two}",
+                f"after={after}", f"{shape} after {one}", f"place={min(place, 4)}",
+                *(f"{shape}, {name}={masks[name]}" for name in ("left", "above", "column")),
+                f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
+                f"case={word.text[:1].isupper()}{word.text.isupper()}",
+            ]  # fmt: skip
+
+
+SYSTEM = System(
+    name="trained",
+    title="baseline: a linear model of words, learnt from the split's train documents",
+    start=start,
+    defaults=DEFAULTS,
+    versions=("scikit-learn", "pypdfium2"),
+    extra="train",
+    learns=True,
+)

@@ -259,9 +259,7 @@ class Explorer:
 def _sources(folders: Sequence[str], evaluations: Sequence[Evaluation]) -> list[str]:
     if folders:
         return [f"analysis.open_evaluation({str(folder)!r})" for folder in folders]
-    systems = dict(analysis.BASELINES)
-    # Some samples may be left out on this machine.
     return [
-        f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={systems[e.benchmark]!r})"
+        f"analysis.open_evaluation(benchmark={e.benchmark!r}, system={e.system!r})"
         for e in evaluations
     ]

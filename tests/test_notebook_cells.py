@@ -208,9 +208,7 @@ def test_published_systems_are_ranked_by_text_and_by_facts_and_the_own_one_stand
 def test_without_own_scores_the_published_ones_stand_alone():
     space = text_and_facts("fincriticaled_leaderboard")
     assert space["compared"].height == space["printed"].height
-    cells = ["type-field-fails-own", "type-field-fails-1"]
-    empty = whole_and_kinds()
-    forms = run("40_form_filling", cells, summary=empty, whole=empty)["table"]
+    forms = agents_and_paper()["points"]
     assert set(forms["origin"]) == {"published"}
 
 
@@ -237,22 +235,31 @@ def test_own_and_published_figures_of_forms_stand_in_one_table_as_shares():
         ("value_found_accuracy", math.nan, "description"), ("episodic_click", 0.45, None),
         ("episodic_value", 0.85, None),
     )  # fmt: skip
-    cells = ["type-field-fails-own", "type-field-fails-1"]
-    space = run("40_form_filling", cells, summary=summary, whole=summary)
-    table = space["table"]
+    space = agents_and_paper(summary)
+    table = space["points"]
     own = table.filter(origin="measured here")
-    assert set(own.select("kind", "metric", "value").rows()) == {
+    assert set(own.select("kind", "side", "value").rows()) == {
         ("String", "click", 0.5), ("Check", "click", 0.0), ("String", "value", 0.8),
         ("Description", "value", 0.7), ("Episodic", "click", 0.45), ("Episodic", "value", 0.85),
     }  # fmt: skip
     theirs = table.filter(system="GPT 4o")
-    values = {(kind, side): v for kind, side, v in theirs.select("kind", "metric", "value").rows()}
+    values = {(kind, side): v for kind, side, v in theirs.select("kind", "side", "value").rows()}
     # The paper prints 2.2 percent, and 0.8407 of BLEU.
     assert values["String", "click"] == pytest.approx(0.022)
     assert values["Description", "value"] == 0.8407
     assert table.filter(origin="published").height == space["printed"].height
     assert table["value"].is_between(0, 1).all()
     assert table["kind"].unique(maintain_order=True)[:2].to_list() == ["String", "Drop-down List"]
+
+
+def agents_and_paper(rows=None):
+    """What notebook 40 draws of these rows of one agent, beside the published figures."""
+    rows = whole_and_kinds() if rows is None else rows
+    rows = rows.with_columns(mark=pl.lit(None, pl.String))
+    stub = SimpleNamespace(side_by_side=lambda *_, **__: rows)
+    result = SimpleNamespace(system="demo")
+    cells = ["type-field-fails-own", "type-field-fails-1", "type-field-fails-2"]
+    return run("40_form_filling", cells, analysis=stub, results=[result], options={}, whole=rows)
 
 
 def few_shot(*rows):

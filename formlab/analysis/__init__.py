@@ -28,6 +28,7 @@ from formlab.analysis.pooling import by_entity, errors_by_cause, merge_splits
 from formlab.analysis.propagation import propagation
 from formlab.analysis.samples import (
     BASELINES,
+    of_system,
     open_all,
     open_compared,
     open_evaluation,
@@ -48,7 +49,7 @@ __all__ = [
     "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
     "evaluation_pairs", "few_shot", "few_shot_only", "find_slices", "finding_table", "findings",
     "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "material_errors",
-    "merge_splits", "metric_rank_correlation", "misses", "open_all", "open_audit",
+    "merge_splits", "metric_rank_correlation", "misses", "of_system", "open_all", "open_audit",
     "open_compared", "open_evaluation", "open_evaluations", "over_metrics", "pairings",
     "propagation", "ruler_runs", "rungs", "runs", "side", "side_by_side", "slice_cases",
     "summaries", "summarise", "surface", "system_rank_correlation", "tasks_by_level",

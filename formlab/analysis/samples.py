@@ -10,9 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import yaml
+
 from formlab import benchmarks, resources, systems
+from formlab.analysis.comparability import named
 from formlab.console import plain
-from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.known_files import cache_folder
 from formlab.registry import Registry
@@ -106,7 +109,8 @@ def open_compared(
     benchmark
         As for `open_evaluation`.
     system
-        As there, read at each setting of `changes`; or several, each at its default.
+        As there, read at each setting of `changes`; or several, each at its default; or none,
+        for every system whose reading of the sample comes with formlab, the baseline first.
     changes
         For each reading of the sample the settings that are not at their default.
 
@@ -119,11 +123,40 @@ def open_compared(
         return [_loaded(folder) for folder in folders]
     if isinstance(system, str):
         return [_of_sample(benchmark, system, None, change) for change in changes]
-    return [_of_sample(benchmark, name, None) for name in system]
+    return [_of_sample(benchmark, name, None) for name in system or _readers(benchmark)]
+
+
+def of_system(evaluations: Sequence[Evaluation], system: str = "") -> Evaluation:
+    """The evaluation of `system`; the first one, without a name.
+
+    Raises
+    ------
+    UnknownName
+        If there is none of that system.
+
+    Examples
+    --------
+    >>> of_system(open_compared(), "ocr(scale=2.0)").system
+    'ocr(scale=2.0)'
+    """
+    by_name = {each.system: each for each in named(evaluations)}
+    if system and system not in by_name:
+        raise UnknownName.of("system", system, by_name)
+    return by_name[system or next(iter(by_name))]
+
+
+def _readers(benchmark: str) -> list[str]:
+    """The systems whose reading of a benchmark's sample comes with formlab, its baseline first."""
+    start = f"{benchmark}-{benchmarks.load(benchmark).split}-"
+    folders = (benchmarks.SAMPLES / "runs").glob(f"{start}*")
+    names = sorted(folder.name.removeprefix(start) for folder in folders)
+    return sorted(names, key=lambda name: (benchmark, name) not in BASELINES)
 
 
 def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
     """The evaluations saved in `folders`; without any, every sample read by its `BASELINES`.
+
+    The forms of FORMCRAFT are opened as every system read them that comes with formlab.
 
     A sample that cannot be opened here, for want of an add-on or a browser, is left out, and
     stderr says so.
@@ -137,8 +170,9 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
         return [_loaded(folder) for folder in folders]
     evaluations = []
     for benchmark, system in BASELINES:
+        readers = _readers(benchmark) if benchmark == "formcraft" else [system]
         try:
-            evaluations.append(_of_sample(benchmark, system, None))
+            evaluations += [_of_sample(benchmark, name, None) for name in readers]
         except NotAvailable as error:
             print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
     return evaluations
@@ -158,7 +192,8 @@ def _of_sample(
 ) -> Evaluation:
     corpus = benchmarks.load(benchmark, split=split)
     if benchmark in SAMPLES:
-        return SAMPLES[benchmark](corpus, system, change or {})
+        name, settings = _settings_in(system)
+        return SAMPLES[benchmark](corpus, name, settings | dict(change or {}))
     # Forms to be filled in, which no reader of pages does.
     if "click" in benchmarks.get(benchmark).tasks:
         absent = "nothing is installed that fills in forms (the add-on formlab_arena)"
@@ -177,6 +212,13 @@ def _of_sample(
     # Two notebooks that run side by side may ask for the same sample.
     predictions = systems.run(corpus, reader, out=out, settings=settings, name=name, wait=True)
     return evaluate(corpus, predictions)
+
+
+def _settings_in(system: str) -> tuple[str, dict[str, Any]]:
+    """The parts of a name such as ``rules(ruler=True)``, which `System.run_name` makes."""
+    name, _, rest = system.rstrip(")").partition("(")
+    changes = (item.partition("=") for item in rest.split(",") if rest)
+    return name, {key: yaml.safe_load(value) for key, _, value in changes}
 
 
 def _shipped(corpus: Corpus, name: str, settings: Mapping[str, Any]) -> Predictions | None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, named
-from formlab.analysis.compare import compare
+from formlab.analysis.compare import COMPARISON, compare
 from formlab.analysis.summarise import SLICE, summarise
-from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 
-BEST, NEAR = "best", "near"
+BEST, NEAR, WORSE = "best", "near", "worse"
 _KEY = ("metric", *SLICE)
 
 
@@ -46,69 +45,82 @@ def side_by_side(
     polars.DataFrame
         The rows of `summarise` for every system, and `mark`: ``best`` for the best value of its
         metric and slice; ``near`` where no difference from the best was shown, by the test by
-        documents of `compare`, adjusted for all of its comparisons; null where a difference was
-        shown, and where nothing could be tested. `p` is the adjusted p value against the best.
+        documents of `compare`, adjusted for all of its comparisons; ``worse`` where one was; null
+        where nothing could be tested, as without `resamples`. `p` is the adjusted p value against
+        the best. A metric that no system was scored on has no rows.
 
     Raises
     ------
     DataBroken
-        If the evaluations are of different documents; the message says what differs.
+        If evaluations with a metric in common are of different documents; the message says what
+        differs.
     UnknownName
-        If no system was scored on a metric of `scores`.
+        If a metric of `scores` is not registered.
 
     Examples
     --------
     >>> from formlab import analysis
     >>> systems = analysis.open_compared(benchmark="funsd")
-    >>> table = side_by_side(systems, ["cer"], resamples=0, permutations=99)
+    >>> table = side_by_side(systems, ["cer"], resamples=99, permutations=99)
     >>> table.filter(level="page").select("system", "mark").rows()
     [('ocr', 'best'), ('ocr(scale=2.0)', 'near')]
     """
     every = named(evaluations)
     options: dict[str, Any] = {"resamples": resamples, "seed": seed}
     rows = pl.concat([summarise(each, by=by, **options) for each in every])
-    for name in scores or ():
-        if name not in rows["metric"]:
-            raise UnknownName.of("scored metric", name, rows["metric"].unique().sort())
-    rows = rows.filter(pl.col("metric").is_in(list(scores))) if scores else rows
-    rows = rows.with_columns(mark=pl.lit(None, pl.String), p=pl.lit(None, pl.Float64))
-    if len(every) < 2 or not rows.height:
-        return rows
-
-    ups = {n: metrics.get(metrics.plain(n)).direction == "up" for n in rows["metric"].unique()}
-    up = pl.col("metric").replace_strict(ups, return_dtype=pl.Boolean)
+    if scores is not None:
+        registered = [name for name in scores if metrics.get(metrics.plain(name))]
+        rows = rows.filter(pl.col("metric").is_in(registered))
+    names = rows["metric"].unique().sort().to_list()
+    ups = [name for name in names if metrics.get(metrics.plain(name)).direction == "up"]
+    up = pl.col("metric").is_in(ups)
     height = pl.when(up).then("value").otherwise(-pl.col("value")).fill_nan(None)
     best = (height == height.max().over(_KEY)).fill_null(False) & (pl.len().over(_KEY) > 1)
     rows = rows.with_columns(best=best)
-    alike = common(every).evaluations
-    shared = set.intersection(*(set(each.scores["metric"]) for each in alike))
-    tested = [name for name in rows["metric"].unique() if metrics.plain(name) in shared]
-    if not tested:
-        return _marked(rows)
-    pairs = compare(alike, metric=sorted(tested), by=by, permutations=permutations, **options)
+
+    options |= {"by": by, "permutations": permutations}
+    groups = _groups(every, names)
+    pairs = [compare(alike, metric=chosen, **options) for alike, chosen in groups]
     # Either of a pair may be the best.
-    there = pl.concat([_against(pairs, "a", "b"), _against(pairs, "b", "a")])
+    sides = [_against(each, *ab) for each in pairs for ab in (("a", "b"), ("b", "a"))]
+    tested = pl.concat(sides or [_against(pl.DataFrame(schema=COMPARISON), "a", "b")])
     tops = rows.filter("best").select(*_KEY, other="system").unique(_KEY, keep="first")
-    there = there.join(tops, on=[*_KEY, "other"], how="semi", nulls_equal=True)
-    rows = rows.drop("p").join(
-        there.drop("other"), on=[*_KEY, "system"], how="left", nulls_equal=True,
-        maintain_order="left",
-    )  # fmt: skip
-    # A test of only what all systems were scored on says nothing of another number.
-    same = pl.col("value").eq(pl.col("compared"))
-    near = same & pl.col("p").is_not_nan() & pl.col("better").is_null()
-    return _marked(rows.with_columns(near=near.fill_null(False)))
+    tested = tested.join(tops, on=[*_KEY, "other"], how="semi", nulls_equal=True).drop("other")
+    key = [*_KEY, "system"]
+    rows = rows.join(tested, on=key, how="left", nulls_equal=True, maintain_order="left")
+    # A test of only what both systems were scored on says nothing of another number.
+    known = (pl.col("value") == pl.col("compared")) & pl.col("p").is_not_nan()
+    known &= pl.col("low").is_not_nan()
+    shown = pl.when(pl.col("better").is_null()).then(pl.lit(NEAR)).otherwise(pl.lit(WORSE))
+    mark = pl.when("best").then(pl.lit(BEST)).when(known).then(shown)
+    return rows.select(*tables.SCHEMAS["summary"], mark.alias("mark"), pl.col("p").fill_nan(None))
+
+
+def _groups(
+    every: Sequence[Evaluation], names: Iterable[str]
+) -> Iterator[tuple[list[Evaluation], list[str]]]:
+    """The metrics that the same systems, two or more, were scored on in a task of all of them."""
+    scored = {
+        each.system: set(each.scores.select("metric", "task").unique().rows()) for each in every
+    }
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        tasks = {
+            system: {task for metric, task in pairs if metric == metrics.plain(name)}
+            for system, pairs in scored.items()
+        }
+        systems = tuple(system for system, own in tasks.items() if own)
+        if len(systems) > 1 and set.intersection(*(tasks[system] for system in systems)):
+            groups.setdefault(systems, []).append(name)
+    for systems, chosen in groups.items():
+        alike = list(common([each for each in every if each.system in systems]).evaluations)
+        shared = set.intersection(*(set(each.scores["metric"]) for each in alike))
+        if names := [name for name in chosen if metrics.plain(name) in shared]:
+            yield alike, names
 
 
 def _against(pairs: pl.DataFrame, side: str, other: str) -> pl.DataFrame:
     return pairs.select(
         *_KEY, system=f"system_{side}", other=f"system_{other}", compared=f"value_{side}",
-        p="p_holm", better="better",
+        p="p_holm", better="better", low="ci_low",
     )  # fmt: skip
-
-
-def _marked(rows: pl.DataFrame) -> pl.DataFrame:
-    near = pl.col("near") if "near" in rows.columns else pl.lit(False)
-    mark = pl.when("best").then(pl.lit(BEST)).when(near).then(pl.lit(NEAR))
-    rows = rows.with_columns(mark=mark)
-    return rows.select(*tables.SCHEMAS["summary"], "mark", pl.col("p").fill_nan(None))

@@ -93,6 +93,7 @@ def curve(
     window: int = 1,
     bins: Bins | None = None,
     of: str = "field",
+    where: pl.Expr | None = None,
     resamples: int = 1000,
     level: float = 0.95,
     seed: int = 0,
@@ -105,6 +106,8 @@ def curve(
         Registered metrics; those that were not scored are left out.
     x, bins, of, resamples, level, seed
         As in `surface`; but a number is never cut without edges.
+    where
+        Which *cases* count, such as ``pl.col("kind") == "date"``; all if left out.
     window
         How many neighbouring values `smooth` is the plain mean of, itself in the middle; odd.
         At the ends, and beside undefined values, it is the mean of those there are.
@@ -126,7 +129,7 @@ def curve(
         raise ValueError(f"window is {window}: an odd number of values, 1 or more")
     cells = _cells(
         evaluation, measures, [x], bins or {}, of,
-        resamples=resamples, level=level, seed=seed, most=None,
+        resamples=resamples, level=level, seed=seed, most=None, where=where,
     )  # fmt: skip
     order = pl.Enum(list(dict.fromkeys(measures)))
     cells = cells.sort(pl.col("metric").cast(order), "x_value")
@@ -161,12 +164,15 @@ def smoothed(values: np.ndarray, window: int) -> np.ndarray:
 
 def _cells(
     evaluation: Evaluation, measures: Sequence[str], columns: list[str], bins: Bins, of: str, *,
-    resamples: int, level: float, seed: int, most: int | None = MOST,
+    resamples: int, level: float, seed: int, most: int | None = MOST, where: pl.Expr | None = None,
 ) -> pl.DataFrame:  # fmt: skip
     """The pooled scores of each combination of the columns' values, through `summarise`."""
     names = [metrics.get(name).name for name in measures]
     chosen = of_cases() if of == "field" else pl.col("slice_by").is_null() & ~of_cases()
     rows = evaluation.scores.filter(pl.col("metric").is_in(names), chosen)
+    if where is not None:
+        kept = evaluation.fields.filter(where)
+        rows = rows.join(kept, on=["doc_id", "path"], how="semi")
     axes = ("x_value", "y_value")[: len(columns)]
     values = [
         _levels(_column(evaluation, rows, name, of), bins.get(name), most) for name in columns

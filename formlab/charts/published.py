@@ -15,7 +15,7 @@ from formlab.charts.show import Caption, Table
 from formlab.errors import UnknownName
 
 FOLDER = resources.folder("data/published")
-NEAR = "≈"
+NEAR, UNTESTED = "≈", "°"
 
 
 def published(*names: str) -> pl.DataFrame:
@@ -95,6 +95,7 @@ def paper_table(
     *,
     column: str = "metric",
     digits: int = 3,
+    percent: bool = False,
     note_below: str = "",
 ) -> Table | Caption:
     """A paper's own table, models by scores: systems measured here first, published ones below.
@@ -107,8 +108,8 @@ def paper_table(
         Published rows with `system` and `value`, in the same units.
     columns
         What the column named by `column` holds, in the order of the paper, to the heading.
-    digits
-        Decimals.
+    digits, percent
+        Decimals, of a share or of percent.
     note_below
         A sentence under the table, after what the marks say.
 
@@ -127,10 +128,19 @@ def paper_table(
     theirs = printed["system"].unique(maintain_order=True).to_list()
     if not systems and not theirs:
         return note(NOTHING)
-    cells = {(r["system"], r[column]): r for r in own.iter_rows(named=True)}
+    if percent:
+        numbers = pl.col("^(value|ci_low|ci_high)$") * 100
+        own, printed = own.with_columns(numbers), printed.with_columns(numbers)
+    known = own.filter(pl.col("value").is_not_nan()).iter_rows(named=True)
+    cells = {(row["system"], row[column]): row for row in known}
     quoted = {(r["system"], r[column]): r["value"] for r in printed.iter_rows(named=True)}
+    best = [at for at, cell in cells.items() if cell["mark"] == "best"]
+    ranked = {key for _, key in best}
+    sign = {"near": NEAR, None: UNTESTED}
+    signs = {at: sign.get(cell["mark"], "") for at, cell in cells.items() if at[1] in ranked}
     rows = [
-        {"system": name} | {key: _measured(cells.get((name, key)), digits) for key in columns}
+        {"system": name}
+        | {k: _measured(cells.get((name, k)), signs.get((name, k), ""), digits) for k in columns}
         for name in systems
     ]
     rows += [
@@ -138,29 +148,31 @@ def paper_table(
         | {key: number(quoted.get((name, key)), digits) for key in columns}
         for name in theirs
     ]
-    best = [
-        (y, key) for y, name in enumerate(systems) for key in columns
-        if cells.get((name, key), {}).get("mark") == "best"
-    ]  # fmt: skip
-    marks = {cell.get("mark") for cell in cells.values()} - {None}
-    says = "In brackets the 95 % interval by documents." if cells else ""
-    says += " Bold: the best of those measured here." if marks else ""
-    says += f" {NEAR}: no difference from the best was shown." if "near" in marks else ""
+    marks = {cell["mark"] for cell in cells.values()}
+    claims = (
+        ("In brackets the 95 % interval by documents.", cells),
+        ("Bold: the best of those measured here.", best),
+        (f"{NEAR}: no difference from the best was shown.", "near" in marks),
+        ("No sign: shown to be worse than the best.", "worse" in marks),
+        (f"{UNTESTED}: not tested against the best, of other fields.", UNTESTED in signs.values()),
+        (note_below, note_below),
+    )
     return Table(
         pl.DataFrame(rows, schema=dict.fromkeys(["system", *columns], pl.String)),
-        titles=dict(columns), note=f"{says} {note_below}".strip() or None, strong=tuple(best),
+        titles=dict(columns), note=" ".join(text for text, holds in claims if holds) or None,
+        strong=tuple((systems.index(name), key) for name, key in best),
         aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
     )  # fmt: skip
 
 
-def _measured(cell: Mapping[str, Any] | None, digits: int) -> str:
-    """A value with its interval and its mark."""
-    if cell is None or cell["value"] is None or math.isnan(cell["value"]):
+def _measured(cell: Mapping[str, Any] | None, sign: str, digits: int) -> str:
+    """A value with its interval and its sign."""
+    if cell is None:
         return MISSING
     text = number(cell["value"], digits)
     if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
         text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"
-    return text + f" {NEAR}" * (cell["mark"] == "near")
+    return f"{text} {sign}".rstrip()
 
 
 # Level, published table, its rows, their column, formlab's metric and the column's scale; then the

@@ -21,11 +21,16 @@
     const bold = new Set(data.bold.map(([row, column]) => `${row}:${column}`));
     const body = el("tbody");
     // A page beside this one and nothing else: no scheme, no folder.
-    const cell = (text, column) => column.link && /^\w[\w-]*\.html$/.test(text) ? el("a", { href: text, text }) : text;
+    const cell = (text, column) => {
+      if (column.link && /^\w[\w-]*\.html$/.test(text)) return [el("a", { href: text, text })];
+      // An interval stands below its value.
+      const at = column.align === "right" ? text.indexOf(" [") + 1 : 0;
+      return at ? [text.slice(0, at), el("span", { class: "interval", text: text.slice(at) })] : [text];
+    };
     const aside = new Set(data.aside || []);
     const rows = data.rows.map((row, y) => el("tr", aside.has(y) ? { class: "aside" } : {}, ...row.map((value, x) => el("td", {
       class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}`,
-    }, cell(format(value, data.columns[x].digits), data.columns[x])))));
+    }, ...cell(format(value, data.columns[x].digits), data.columns[x])))));
     body.append(...rows);
     let last = null;
     const sort = (x, head) => {

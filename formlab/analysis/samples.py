@@ -77,7 +77,10 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        return [_of_sample(benchmark, system, split) for split in splits]
+        # A system that learns has not read the split of all documents: it has none to learn from.
+        runs = benchmarks.SAMPLES / "runs"
+        read = [name for name in splits if (runs / f"{benchmark}-{name}-{system}").is_dir()]
+        return [_of_sample(benchmark, system, split) for split in read or splits]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]

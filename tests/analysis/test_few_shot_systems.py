@@ -11,7 +11,7 @@ ANSWERS = {("mixed", 10, 0): [WHO, DAY, *TEA, *JAM], ("mixed", 10, 1): [WHO, DAY
 @pytest.fixture
 def systems(tmp_path):
     first = evaluations(tmp_path / "first", ANSWERS)
-    second = evaluations(tmp_path / "second", dict.fromkeys(ANSWERS, [WHO]))
+    second = evaluations(tmp_path / "second", {key: [WHO] for key in ANSWERS})
     return analysis.few_shot_systems([*first, *second])
 
 

@@ -23,6 +23,7 @@ STAGE = {
     "characters": "The right text was read, with errors in its characters.",
     "form": "The text is the same but for how it is written.",
     "extra": "A value was given that the gold does not ask for.",
+    "relation": "A consistency check fails, though its value was read as it stands on the page.",
     "gold": "The gold is at fault.",
     "reader": "The error may be formlab's own.",
 }
@@ -57,6 +58,8 @@ MEANS = {
     "date_order": "The same date if day and month are read in the other order.",
     "spurious": "The gold is blank or has no such field, but the text stands on the page.",
     "hallucinated": "The value stands nowhere in the page's gold text.",
+    "wrong_source": "A field that the value follows from was read wrong.",
+    "wrong_relation": "All fields were read as they stand; the value does not follow from them.",
     "label_error": "The page, other systems or the corpus's words support the answer.",
     "reader": "Whether the field is right depends on the rule by which words belong to boxes.",
 }

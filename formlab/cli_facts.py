@@ -50,7 +50,20 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
 @split
 @asking
 @click.option(
-    "--judge-prompt", "prompt", type=path, help="File with instructions in place of the default."
+    "--judge-prompt",
+    "prompt",
+    default="judge",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Another prompt, word for word; places: {gold_html} and {generated_html}.",
+)
+@click.option(
+    "--judge-view",
+    "view",
+    type=click.Choice(("html", "text")),
+    default="html",
+    show_default=True,
+    help="Show the judge both pages as HTML, or as their text.",
 )
 @click.option("--out", type=path, required=True, help="File for the raw answers.")
 @as_json
@@ -59,12 +72,19 @@ def ask(
 ) -> None:
     """Let a model judge predictions for BENCHMARK; run the same command again to resume.
 
-    Every answer is kept beside OUT in a file of the same name that ends in .sqlite.
+    OUT has the answer on each page, or the reason why there is none; every answer is kept beside
+    it in a file of the same name that ends in .sqlite. Printed are the judge's scores over the
+    pages that it answered, its verdicts verified.
     """
+    import polars as pl
+
     from formlab import files
     from formlab.analysis import audit
-    from formlab.systems import chat
-    from formlab.systems.judge import PROMPT, judge_call
+    from formlab.analysis._fact_pages import texts_of
+    from formlab.analysis.judge_scores import judge_scores
+    from formlab.progress import progress
+    from formlab.systems import chat, prompts
+    from formlab.systems.judge import has_places, judge_call
     from formlab.tables import USABLE
 
     known = [name for name, entry in benchmarks.BENCHMARKS.items() if "fact" in entry.tasks]
@@ -75,24 +95,32 @@ def ask(
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
     call = judge_call(model, store=store, settings=settings)
-    prompt, workers = options["prompt"] or PROMPT, settings["concurrency"]
+    prompt, workers = options["prompt"], settings["concurrency"]
+    has_places(prompts.read(prompt).text)
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
-    for page, answer, record in audit.ask_judge(
-        corpus, answers_read, call=call, prompt=prompt, workers=workers
-    ):
-        if record["status"] == "missing":
-            counts["not_asked"] += 1
-            continue
-        if record["status"] not in USABLE:
-            counts["failed"] += 1
-            reason = record["error"] or "no verdicts in the answer"
-            click.echo(f"{record['status']}: {plain(page)}: {plain(reason)}", err=True)
-            continue
-        answers[page] = answer
-        counts["judged"] += 1
-        files.write_json(out, answers)
-    show([{"model": model, **counts, "out": str(out)}], as_json=as_json)
+    judged = audit.ask_judge(
+        corpus, answers_read, call=call, prompt=prompt, view=options["view"], workers=workers
+    )
+    with progress("pages, {task.fields[failed]} failed") as bar:
+        bar.add_task("judge", total=len(texts_of(answers_read)), failed=0)
+        for page, answer, record in judged:
+            if record["status"] == "missing":
+                counts["not_asked"] += 1
+                continue
+            done = record["status"] in USABLE
+            counts["judged" if done else "failed"] += 1
+            if not done:
+                click.echo(f"{record['status']}: {plain(page)}: {plain(answer['error'])}", err=True)
+            answers[page] = answer | {"judge": model}
+            files.write_json(out, answers)
+            bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
+    scores = judge_scores(corpus, answers_read, answers)
+    scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
+    means = scores.group_by("metric", maintain_order=True).agg(
+        (pl.col("hits").sum() / pl.col("total").sum()).round(4)
+    )
+    show([{"model": model, **counts, **dict(means.rows()), "out": str(out)}], as_json=as_json)
 
 
 @click.command()

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, formats, systems
-from formlab.console import as_json, asked, asking, pairs, path, plain, root, say, show, split
+from formlab.console import (
+    as_json,
+    asked,
+    asking,
+    pairs,
+    path,
+    plain,
+    prompt,
+    root,
+    say,
+    show,
+    split,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,6 +82,7 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @click.option("--name", help="What the run is called in tables and charts.")
 @click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
 @click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
+@prompt
 @asking
 @as_json
 def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> None:

@@ -21,6 +21,10 @@ root = click.option(
     help="Folder of the official files.",
 )  # fmt: skip
 split = click.option("--split", help="A split of the benchmark; its first if left out.")
+prompt = click.option(
+    "--prompt", metavar="NAME|FILE",
+    help="chat: instructions for the task: formlab's of that name, or a file's, verbatim.",
+)  # fmt: skip
 _ASKING = (
     click.option(
         "--set", "changes", multiple=True, metavar="NAME=VALUE", help="A setting of the system."
@@ -35,7 +39,16 @@ _ASKING = (
 )
 
 
-_FLAGS = ("base_url", "retry", "max_cost", "max_calls", "prices", "batch", "batch_results")
+_FLAGS = (
+    "prompt",
+    "base_url",
+    "retry",
+    "max_cost",
+    "max_calls",
+    "prices",
+    "batch",
+    "batch_results",
+)
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -30,7 +30,9 @@ from formlab import files, frames, tables
 from formlab.errors import DataBroken, DataMissing
 
 KEY = ("benchmark", "split", "doc_id", "task", "path")
-REVIEW, LABEL_AUDIT = tables.DECIDED[:3], tables.DECIDED[3:]
+REVIEW, LABEL_AUDIT = tables.DECIDED[:3], tables.DECIDED[3:6]
+# Of two values that reviewers gave: the first one's, the second one's, or another.
+ADJUDICATION = (*tables.DECIDED[6:], "edit")
 SUFFIX = ".jsonl"
 Row = dict[str, Any]
 _EXAMPLE = '{"benchmark": "funsd", "doc_id": "1", "task": "text", "decision": "wrong", …}'
@@ -119,7 +121,7 @@ def version(decisions: pl.DataFrame) -> str:
 
 def _change(path: Path, key: tuple, row: Row | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent):
+    with locked(path.parent):
         rows = {k: old for k, (_, old) in _latest(path).items()} if path.exists() else {}
         rows.pop(key, None)
         if row is not None:
@@ -128,7 +130,7 @@ def _change(path: Path, key: tuple, row: Row | None) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keeps other processes out of a folder's decisions, and leaves no file behind."""
     try:
         import fcntl
@@ -184,7 +186,18 @@ def _line(row: Mapping[str, Any]) -> str:
     if "parts" in shown:
         # As an object, a changed part is a changed word in a diff and no string in a string.
         shown["parts"] = json.loads(shown["parts"])
-    text = json.dumps(shown, ensure_ascii=False)
+    return as_line(shown)
+
+
+def as_line(row: Mapping[str, Any]) -> str:
+    """A row as one line of JSON in which no character moves a cursor or reorders the text.
+
+    Examples
+    --------
+    >>> as_line({"label": chr(0x202E)})
+    '{"label": "\\\\u202e"}'
+    """
+    text = json.dumps(row, ensure_ascii=False)
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 

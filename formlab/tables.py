@@ -58,6 +58,8 @@ CASES: dict[str, Any] = {
     "at": _I,
     # Whether the values are equal only if day and month are read in the other order.
     "ambiguous": _B,
+    # Of a consistency check: the paths of the fields of its relation that are not right.
+    "failed": pl.List(_S),
 }  # fmt: skip
 
 
@@ -134,8 +136,10 @@ FIELD_LEVELS = ("field", "fact")
 # Cases of these levels are no fields.
 WHOLE_LEVELS = ("document", "page", "node")
 OUTCOMES = ("match", "mismatch", "missing", "spurious", "unscored")
-# Decisions for the review of drafts, then for the audit of labels.
-DECIDED = ("accept", "edit", "reject", "label_error", "ambiguous", "wrong")
+# Decisions for the review of drafts, for the audit of labels, and on what two reviewers differ in.
+DECIDED = (
+    "accept", "edit", "reject", "label_error", "ambiguous", "wrong", "first", "second",
+)  # fmt: skip
 
 KEYS: dict[str, tuple[str, ...]] = {
     "documents": ("benchmark", "split", "doc_id"),

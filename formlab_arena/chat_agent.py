@@ -13,7 +13,8 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.ocr_cache import OcrCache
-from formlab.systems.chat.tasks import Task, messages, version_of, with_schema
+from formlab.systems.chat.tasks import Task, messages, with_schema
+from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
 from formlab_arena.agents import Halted, Unusable

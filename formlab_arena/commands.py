@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,14 +14,47 @@ import click
 from formlab import resources
 from formlab.cli_score import documents_of, scored, scoring, show_summary
 from formlab.console import as_json, asked, asking, plain, show
-from formlab.errors import DataBroken, FormlabError
+from formlab.errors import DataBroken, FormlabError, UnknownName
 from formlab.systems import CHAT
 
 if TYPE_CHECKING:
     from formlab_arena.run import RunSettings
+    from formlab_arena.texts import TaskSet
 
 NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
 _PATH = click.Path(path_type=Path)
+_TASKS = (
+    click.option(
+        "--forms", "codes", default="", help="Codes with commas, such as A11,B12; else all."
+    ),
+    click.option("--instances", default=1, show_default=True, type=click.IntRange(1, 50)),
+    click.option("--seed", default=0, show_default=True, help="Of the values."),
+    click.option(
+        "--texts", help="quoted, prose, or what arena write made: a folder or its file."
+    ),
+    click.option("--data", type=_PATH, help="FormFactory's release: its texts and its fields."),
+)  # fmt: skip
+
+
+def _of_tasks(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which instances, with which texts; `_tasks` reads them."""
+    for option in reversed(_TASKS):
+        command = option(command)
+    return command
+
+
+def _tasks(options: dict[str, Any], usual: str) -> tuple[TaskSet, str]:
+    """The tasks of the options, and the word for their texts."""
+    from formlab_arena import released, texts
+
+    codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
+    count, name = options["instances"], options["texts"] or usual
+    if options["data"]:
+        if options["texts"]:
+            raise click.UsageError("--data brings its own texts: leave out --texts")
+        return released.task_set(options["data"], codes=codes, count=count), texts.RELEASED
+    tasks = texts.task_set(name, codes=codes, count=count, seed=options["seed"])
+    return tasks, name if name in (texts.QUOTED, texts.PROSE) else Path(name).stem
 
 
 @click.group("arena")
@@ -34,26 +68,51 @@ def arena() -> None:
 @click.option("--database", type=_PATH, default=Path("runs/arena.sqlite"), show_default=True)
 @click.option("--forms", "folder", type=_PATH, help="Folder of YAML forms [ours].")
 @click.option("--public", is_flag=True, help="Allow a host that other machines can reach.")
-def serve(host: str, port: int, database: Path, folder: Path | None, public: bool) -> None:
-    """Show the forms in a browser until stopped."""
+@click.option("--play/--no-play", default=True, help="Pages on which people are scored.")
+@click.option("--texts", help="For people: prose [default], quoted, or what arena write made.")
+@click.option("--data", type=_PATH, help="For people: FormFactory's release.")
+@click.option("--codes", default="", help="For people: codes of forms with commas; else all.")
+@click.option("--instances", default=1, type=click.IntRange(1, 50), help="For people: of a form.")
+@click.option("--seed", default=0, help="For people: of the values.")
+@click.option("--name", default="human", show_default=True, help="Name of people in results.")
+@click.option("--out", type=_PATH, default=Path("runs/people"), show_default=True)
+def serve(
+    host: str, port: int, database: Path, folder: Path | None, public: bool, play: bool,
+    name: str, out: Path, **options: Any,
+) -> None:  # fmt: skip
+    """Show the forms in a browser until stopped; at /play people fill them in from a text.
+
+    What each of them does is a run in a folder of --out, which arena score reads.
+    """
     resources.need("arena")
     from formlab_arena import server, spec
     from formlab_arena.store import SubmissionStore
 
     if not public and not server.is_loopback(host):
         raise click.UsageError(f"other machines can reach {host}; add --public if they may")
-    app = server.create(SubmissionStore(database), folder=folder or spec.FOLDER, hosts=(host,))
+    people = None
+    if play:
+        from formlab_arena.people import People
+        from formlab_arena.run import RunSettings
+
+        tasks, texts = _tasks(options, "prose")
+        people = People(out, tasks, RunSettings(name, seed=options["seed"], texts=texts))
+    app = server.create(
+        SubmissionStore(database), folder=folder or spec.FOLDER, hosts=(host,), people=people
+    )
     listening = server.listen(app, host=host, port=port)
-    click.echo(f"forms at http://{host}:{listening.server_port}")
+    address = f"http://{host}:{listening.server_port}"
+    # The address is the last word of the first line: agents' runs read it there.
+    click.echo(f"forms at {address}")
+    if play:
+        click.echo(f"for people, with texts and scores: {address}/play/")
     sys.stdout.flush()
     listening.serve_forever()
 
 
 @arena.command()
 @click.option("--system", default="oracle", show_default=True, help="oracle, rules or chat:MODEL.")
-@click.option("--forms", "codes", default="", help="Codes with commas, such as A11,B12; else all.")
-@click.option("--instances", default=1, show_default=True, type=click.IntRange(1, 50))
-@click.option("--seed", default=0, show_default=True)
+@_of_tasks
 @click.option(
     "--policy", default="page", type=click.Choice(["page", "step"]), show_default=True,
     help="All actions of a look at once, or one.",
@@ -68,13 +127,15 @@ def serve(host: str, port: int, database: Path, folder: Path | None, public: boo
 @click.option("--allow", multiple=True, help="With --url: another server the page may reach.")
 @click.option("--out", type=_PATH, required=True, help="The run's folder.")
 @as_json
-def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -> None:
+def fill(out: Path, as_json: bool, **options: Any) -> None:
     """Let a system fill in forms; prints how many answers were right.
 
+    The texts quote labels and values (--texts quoted), imply values as people do (prose), were
+    written by a model (a folder of arena write) or are those of FormFactory's release (--data).
     With --url it fills in one form at that address and prints the final contents of its fields;
     files can be uploaded from the folder `files` in --out only.
     """
-    from formlab_arena import run, spec
+    from formlab_arena import run
 
     kept = ("system", "seed", "policy", "scale", "ruler", "steps")
     settings = run.RunSettings(**{name: options[name] for name in kept}, options=_changes(options))
@@ -83,9 +144,10 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
         return
     if stray := [name for name in ("text_file", "values_file", "allow") if options[name]]:
         raise click.UsageError(f"--{stray[0].removesuffix('_file')} goes with --url")
-    chosen = [code.strip() for code in codes.split(",") if code.strip()]
-    with _progress(settings.system, (len(chosen) or len(spec.forms())) * instances) as tell:
-        results = run.fill(out, settings, codes=chosen, count=instances, tell=tell)
+    tasks, texts = _tasks(options, "quoted")
+    settings = dataclasses.replace(settings, texts=texts)
+    with _progress(settings.system, len(tasks.instances)) as tell:
+        results = run.fill(out, settings, tasks=tasks, tell=tell)
     if as_json:
         show(results, as_json=True)
         return
@@ -95,6 +157,46 @@ def fill(codes: str, instances: int, out: Path, as_json: bool, **options: Any) -
     right, asked = sum(r["right"] for r in results), sum(r["fields"] for r in results)
     done = sum(r["status"] == "submitted" for r in results)
     click.echo(f"{done} of {len(results)} submitted, {right} of {asked} answers right")
+
+
+@arena.command()
+@click.option("--system", required=True, help="chat:MODEL.")
+@_of_tasks
+@click.option("--kind", help="letter, email, resume or notes for all texts; else each in turn.")
+@click.option("--tries", default=3, show_default=True, type=click.IntRange(1), help="For a text.")
+@asking
+@click.option("--out", type=_PATH, required=True, help="Folder of the texts.")
+@as_json
+def write(out: Path, as_json: bool, **options: Any) -> None:
+    """Let a model write texts in which the values of instances are implied.
+
+    Each text is checked by rule: a value must stand in it, be equal to a date or number in it, or
+    follow from a phrase of it that the model names. Where that fails after --tries, the instance
+    keeps its plain text, with the status `plain`. Answers are kept and asked for once.
+    """
+    from formlab_arena import writing
+    from formlab_arena.texts import KINDS
+
+    if not options["system"].startswith(CHAT):
+        raise click.UsageError(f"texts are written by {CHAT}MODEL")
+    if options["kind"] not in (None, *KINDS):
+        raise UnknownName.of("kind of text", options["kind"], KINDS)
+    if options["texts"] or options["data"]:
+        raise click.UsageError("texts are written for the instances that formlab makes")
+    tasks, _ = _tasks(options, "quoted")
+    with _progress(options["system"], len(tasks.instances), "texts", "written") as tell:
+        entries = writing.write(
+            out, tasks, system=options["system"], settings=_changes(options), tell=tell,
+            kind=options["kind"], tries=options["tries"], seed=options["seed"],
+        )  # fmt: skip
+    columns = ("name", "kind", "status", "tries", "error")
+    show(
+        entries if as_json else [{key: e.get(key) for key in columns} for e in entries],
+        as_json=as_json,
+    )
+    if not as_json:
+        done = sum(entry["status"] == "written" for entry in entries)
+        click.echo(f"{done} of {len(entries)} written; the others keep their plain text")
 
 
 @arena.command("score")
@@ -123,15 +225,17 @@ def _changes(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _progress(system: str, total: int) -> Iterator[Callable[[dict[str, Any]], None]]:
+def _progress(
+    system: str, total: int, what: str = "forms", status: str = "submitted"
+) -> Iterator[Callable[[dict[str, Any]], None]]:
     from formlab.progress import progress
 
-    with progress("forms, {task.fields[sent]} submitted") as bar:
+    with progress(f"{what}, {{task.fields[sent]}} {status}") as bar:
         job, sent = bar.add_task(plain(system), total=total, sent=0), 0
 
         def tell(result: dict[str, Any]) -> None:
             nonlocal sent
-            sent += result["status"] == "submitted"
+            sent += result["status"] == status
             bar.update(job, advance=1, sent=sent)
 
         yield tell

@@ -26,8 +26,9 @@ class RunSettings:
     """What a run does; all runs in a folder have the same settings.
 
     `policy`: ``page`` carries out all actions of an answer before the next look, ``step`` the
-    first one only. `steps` is the most looks of an episode. `options` are settings of the system;
-    ``chat:MODEL`` has those of `formlab.systems.chat`.
+    first one only. `steps` is the most looks of an episode. `texts` says which texts the system
+    gets: ``quoted`` ones, ``prose``, ``released``, or the name of a file of them. `options` are
+    settings of the system; ``chat:MODEL`` has those of `formlab.systems.chat`.
     """
 
     system: str
@@ -36,6 +37,7 @@ class RunSettings:
     scale: float = 1.0
     ruler: bool = False
     steps: int = 200
+    texts: str = "quoted"
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 

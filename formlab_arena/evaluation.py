@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from formlab import files, tables
 from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row, pointer
 from formlab.errors import DataBroken, DataMissing
@@ -28,7 +30,7 @@ NEVER = [0, 0, 0, 0, 0]
 Row = dict[str, Any]
 
 
-def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
+def read_run(folder: str | Path, *, only: str | None = None) -> tuple[Corpus, Predictions]:
     """The episodes of a run as documents with gold, and what its system did as predictions.
 
     A document is an episode; its gold are the right answers, at the places where the controls
@@ -42,7 +44,8 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
     that stops early has missed it. Fields that did not apply are not asked for. `meta` of a
     document has `status`, `error`, `steps`, `seconds`, the `images` of the screens, `elements`
     ``[page, x0, y0, x1, y1, path]``, the `lines` with what they changed, each field's `content`
-    at last, and the field that each depends on (`when`).
+    at last, and the field that each depends on (`when`). Documents have the column `text_kind`:
+    what kind of text the task was. `only` is the name of the one episode to read.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
     """
     folder = Path(folder)
     settings = _settings(folder)
-    results = _results(folder)
+    results = [result for result in _results(folder) if only in (None, result["doc_id"])]
     documents, gold, predicted, responses = [], [], [], []
     notes: Counter[str] = Counter()
     name = _name(settings)
@@ -67,7 +70,9 @@ def read_run(folder: str | Path) -> tuple[Corpus, Predictions]:
         for path in (folder / "run.json", folder / "episodes.jsonl")
     }
     corpus = Corpus(
-        documents=tables.table("documents", documents),
+        documents=tables.table("documents", documents).with_columns(
+            pl.Series("text_kind", [r.get("text_kind") for r in results], dtype=pl.String)
+        ),
         records=tables.table("records", gold),
         benchmark=BENCHMARK, split=SPLIT, root=folder.resolve(), sources=sources,
     )  # fmt: skip
@@ -115,7 +120,8 @@ class _EpisodeTables:
     def __init__(self, folder: Path, result: Row, system: str) -> None:
         self.result, self.system, self.name = result, system, result["doc_id"]
         self.folder = folder / self.name
-        self.form = spec.form(result["form"])
+        own = folder / spec.OWN_FORMS
+        self.form = spec.form(result["form"], own if own.is_dir() else spec.FOLDER)
         self.values = files.read_json(self.folder / "values.json")
         if not isinstance(self.values, dict):
             raise DataBroken("right answers are an object", where=self.folder / "values.json")

@@ -1,4 +1,4 @@
-"""Instances of forms: values of made-up people, and a text that gives them in prose."""
+"""Instances of forms: values of made-up people, and a text that quotes labels and values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import random
 import re
+from pathlib import Path
 from typing import Any
 
 from formlab_arena.spec import FormField, WebForm
@@ -51,12 +52,18 @@ _SENTENCES["radio"] = _SENTENCES["dropdown"]
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """One task: the form, its right answers by field (null: left empty), and the text."""
+    """One task: the form, its right answers by field (null: left empty), and the text.
+
+    `kind` is that of the text: ``quoted`` where it quotes labels and values, ``released``, or one
+    of `texts.KINDS`. `document` is the PDF that the text is read from, if there is one.
+    """
 
     code: str
     number: int
     values: dict[str, Any]
     text: str
+    kind: str = "quoted"
+    document: Path | None = None
 
     @property
     def name(self) -> str:

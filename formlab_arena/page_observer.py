@@ -23,7 +23,7 @@ const optionOf = (e) => e.dataset.option ?? (e.type === 'radio' ||
 const kindOf = (e) => e.tagName === 'INPUT' ? e.type : e.tagName.toLowerCase();
 """
 _ALL = "[data-field], input, select, textarea, button"
-_LISTED = (
+LISTED = (
     "() => {"
     + _OWNER
     # A page that has just begun to load has nothing yet, not even its root.
@@ -82,14 +82,14 @@ class PageObserver:
     def listed(self) -> dict[str, Any]:
         """The controls in pixels of the window, the scroll offset and the page's size."""
         try:
-            if listed := self.page.evaluate(_LISTED):
+            if listed := self.page.evaluate(LISTED):
                 return listed
         except Exception as error:
             if "context was destroyed" not in str(error):
                 raise
         # The page was on its way to another one.
         self.page.wait_for_load_state()
-        return self.page.evaluate(_LISTED)
+        return self.page.evaluate(LISTED)
 
     def look(self) -> tuple[PageState, list[list[Any]], dict[str, Any] | None]:
         """The page now, what changed since the last time, and a screen met for the first time.

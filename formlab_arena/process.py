@@ -14,8 +14,9 @@ from formlab.errors import NotAvailable
 class Server:
     """The arena's server in a process of its own, started again when it has died."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, forms: Path | None = None) -> None:
         self.database, self._process, self.address = database, None, ""
+        self._options = ["--no-play", *(["--forms", str(forms)] if forms else [])]
 
     def ensure(self) -> str:
         """The address of a running server."""
@@ -23,7 +24,7 @@ class Server:
             self.stop()
             command = [sys.executable, "-m", "formlab_arena.commands", "serve"]
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [*command, "--port", "0", "--database", str(self.database)],
+                [*command, "--port", "0", "--database", str(self.database), *self._options],
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             )  # fmt: skip
             line = self._process.stdout.readline() if self._process.stdout else ""
@@ -49,9 +50,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(database: Path) -> Iterator[Server]:
-    """A `Server` that ends with the block."""
-    server = Server(database)
+def serving(database: Path, forms: Path | None = None) -> Iterator[Server]:
+    """A `Server` that ends with the block, over the forms of a folder; ours if left out."""
+    server = Server(database, forms)
     try:
         yield server
     finally:

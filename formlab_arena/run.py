@@ -11,7 +11,7 @@ from typing import Any
 from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
-from formlab_arena import agent_registry, instances, spec
+from formlab_arena import agent_registry
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
@@ -28,6 +28,7 @@ from formlab_arena.instances import Instance
 from formlab_arena.process import Server, serving
 from formlab_arena.spec import answer_text
 from formlab_arena.store import SubmissionStore
+from formlab_arena.texts import TaskSet, task_set
 
 __all__ = ["AGENTS", "RunSettings", "Server", "fill", "open_session", "run_steps", "serving"]
 
@@ -38,6 +39,7 @@ def fill(
     *,
     codes: Sequence[str] = (),
     count: int = 1,
+    tasks: TaskSet | None = None,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
@@ -55,6 +57,9 @@ def fill(
         Forms; all if empty.
     count
         Instances of each form, from the first.
+    tasks
+        What to fill in, in place of `codes` and `count`; else the instances that formlab makes,
+        with the texts that the settings name.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
     tell
@@ -75,16 +80,18 @@ def fill(
         model's server refuses every call.
     """
     shaping = agent_registry.shaping_settings(settings)
-    chosen = [spec.form(code) for code in codes or spec.forms()]
-    todo = [instances.make(f, n, seed=settings.seed) for f in chosen for n in range(1, count + 1)]
+    if tasks is None:
+        tasks = task_set(settings.texts, codes=codes, count=count, seed=settings.seed)
+    todo = tasks.instances
     resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    check_same_settings(out / "run.json", settings, shaping)
+    check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest)
+    forms = tasks.write_forms(out)
     halted: Halted | None = None
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
-        serving(out / "submissions.sqlite") as server,
+        serving(out / "submissions.sqlite", forms) as server,
         agent_registry.making(settings, out) as make,
     ):
         last = {entry["doc_id"]: entry for entry in journal.entries}
@@ -94,7 +101,7 @@ def fill(
             if halted is None:
                 result, halted = _guarded(out, settings, instance, server, make)
             else:
-                result = _blank(instance) | {"error": str(halted), "seconds": 0.0}
+                result = blank_result(instance) | {"error": str(halted), "seconds": 0.0}
             journal.append(result)
             last[instance.name] = result
             tell(result)
@@ -110,11 +117,19 @@ def _is_open(entry: dict[str, Any], settings: RunSettings) -> bool:
     return entry["status"] == "crashed" or again
 
 
-def _blank(instance: Instance) -> dict[str, Any]:
+def blank_result(instance: Instance) -> dict[str, Any]:
+    """The result of an episode of which nothing is known yet."""
     return {
-        "doc_id": instance.name, "form": instance.code, "status": "crashed", "steps": 0,
-        "right": 0, "fields": len(instance.values), "answers": None, "reason": None, "error": None,
+        "doc_id": instance.name, "form": instance.code, "text_kind": instance.kind,
+        "status": "crashed", "steps": 0, "right": 0, "fields": len(instance.values),
+        "answers": None, "reason": None, "error": None,
     }  # fmt: skip
+
+
+def sent_result(instance: Instance, answers: dict[str, Any]) -> dict[str, Any]:
+    """What a submission adds to the result of its episode."""
+    right = sum(answers.get(name) == value for name, value in instance.values.items())
+    return {"status": "submitted", "answers": answers, "right": right}
 
 
 def _guarded(
@@ -122,7 +137,7 @@ def _guarded(
     make: Callable[[Instance], Agent],
 ) -> tuple[dict[str, Any], Halted | None]:  # fmt: skip
     start = time.monotonic()
-    result, halted = _blank(instance), None
+    result, halted = blank_result(instance), None
     # A new name each time, so that a run never finds the submission of an episode that crashed.
     token = f"{instance.name}.{time.time_ns()}"
     try:
@@ -136,9 +151,7 @@ def _guarded(
         result["error"] = f"{type(error).__name__}: {str(error)[:300]}"
     with contextlib.suppress(FormlabError):
         if submission := SubmissionStore(out / "submissions.sqlite").latest(token):
-            answers = submission["answers"]
-            right = sum(answers.get(name) == value for name, value in instance.values.items())
-            result |= {"status": "submitted", "answers": answers, "right": right}
+            result |= sent_result(instance, submission["answers"])
     return {**result, "seconds": round(time.monotonic() - start, 2)}, halted
 
 

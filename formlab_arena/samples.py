@@ -15,10 +15,13 @@ from formlab.scoring.evaluate import evaluate
 from formlab_arena.episode import RunSettings
 from formlab_arena.evaluation import read_run
 from formlab_arena.run import fill
+from formlab_arena.texts import task_set
 
 
 def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluation:
     """One instance of each form of the sample, filled in by `system`; needs a browser.
+
+    `changes` are those of a `RunSettings`, such as ``{"texts": "prose"}``.
 
     Raises
     ------
@@ -28,9 +31,11 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
     resources.need("arena")
     settings = RunSettings(system, **changes)
     codes = corpus.documents["template"].unique(maintain_order=True).to_list()
-    state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=repr(settings))
+    tasks = task_set(settings.texts, codes=codes, seed=settings.seed)
+    more = f"{settings}{tasks.digest}"
+    state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=more)
     out = cache_folder() / "runs" / f"{corpus.benchmark}-arena-{system}-{state}"
     # The browser refuses to start where an event loop runs, as it does under a notebook's cells.
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(fill, out, settings, codes=codes, wait=True).result()
+        thread.submit(fill, out, settings, tasks=tasks, wait=True).result()
     return evaluate(*read_run(out))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, abort, jsonify, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException
@@ -14,6 +14,9 @@ from formlab.errors import NotAvailable
 from formlab_arena import validate
 from formlab_arena.spec import FOLDER, WebForm, forms
 from formlab_arena.store import SubmissionStore
+
+if TYPE_CHECKING:
+    from formlab_arena.people import People
 
 LARGEST = 8_000_000
 _HEADERS = {
@@ -27,11 +30,15 @@ _HEADERS = {
 }
 
 
-def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, ...] = ()) -> Flask:
+def create(
+    store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, ...] = (),
+    people: People | None = None,
+) -> Flask:  # fmt: skip
     """The application over the forms of a folder of YAML files.
 
     `hosts` are names, besides this machine's own, under which browsers may address the server. Any
-    other is refused, so that a foreign page cannot reach the server through a name it owns.
+    other is refused, so that a foreign page cannot reach the server through a name it owns. With
+    `people` there are the pages ``/play``, on which they fill in tasks and are scored.
 
     Examples
     --------
@@ -48,14 +55,19 @@ def create(store: SubmissionStore, *, folder: Path = FOLDER, hosts: tuple[str, .
     )
     # Flask escapes by the ending of the file's name, and .j2 is none it knows.
     app.jinja_env.autoescape = True
-    known = forms(folder)
+    known = {**forms(folder), **(people.tasks.forms if people else {})}
+    if people:
+        # Agents' runs have servers of their own, which need none of this.
+        from formlab_arena.people import blueprint
+
+        app.register_blueprint(blueprint(people))
 
     def named(code: str) -> WebForm:
         return known[code] if code in known else abort(404, f"there is no form {code[:40]!r}")
 
     @app.get("/")
     def index() -> str:
-        return render_template("index.html.j2", forms=known.values())
+        return render_template("index.html.j2", forms=known.values(), people=people)
 
     @app.get("/forms/<code>")
     def show(code: str) -> str:

@@ -12,9 +12,12 @@ from typing import Any
 
 import yaml
 
+from formlab import files
 from formlab.errors import DataBroken, UnknownName
 
 FOLDER = Path(__file__).parent / "forms"
+# Where a run keeps the forms that are not ours.
+OWN_FORMS = "forms"
 TYPES = (
     "string", "description", "number", "date", "dropdown", "radio", "checkbox", "multiple", "file",
 )  # fmt: skip
@@ -158,6 +161,29 @@ def _check(form: WebForm) -> None:
             getattr(field, key) for key in _MAKERS
         ):
             raise ValueError(f"{field.name}: needs one of {_MAKERS}")
+
+
+def write(form: WebForm, path: Path) -> None:
+    """Write a form as the YAML file that `load` reads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "E12.yaml"
+    >>> write(form("E12"), file)
+    >>> load(file) == form("E12")
+    True
+    """
+    usual = dataclasses.asdict(FormField("", "", ""))
+    raw = dataclasses.asdict(form)
+    for page in raw["pages"]:
+        page["fields"] = [
+            {key: list(v) if isinstance(v, tuple) else v for key, v in field.items()
+             if key in ("name", "type", "label") or v != usual[key]}
+            for field in page["fields"]
+        ]  # fmt: skip
+    raw["pages"] = list(raw["pages"])
+    files.write_text(path, yaml.safe_dump(raw, sort_keys=False, allow_unicode=True))
 
 
 @functools.cache

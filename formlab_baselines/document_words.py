@@ -16,9 +16,10 @@ from formlab import resources
 from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataMissing
-from formlab.systems import layout, ocr
+from formlab.systems import ocr
 from formlab.systems._runs import image_file
 from formlab.tables import BOX
+from formlab.text import layout
 from formlab_baselines.pdf_rules import DEFAULTS, PageRuns, pages
 
 # A wider gap than this many heights of the word before it begins another cell.

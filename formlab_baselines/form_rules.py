@@ -4,6 +4,7 @@ No model except the OCR's is used, no key, and no word of any form. A label ends
 stands left of a line to write on; bold, shaded or capital text alone in its row opens a group; ink
 inside a box means checked, a ring around a word means chosen; long rules make tables and frames.
 Values are what OCR read: no picture is described, and a scribble on a line is called a signature.
+Questions are answered from the fields (`form_answers`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from formlab import resources
-from formlab.benchmarks.formcraft import TASK_OF, Paths
+from formlab.benchmarks.formcraft import TASK_OF, Paths, questions_of
 from formlab.errors import DataBroken
 from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
@@ -23,6 +24,7 @@ from formlab.systems._spec import Reader
 from formlab.tables import BOX
 from formlab.text.layout import page_text
 from formlab_baselines import page_lines, page_marks
+from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
 from formlab_baselines.form_tree import FormGroup
 from formlab_baselines.page_spec import Rect
@@ -33,6 +35,7 @@ cv2 = resources.optional("cv2", extra="ocr")
 TABLES = ("field", "rows")
 DEFAULTS = {
     "text_score": 0.5, "bold": 1.15, "tick_ink": 0.15, "tables": "field", "signature": "signed",
+    "zoom": 1.0,
 }  # fmt: skip
 Row = dict[str, Any]
 
@@ -43,7 +46,8 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     Settings: `text_score`, the least confidence of a line; `bold`, how much wider than common the
     strokes of a heading are; `tick_ink`, the least dark share inside a box that is checked;
     `tables`, whether a table is one ``field`` or a group of ``rows``, else `DataBroken`;
-    `signature`, the value of a line with a scribble on it.
+    `signature`, the value of a line with a scribble on it; `zoom` enlarges pages before they are
+    read.
     """
     if settings["tables"] not in TABLES:
         raise DataBroken(f"tables={settings['tables']!r} of rules", remedy=" or ".join(TABLES))
@@ -51,11 +55,13 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
 
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
-        for number, image, zoom in page_pictures(document, root):
+        for number, image, zoom in page_pictures(document, root, scale=settings["zoom"]):
             page = _FormPage(np.asarray(image.convert("L")), engine, settings, zoom)
             for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
                 rows.append(row | {"page": number})
             texts.append(page.text)
+        read_fields = [row for row in rows if row["task"] in TASK_OF.values()]
+        rows += answers(questions_of(document), read_fields)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
     return read

@@ -10,7 +10,7 @@ from formlab.benchmarks.formcraft import FieldModel, FormCraft, Group, field_row
 
 _ITEMS = ("vqa", "consistency")
 # The parts of an item that name fields.
-_NAMED = ("fields", "source", "dependent")
+NAMED = ("fields", "source", "dependent")
 Row = dict[str, Any]
 
 
@@ -60,18 +60,23 @@ def _edited(field: FieldModel, parts: Row) -> FieldModel:
 
 def readdressed(form: Row, moved: Mapping[str, str]) -> Row:
     """The form's JSON with the paths in its questions and checks as they are now."""
+    items = {
+        task: [item_readdressed(item, moved) for item in form.get(task) or ()] for task in _ITEMS
+    }
+    return form | {task: rows for task, rows in items.items() if rows}
+
+
+def item_readdressed(item: Row, moved: Mapping[str, str]) -> Row:
+    """A question or check, or some attributes of one, with the paths of fields as they are now."""
 
     def at(path: Any) -> Any:
         if isinstance(path, list):
             return [at(entry) for entry in path]
         return moved.get(path, path) if isinstance(path, str) else path
 
-    def item(old: Row) -> Row:
-        now = {name: at(value) if name in _NAMED else value for name, value in old.items()}
-        derivation = now.get("derivation")
-        if derivation and isinstance(named := derivation.get("fields"), dict):
-            new = {name: at(path) for name, path in named.items()}
-            now["derivation"] = derivation | {"fields": new}
-        return now
-
-    return form | {task: [item(old) for old in form[task]] for task in _ITEMS if form.get(task)}
+    now = {name: at(value) if name in NAMED else value for name, value in item.items()}
+    derivation = now.get("derivation")
+    if isinstance(derivation, dict) and isinstance(named := derivation.get("fields"), dict):
+        new = {name: at(path) for name, path in named.items()}
+        now["derivation"] = derivation | {"fields": new}
+    return now

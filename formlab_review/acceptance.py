@@ -41,7 +41,7 @@ class Accepted:
     corpus
         The forms that the drafts are about.
     forms
-        The JSON of each form to be written, by document.
+        The JSON of each form to be written, by document; or its text, written as it is.
     fates
         Of each draft its document, kind (``form``, ``field``, ``vqa``, ``consistency``), path,
         outcome (one of `OUTCOMES`) and, of one kept out, why.
@@ -50,7 +50,7 @@ class Accepted:
     """
 
     corpus: Corpus
-    forms: dict[str, Row]
+    forms: dict[str, Any]
     fates: list[tuple[str, str, str | None, str, str]]
     notes: dict[str, int]
 
@@ -93,7 +93,8 @@ class Accepted:
             for image in self._images(doc_id):
                 with files.atomic(base / "images" / image.name) as copy:
                     shutil.copyfile(image, copy)
-            files.write_json(base / "forms" / f"{doc_id}.json", form)
+            write = files.write_text if isinstance(form, str) else files.write_json
+            write(base / "forms" / f"{doc_id}.json", form)
         return out
 
     def _images(self, doc_id: str) -> Iterator[Path]:

@@ -11,7 +11,9 @@ from formlab.charts import Caption, Card, Cards, Table
 from formlab_review.adjudication import queue
 from formlab_review.agreement import disagreements, fact_agreement, reviewer_agreement
 from formlab_review.annotation import Annotations, ratings
+from formlab_review.editor import FormReview
 from formlab_review.fact_checks import Problem
+from formlab_review.form_differences import form_agreement, form_queue
 from formlab_review.label_audit import by_majority
 
 # A page may stand in one cell; a table shows the beginning of it.
@@ -104,6 +106,40 @@ def agreement_tables(
     caption = f"What reviewers decided differently, n = {differ.height:,}."
     table = Table(differ.select(_short(name).alias(name) for name in differ.columns))
     return *shown, Caption(caption, label="Table"), table
+
+
+def form_tables(
+    first: FormReview, second: FormReview, decisions: pl.DataFrame | None = None, *,
+    resamples: int = 1000, seed: int = 0,
+) -> tuple[Any, ...]:  # fmt: skip
+    """How far two reviewers agree on whole forms, and what there is to decide between them.
+
+    Parameters
+    ----------
+    first, second
+        The reviews, of the same corpus.
+    decisions
+        Of those who adjudicate, as from `formlab.decisions.read`.
+    resamples, seed
+        Of the intervals.
+    """
+    both = first.progress().join(second.progress().select("doc_id", also="verified"), on="doc_id")
+    count = both.filter("verified", "also").height
+    if not count:
+        text = "Agreement on whole forms needs two reviewers who verified the same ones."
+        return (Caption(text, label="Note"),)
+    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
+    text = f"Agreement by attribute on {count:,} forms; Cohen's kappa, intervals by documents."
+    table = form_agreement(first, second, resamples=resamples, seed=seed)
+    shown = (Caption(text, label="Table", settings=settings), Table(table))
+    differ = form_queue(first, second, decisions)
+    if not differ.height:
+        return *shown, Caption("The reviewers left the forms the same.", label="Note")
+    open_count = differ["decision"].null_count()
+    caption = f"What they left differently, n = {differ.height:,}; {open_count:,} open."
+    short = differ.select(_short(name).alias(name) for name in differ.columns)
+    texts = Table(short, titles={"doc_id": "form"})
+    return *shown, Caption(caption, label="Table"), texts
 
 
 def annotation_tables(

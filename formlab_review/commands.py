@@ -1,4 +1,4 @@
-"""Commands that make FORMCRAFT data with a model: drafts, which people then verify."""
+"""Commands that make FORMCRAFT data: drafts of a model, and forms that people verified."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources
-from formlab.console import as_json, asked, asking, plain, root, say, show, split
+from formlab.console import as_json, asked, asking, plain, prompt, root, say, show, split
 
 if TYPE_CHECKING:
     from formlab_review.drafts import Draft
+    from formlab_review.editor import FormReview
 
 FILE = "drafts.jsonl"
 NOTEBOOK = resources.folder("notebooks") / "02_review.ipynb"
@@ -36,6 +37,7 @@ def formcraft() -> None:
 @click.option("--images", type=_path, help="Their images [beside ANNOTATIONS, or in it].")
 @_model
 @_limit
+@prompt
 @asking
 @_out
 @as_json
@@ -64,6 +66,7 @@ def _drafting(task: str, help_text: str) -> Callable[..., Any]:
     @_model
     @_limit
     @_examples
+    @prompt
     @asking
     @_out
     @as_json
@@ -121,6 +124,95 @@ def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: 
         say(accepted.notes)
         rows += [{"split": name, **row} for row in accepted.counts().iter_rows(named=True)]
     show([row for row in rows if row["drafts"]], as_json=as_json)
+
+
+_reviewers = click.argument("reviewers", nargs=-1, required=True)
+_edits = click.option(
+    "--edits", type=_path, required=True, help="Folder of changes to forms, one file a person."
+)
+_decisions = click.option(
+    "--decisions", type=_path, help="Folder of decisions on what the reviewers left differently."
+)
+
+
+@formcraft.command()
+@_reviewers
+@_edits
+@root
+@split
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
+@as_json
+def agreement(reviewers: tuple[str, ...], resamples: int, as_json: bool, **options: Any) -> None:
+    """How far two reviewers agree on whole forms, attribute by attribute: Cohen's kappa, share, n.
+
+    Of REVIEWERS, two names, only forms count that both verified.
+    """
+    import formlab_review as review
+
+    desks = _desks(reviewers, 2, options)
+    show(review.form_agreement(*desks, resamples=resamples).to_dicts(), as_json=as_json)
+
+
+@formcraft.command()
+@_reviewers
+@_edits
+@_decisions
+@root
+@split
+@as_json
+def queue(
+    reviewers: tuple[str, ...], decisions: Path | None, as_json: bool, **options: Any
+) -> None:
+    """What two reviewers left differently in whole forms, and what was decided on it.
+
+    Notebook 02_review shows the same, and takes the decisions of a third person.
+    """
+    import formlab_review as review
+
+    desks = _desks(reviewers, 2, options)
+    show(review.form_queue(*desks, _decided(decisions)).to_dicts(), as_json=as_json)
+
+
+@formcraft.command()
+@_reviewers
+@_edits
+@_decisions
+@root
+@split
+@click.option("--out", type=_path, required=True, help="Folder of the forms.")
+@as_json
+def gold(
+    reviewers: tuple[str, ...], decisions: Path | None, out: Path, as_json: bool, **options: Any
+) -> None:
+    """Write the forms that one reviewer verified, or two with each difference decided.
+
+    OUT then loads with --root as benchmark formcraft.
+    """
+    import formlab_review as review
+
+    made = review.gold(*_desks(reviewers, len(reviewers), options), decisions=_decided(decisions))
+    made.save(out)
+    for doc_id, _, why in made.kept_out():
+        click.echo(plain(f"kept out: {doc_id}: {why}"), err=True)
+    say(made.notes)
+    if made.forms:
+        say(benchmarks.load("formcraft", root=out, split=options["split"]).flaws)
+    show([row for row in made.counts().to_dicts() if row["drafts"]], as_json=as_json)
+
+
+def _desks(reviewers: tuple[str, ...], count: int, options: dict[str, Any]) -> list[FormReview]:
+    import formlab_review as review
+
+    if len(reviewers) != count or count > 2:
+        raise click.UsageError("two reviewers" if count < 3 else "one reviewer or two")
+    corpus = benchmarks.load("formcraft", root=options["root"], split=options["split"])
+    return [review.FormReview(corpus, options["edits"], name) for name in reviewers]
+
+
+def _decided(folder: Path | None) -> Any:
+    from formlab import decisions
+
+    return None if folder is None else decisions.read(folder)
 
 
 def _settings(model: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,19 @@ OPEN = "open"
 _NAME = re.compile(r"[\w][\w.@+-]{0,63}")
 
 
+def file_of(folder: str | Path, reviewer: str) -> Path:
+    """The file of a reviewer in a folder; `DataBroken` if the name is no name for a file."""
+    if not _NAME.fullmatch(reviewer):
+        what = f"{reviewer!r:.80} is no name for a reviewer"
+        raise DataBroken(what, remedy="letters, digits and .@+-_, such as ada")
+    return Path(folder) / f"{reviewer}{decided.SUFFIX}"
+
+
+def now() -> str:
+    """The time of a decision."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @dataclasses.dataclass(eq=False)
 class Review:
     """Items, their reviewer, and the decisions so far; shows itself in JupyterLab.
@@ -42,7 +55,10 @@ class Review:
     pages
         Draws the pages; None shows none.
     words
-        The decisions to choose from, `decisions.REVIEW` or `decisions.LABEL_AUDIT`.
+        The decisions to choose from, `decisions.REVIEW`, `decisions.LABEL_AUDIT` or
+        `decisions.ADJUDICATION`.
+    titles
+        What the page calls them, where that is not the word itself.
 
     Raises
     ------
@@ -55,12 +71,10 @@ class Review:
     reviewer: str
     pages: Pages | None = None
     words: Sequence[str] = decided.REVIEW
+    titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.reviewer):
-            what = f"{self.reviewer!r:.80} is no name for a reviewer"
-            raise DataBroken(what, remedy="letters, digits and .@+-_, such as ada")
-        self.file = Path(self.folder) / f"{self.reviewer}{decided.SUFFIX}"
+        self.file = file_of(self.folder, self.reviewer)
         self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
         self._undo: list[tuple[int, dict[str, Any] | None]] = []
         self._view: ReviewWidget | None = None
@@ -117,7 +131,7 @@ class Review:
         row = dict.fromkeys(tables.DECISIONS) | dict(item.key) | {
             "decision": decision, "label": tables.storable(item.label),
             "note": tables.storable(note) or None, "reviewer": self.reviewer,
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "time": now(),
         }  # fmt: skip
         if decision in ("edit", "label_error") and parts is not None:
             row |= self._changed(item, parts, decision)
@@ -196,4 +210,6 @@ class Review:
 
     def show(self) -> tuple[Any, ...]:
         """The widget; in a report, where nobody decides, the progress."""
+        if not self.items:
+            return (Caption("There is nothing to decide on.", label="Note"),)
         return self.state() if theme.in_report() else (self.view(),)

@@ -13,17 +13,24 @@ from formlab.charts._output import clean
 from formlab.errors import FormlabError
 
 if TYPE_CHECKING:
+    from formlab_review.editor import FormReview
     from formlab_review.session import Review
 
 # Longer texts are shown cut, and cannot be edited here: what was cut would be lost.
 LIMIT = 20_000
 _KEYS = {"accept": "a", "edit": "e", "reject": "r", "label_error": "l", "ambiguous": "m"}
-_KEYS |= {"wrong": "w"}
+_KEYS |= {"wrong": "w", "first": "1", "second": "2"}
 _TITLES = {"label_error": "Label error", "wrong": "Truly wrong"}
 
 
 def _asset(name: str, package: str = "formlab") -> str:
     return resources.files(package).joinpath(name).read_text("utf-8")
+
+
+def script(name: str) -> str:
+    """The script of a widget, behind those that it uses."""
+    shared = _asset("gallery/assets/parts.js") + _asset("assets/desk.js", "formlab_review")
+    return shared + _asset(f"assets/{name}", "formlab_review")
 
 
 def _styles() -> str:
@@ -32,55 +39,91 @@ def _styles() -> str:
     return tokens + _asset("assets/review.css", "formlab_review")
 
 
-class ReviewWidget(anywidget.AnyWidget):
-    """Draws a `Review`; the session in the kernel holds all state, so a reloaded page loses none.
+class DeskWidget(anywidget.AnyWidget):
+    """A page of a review; the session in the kernel holds all state, so a reload loses none.
 
-    The page sends messages (`hello`, `page`, `decide`, `undo`) and gets one back for each
-    (`state`, `page`, `decided`, `undone`, or `refused` with the reason).
+    The page sends messages and gets one back for each, or ``refused`` with the reason. To
+    ``page`` the answer is the image of a page.
     """
 
-    _esm = _asset("gallery/assets/parts.js") + _asset("assets/review.js", "formlab_review")
     _css = _styles()
-    items = traitlets.List().tag(sync=True)
     setup = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, review: Review) -> None:
-        choices = [
-            {
-                "word": word, "key": _KEYS[word], "edits": word in ("edit", "label_error"),
-                "title": _TITLES.get(word, word.capitalize()),
-            }
-            for word in review.words
-        ]  # fmt: skip
-        is_audit = tuple(review.words) == decided.LABEL_AUDIT
-        super().__init__(
-            items=[_sendable(item.payload()) for item in review.items],
-            setup={
-                "choices": choices, "file": clean(review.file), "reviewer": review.reviewer,
-                "audit": is_audit,
-            },
-        )  # fmt: skip
-        self._review = review
-        self.on_msg(self._answer)
+    def __init__(self, review: Review | FormReview, **traits: Any) -> None:
+        setup = {"file": clean(review.file), "reviewer": review.reviewer} | traits.pop("setup")
+        super().__init__(setup=setup, **traits)
+        self._review: Any = review
+        self.on_msg(self._hear)
 
-    def _answer(self, _: Any, message: Any, __: Any) -> None:
+    def _hear(self, _: Any, message: Any, __: Any) -> None:
         what = message.get("type") if isinstance(message, dict) else None
         try:
-            if what == "hello":
-                self._review.reload()
-                self.send(self._state())
-            elif what == "page":
+            if what == "page":
                 self._page(str(message["doc"]), int(message["page"]))
-            elif what == "decide":
-                self._decide(message)
-            elif what == "undo":
-                at = self._review.undo()
-                if at is None:
-                    raise FormlabError("there is nothing to undo")
-                self.send(self._entry(at) | {"type": "undone"})
+            else:
+                self._answer(what, message)
         except (FormlabError, OSError, LookupError, TypeError, ValueError) as error:
             # The reviewer sees why a decision was not saved: it did not count.
             self.send({"type": "refused", "what": what, "why": clean(error, limit=500)})
+
+    def _answer(self, what: Any, message: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _page(self, doc: str, page: int) -> None:
+        answer: dict[str, Any] = {"type": "page", "doc": doc, "page": page}
+        pages = self._review.pages
+        try:
+            if pages is None:
+                raise FormlabError("no page image is known")
+            data, width, height = pages.draw(doc, page)
+        except (FormlabError, OSError) as error:
+            self.send(answer | {"why": clean(error, limit=300)})
+            return
+        size = {"width": width, "height": height, "pages": pages.count(doc)}
+        self.send(answer | size, buffers=[data])
+
+
+class ReviewWidget(DeskWidget):
+    """Draws a `Review`, one item after the other.
+
+    To the messages `hello`, `decide` and `undo` the answers are `state`, `decided` and `undone`.
+    """
+
+    _esm = script("review.js")
+    items = traitlets.List().tag(sync=True)
+
+    def __init__(self, review: Review) -> None:
+        own = {word: clean(title) for word, title in review.titles.items()}
+        titles = _TITLES | own
+        choices = [
+            {
+                "word": word, "key": _KEYS[word], "edits": word in ("edit", "label_error"),
+                "title": titles.get(word, word.capitalize()),
+                "name": own.get(word, word.replace("_", " ")),
+            }
+            for word in review.words
+        ]  # fmt: skip
+        words = tuple(review.words)
+        super().__init__(
+            review,
+            items=[_sendable(item.payload()) for item in review.items],
+            setup={
+                "choices": choices, "audit": words == decided.LABEL_AUDIT,
+                "values": words == decided.REVIEW,
+            },
+        )  # fmt: skip
+
+    def _answer(self, what: Any, message: dict[str, Any]) -> None:
+        if what == "hello":
+            self._review.reload()
+            self.send(self._state())
+        elif what == "decide":
+            self._decide(message)
+        elif what == "undo":
+            at = self._review.undo()
+            if at is None:
+                raise FormlabError("there is nothing to undo")
+            self.send(self._entry(at) | {"type": "undone"})
 
     def _decide(self, message: dict[str, Any]) -> None:
         at, parts = int(message["at"]), message.get("parts")
@@ -98,19 +141,6 @@ class ReviewWidget(anywidget.AnyWidget):
     def _entry(self, at: int) -> dict[str, Any]:
         row = self._review.done.get(at)
         return {"at": at, "entry": None if row is None else _shown(row)}
-
-    def _page(self, doc: str, page: int) -> None:
-        answer: dict[str, Any] = {"type": "page", "doc": doc, "page": page}
-        pages = self._review.pages
-        try:
-            if pages is None:
-                raise FormlabError("no page image is known")
-            data, width, height = pages.draw(doc, page)
-        except (FormlabError, OSError) as error:
-            self.send(answer | {"why": clean(error, limit=300)})
-            return
-        size = {"width": width, "height": height, "pages": pages.count(doc)}
-        self.send(answer | size, buffers=[data])
 
 
 def _sendable(payload: dict[str, Any]) -> dict[str, Any]:

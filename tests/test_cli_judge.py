@@ -178,6 +178,38 @@ def test_a_file_that_is_no_filing_is_refused_before_any_browser(formlab, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+def test_run_shows_the_judge_html_takes_the_papers_prompt_and_keeps_every_reason(root, judge):
+    prompt = root / "paper.txt"
+    prompt.write_text("Ground truth: {ground_truth_html}\nGenerated: {generated_html}\nJSON only.")
+    # The paper's schema: figures, and no verdict on any fact; then an answer that is none.
+    paper = {
+        "structure_score": 2, "total_entities": 2, "correct_entities": 1, "entity_accuracy": 0.5,
+        "entity_score": 2.5, "overall_score": 6.5,
+    }  # fmt: skip
+    with serving(json.dumps(paper), then="I cannot judge this.") as server:
+        counts, _ = judge(server, "--judge-prompt", prompt)
+        sent = [call["body"] for call in server.calls]
+    assert counts == (1, 1, 0)
+    assert GOLD in sent[0]["messages"][1]["content"]
+    assert "response_format" not in sent[0]
+    answers = json.loads((root / "raw.json").read_text())
+    assert (answers["0"]["overall_score"], answers["0"]["status"]) == (6.5, "ok")
+    assert answers["1"]["status"] == "refused"
+    assert answers["1"]["error"] == "no verdicts in the answer"
+
+
+def test_a_judge_prompt_with_one_place_is_refused_before_anything_is_asked(formlab, root):
+    prompt = root / "paper.txt"
+    prompt.write_text("Ground truth: {gold_html}")
+    result = formlab(
+        "judge", "run", "fincriticaled", "--root", root, "--predictions", root / "pred",
+        "--model", "m", "--out", root / "raw.json", "--base-url", "http://127.0.0.1:9",
+        "--judge-prompt", prompt,
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert "no place for the generated page" in result.stderr
+
+
 def test_figures_that_do_not_add_up_are_listed_without_gold(formlab, tmp_path):
     (tmp_path / "a.md").write_text("Cash  20  31\nBonds  5  6\nTotal  25  87\n")
     result = formlab("sums", tmp_path, "--json")

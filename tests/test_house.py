@@ -26,7 +26,7 @@ ROOMS = (
 HELPERS = {
     "benchmarks": {"calculations", "ixbrl", "meta"},
     "metrics": {"judge"},
-    "systems": {"judge"},
+    "systems": {"judge", "prompts"},
 }
 MODULES = sorted(
     module.name

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from formlab import benchmarks, files, formats
+from formlab import benchmarks, files, formats, tables
+from formlab.analysis._fact_pages import facts_of, texts_of, usable
+from formlab.analysis.judge_scores import MODES, judge_scores
 from formlab.analysis.kappa import rater_agreement
+from formlab.analysis.summarise import summarise
 from formlab.benchmarks import fincriticaled
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Evaluation, Predictions
 from formlab.formats import fincriticaled as folder
 from formlab.metrics._places import Places
 from formlab.metrics.facts import locate, match_facts
-from formlab.metrics.judge import official, performance, plain_text, settled
+from formlab.metrics.judge import (
+    ENTRIES,
+    official,
+    performance,
+    plain_text,
+    released_form,
+    settled,
+)  # fmt: skip
 from formlab.systems.judge import Call, ask
 from formlab.text.flow import Flow, read
 from formlab.text.markup import visible_text, written_events
@@ -30,6 +40,10 @@ COLUMNS = (
     "doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason", "planted",
 )  # fmt: skip
 _HUMAN = ("doc_id", "path", "correct")
+_WORDS = dict.fromkeys(
+    ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation"),
+    pl.String,
+)
 _FLAWS = ("facts listed twice", "facts skipped", "entries for no fact")
 # What a page says to sway the model that judges it; financial pages do not speak of verdicts.
 _PLANTED = re.compile(
@@ -52,7 +66,10 @@ class Checked:
 
 
 def answers(path: Path) -> dict[str, dict[str, Any]]:
-    """A judge's answers by page number: an object by number, or the released array with `id`.
+    """A judge's answers by page number, in the released form.
+
+    The file is an object by number, or the released array with `id`; answers may have any schema
+    that names facts.
 
     Raises
     ------
@@ -72,7 +89,7 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
     objects = answers.values() if isinstance(answers, dict) else [None]
     if not all(isinstance(item, dict) for item in objects):
         raise DataBroken("judge answers are an object by page or an array", where=path)
-    return answers
+    return {page: released_form(answer) or answer for page, answer in answers.items()}
 
 
 def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None = None) -> Checked:
@@ -91,11 +108,11 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
     where = Path(predictions) if predictions is not None else root / "pred"
     if not folder.is_one(where):
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
-    texts = _texts(folder.read(where, corpus))
+    texts = texts_of(folder.read(where, corpus))
     notes: Counter[str] = Counter()
     checked = {}
-    facts = _facts(corpus)
-    for page, answer in answers(Path(raw)).items():
+    facts = facts_of(corpus)
+    for page, answer in usable(answers(Path(raw)), notes).items():
         if page not in facts:
             notes["answers for pages without gold"] += 1
         elif page not in texts:
@@ -115,23 +132,31 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
 
 
 def ask_judge(
-    corpus: Corpus, predictions: Predictions, *, call: Call, prompt: Path, workers: int = 1
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    call: Call,
+    prompt: str | Path,
+    view: str = "html",
+    workers: int = 1,
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Number, answer and response of each predicted page, in their order; many asked at once.
 
-    `call` and `prompt` are as for `formlab.systems.judge.ask`; a page without facts is not asked.
+    `call`, `prompt` and `view` are as for `formlab.systems.judge.ask`; a page without facts is
+    not asked.
 
     Raises
     ------
     NotAvailable
         If no call can succeed.
     """
-    texts, facts = _texts(predictions), _facts(corpus)
+    texts, facts = texts_of(predictions), facts_of(corpus)
     golds = dict(corpus.records.filter(pl.col("path").is_null()).select("doc_id", "value").rows())
     pages = [page for page in golds if page in texts and facts[page]]
 
     def asked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        return ask(page, facts[page], golds[page], texts[page], call=call, prompt=prompt)
+        how = {"call": call, "prompt": prompt, "view": view}
+        return ask(page, facts[page], golds[page], texts[page], **how)
 
     pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="judge")
     try:
@@ -163,7 +188,8 @@ def audit(
         What was odd in the judge's answers.
     """
     notes: Counter[str] = Counter()
-    texts, facts = _texts(predictions), _facts(corpus)
+    raw = usable(raw, notes)
+    texts, facts = texts_of(predictions), facts_of(corpus)
     pages = corpus.records.filter(pl.col("path").is_null())
     rows: list[dict[str, Any]] = []
     for doc_id, markup in pages.select("doc_id", "value").iter_rows():
@@ -195,7 +221,8 @@ def _audited(
     places = [locate(gold, fact["kind"], fact["value"], fact["mark"]) for fact in facts]
     rules = match_facts(gold, places, pred)
     verdicts = [None] * len(facts)
-    if doc_id in raw:
+    # Counts without verdicts say nothing of a single fact.
+    if raw.get(doc_id, {}).get(ENTRIES):
         verdicts = settled(raw[doc_id], facts, pred, notes)
     stretches = planted(text, gold=visible_text(markup))
     notes["predictions with text for the judge"] += bool(stretches)
@@ -222,12 +249,17 @@ def planted(text: str, *, gold: str = "") -> list[str]:
 class Audit:
     """The verdicts of rule, judge and human on each fact, their agreement, and what was odd.
 
-    The tables are as from `audit` and `rater_agreement`, empty where nothing was judged.
+    The tables are as from `audit`, `rater_agreement` and `judge_scores`, empty where nothing was
+    judged; `summary` is that of the scores, in both modes, and `pages` has the judge's own words:
+    `doc_id`, `judge`, `status`, `error`, `structure_explanation` and `overall_explanation`.
     """
 
     table: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
     kappas: pl.DataFrame = field(default_factory=lambda: rater_agreement(pl.DataFrame(), ()))
     notes: dict[str, int] = field(default_factory=dict)
+    scores: pl.DataFrame = field(default_factory=lambda: tables.table("scores", []))
+    summary: pl.DataFrame = field(default_factory=lambda: tables.table("summary", []))
+    pages: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_WORDS))
 
 
 def open_audit(
@@ -248,11 +280,12 @@ def open_audit(
     judge
         The judge's JSON file.
     predictions
-        What was judged, in any format; the folder ``pred`` beside the gold if left out.
+        What was judged, in any format; if left out, those of the evaluation, or the folder
+        ``pred`` beside the gold.
     humans
         A CSV of verdicts with columns `doc_id path correct`, and `reason` if known.
     resamples, seed
-        Of the intervals of kappa; pages are drawn.
+        Of the intervals of kappa and of the judge's scores; pages are drawn.
 
     Raises
     ------
@@ -265,15 +298,26 @@ def open_audit(
         raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
     corpus = benchmarks.load(evaluation.benchmark, root=evaluation.root, split=evaluation.split)
     beside = evaluation.root / "pred"
-    if not str(predictions) and not beside.is_dir():
-        remedy = "the parameter predictions with what was judged"
-        raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
-    judged = formats.read_predictions(predictions or beside, corpus)
+    judged = None if str(predictions) else evaluation.predictions
+    if judged is None:
+        if not str(predictions) and not beside.is_dir():
+            remedy = "the parameter predictions with what was judged"
+            raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
+        judged = formats.read_predictions(predictions or beside, corpus)
     verdicts = _humans(Path(humans)) if str(humans) else None
-    table, notes = audit(corpus, judged, answers(Path(judge)), humans=verdicts)
+    said = answers(Path(judge))
+    table, notes = audit(corpus, judged, said, humans=verdicts)
+    odd: Counter[str] = Counter()
+    scores = judge_scores(corpus, judged, said, odd)
+    words = [{"doc_id": page, "status": "ok"} | dict(answer) for page, answer in said.items()]
+    words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
-    return Audit(table, kappas, notes)
+    notes |= {name: count for name, count in odd.items() if count}
+    modes = [replace(evaluation, scores=scores.filter(mode=mode)) for mode in MODES]
+    drawn: dict[str, Any] = {"by": (), "resamples": resamples, "seed": seed}
+    summary = pl.concat([summarise(each, **drawn) for each in modes])
+    return Audit(table, kappas, notes, scores, summary, pl.DataFrame(words, schema=_WORDS))
 
 
 def _humans(file: Path) -> pl.DataFrame:
@@ -292,20 +336,3 @@ def _humans(file: Path) -> pl.DataFrame:
         where = f"{file}:{odd['line'][0]}"
         raise DataBroken("a verdict is true or false", where=where, remedy="true or false")
     return table.with_columns(known.replace_strict(words, return_dtype=pl.Boolean).alias("correct"))
-
-
-def _texts(predictions: Predictions) -> dict[str, str]:
-    pages = predictions.records.filter(pl.col("path").is_null(), pl.col("task") != "layout")
-    return dict(pages.select("doc_id", pl.col("value").fill_null("")).iter_rows())
-
-
-def _facts(corpus: Corpus) -> dict[str, list[dict[str, Any]]]:
-    facts: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in corpus.records.iter_rows(named=True):
-        page = facts[row["doc_id"]]
-        if row["path"] is not None:
-            page.append(
-                {"path": row["path"], "kind": row["kind"], "value": row["value"]}
-                | fincriticaled.fact_meta(row)._asdict()
-            )
-    return dict(facts)

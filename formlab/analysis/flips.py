@@ -37,7 +37,7 @@ FLIPS = ("both right", "only a", "only b", "both wrong")
 SYSTEM = (
     "system", "pred_path", "pred", "pred_page", *(f"pred_{side}" for side in BOX), "confidence",
     "status", "outcome", *LADDER, "similarity", "cause", "pred_origin", "readings",
-    "at", "ambiguous",
+    "at", "ambiguous", "failed",
 )  # fmt: skip
 # Slices by outcome are descriptive; testing them would be circular.
 AFTERWARDS = ("outcome", *LADDER, "similarity", "cause", "status", "confidence", "pred")

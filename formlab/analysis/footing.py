@@ -113,8 +113,9 @@ def _row(flow: Flow, numbers: Sequence[int], *, ordered: bool) -> _Row:
             value = figure(text)
             if value is not None:
                 cells[column], last = Cell(number, text, value), column
-            elif not cells and any(char.isalpha() for char in text):
-                label.append(text)
+            elif not label and any(char.isalpha() for char in text):
+                # What stands before the words of a row is its number.
+                label, cells = [text], {}
     if not label and all(_YEAR.fullmatch(cell.text) for cell in cells.values()):
         cells = {}
     return _Row(" ".join(label), cells)
@@ -370,8 +371,8 @@ def material_errors(evaluation: Evaluation, known: Sequence[KnownSum] = ()) -> p
         for case in cases.select(columns).iter_rows(named=True):
             top = tops.get(case["path"])
             value, pred = figure(case["gold"]), figure(case["pred"] or "0")
-            known = top is not None and value is not None and pred is not None
-            effect = _share(pred - value, top[1]) if known else float("nan")
+            defined = top is not None and value is not None and pred is not None
+            effect = _share(pred - value, top[1]) if defined else float("nan")
             rows.append(case | {"total": top[0] if top else None, "effect": effect})
     schema = dict.fromkeys([*columns, "total"], pl.String) | {"effect": pl.Float64}
     return pl.DataFrame(rows, schema=schema)

@@ -45,7 +45,7 @@ MEASURES = (
     Measure("structuring", "tree_similarity", "document", "trees"),
     Measure("structuring", "json_accuracy", "document", "values of the JSON"),
     Measure("relating", "vqa_accuracy", "question", "questions"),
-    Measure("relating", "consistency_accuracy", "check", "checks of dependent values"),
+    Measure("relating", "consistency_accuracy", "check", "checks of all fields of a relation"),
     Measure("acting", "episodic_value", "document", "fields of a form, mean over forms"),
     Measure("acting", "value_submitted_accuracy", "field", "values submitted"),
     Measure("acting", "form_completed", "document", "forms"),

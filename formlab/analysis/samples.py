@@ -62,6 +62,8 @@ def open_evaluations(
 ) -> list[Evaluation]:
     """The evaluations of several splits; without a folder, `system` over all of the sample's.
 
+    A system that learns reads the splits that have documents to learn from.
+
     Parameters
     ----------
     folder
@@ -77,10 +79,10 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        # A system that learns has not read the split of all documents: it has none to learn from.
         runs = benchmarks.SAMPLES / "runs"
-        read = [name for name in splits if (runs / f"{benchmark}-{name}-{system}").is_dir()]
-        return [_of_sample(benchmark, system, split) for split in read or splits]
+        read = [split for split in splits if (runs / f"{benchmark}-{split}-{system}").is_dir()]
+        read = read or [split for split in splits if _can_be_read(benchmark, split, system)]
+        return [_of_sample(benchmark, system, split) for split in read]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]
@@ -179,6 +181,16 @@ def open_all(folders: Sequence[str | Path] = ()) -> list[Evaluation]:
         except NotAvailable as error:
             print(f"note: the sample of {benchmark} is left out: {error}", file=sys.stderr)
     return evaluations
+
+
+def _can_be_read(benchmark: str, split: str, system: str) -> bool:
+    """Whether a split of the sample has documents to learn from, if the system learns."""
+    if system not in systems.SYSTEMS or not systems.get(system).learns:
+        return True
+    try:
+        return benchmarks.training(benchmarks.load(benchmark, split=split)).documents.height > 0
+    except DataMissing:
+        return False
 
 
 def _loaded(folder: str | Path) -> Evaluation:

@@ -31,7 +31,7 @@ _NAME = re.compile(r"gold_(\d+)\.(?:txt|html?)")
 _OPEN = re.compile(rf"<({'|'.join(FACTS)})\b[^>]*>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({'|'.join(FACTS)})\s*>", re.IGNORECASE)
 _REMEDY = "a folder with gold_0.txt, gold_1.txt, …, or a CSV with a column of tagged HTML"
-__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "tagged"]
+__all__ = ["FACTS", "FactMeta", "decoded", "fact_meta", "read", "tagged", "untagged"]
 
 
 class FactMeta(NamedTuple):
@@ -50,6 +50,17 @@ def fact_meta(record: Row) -> FactMeta:
     """The published type, the hint and the tag's number of a fact's record."""
     meta = meta_of(record)
     return FactMeta(meta["type"], meta["hint"], meta["mark"])
+
+
+def untagged(markup: str) -> str:
+    """A gold page's HTML without the tags of its facts, which no system is asked to write.
+
+    Examples
+    --------
+    >>> untagged("<td><Number>4,310</Number></td>")
+    '<td>4,310</td>'
+    """
+    return _CLOSE.sub("", _OPEN.sub("", markup))
 
 
 def read(split: str, root: Path) -> Corpus:

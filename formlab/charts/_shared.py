@@ -215,8 +215,9 @@ def slice_figures(slices: pl.DataFrame, *, limit: int = 15) -> list[object]:
 def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> Table | Caption:
     """The findings with effect, interval, n and p, each with the report that shows more of it.
 
-    `reports` names the notebook that looks closer at each benchmark. A finding links to its report
-    where one was built in the same folder.
+    `reports` names the notebook that looks closer at each benchmark, with ``--`` at its end if it
+    shows another one where it is given no evaluation. A finding links to its report where one was
+    built in the same folder.
     """
     built = sorted(json.loads(os.environ.get(LINKS_VARIABLE) or "{}"))
     rows = finding_table(findings)
@@ -224,7 +225,8 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     for row in rows.iter_rows(named=True):
         interval = f" ({number(row['ci_low'])} to {number(row['ci_high'])})"
         effects.append(number(row["effect"]) + interval * (not math.isnan(row["ci_low"])))
-        names = [n for n in built if n.partition("--")[0] == reports.get(row["benchmark"], "")]
+        report = reports.get(row["benchmark"], "--")
+        names = [n for n in built if n == report or n.startswith(f"{report.rstrip('-')}--")]
         # The page of the system's own evaluation before any other.
         names.sort(key=lambda name: row["system"] not in name.partition("--")[2])
         pages.append(f"{names[0]}.html" if names else None)

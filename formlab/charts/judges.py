@@ -14,12 +14,23 @@ from formlab.charts._words import caption, table
 from formlab.charts.published import cited
 from formlab.charts.show import Caption
 
-NONE = "No judge was asked: give its answers as the parameter judge to see them beside the rules."
+NONE = (
+    "No judge was asked. The command formlab judge run fincriticaled --model MODEL "
+    "--predictions RUN --out FILE asks one; with FILE as the parameter judge its answers stand "
+    "beside the rules."
+)
+# The judge's scores and what each is taken from.
+_SCORES = {
+    "judge_structure": "structure, of 2", "judge_entity_accuracy": "facts right",
+    "judge_entity_score": "entity score, of 5", "judge_overall": "overall score, of 10",
+    "judge_overall_stated": "overall score as stated, of 10",
+}  # fmt: skip
+_MODES = {"fixed": "verdicts verified", "official": "as the judge says"}
 _LONG = 80
 
 
 def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
-    """How far raters agree, what each calls right, and where the judge was overruled or swayed.
+    """The judge's scores, how far raters agree, and where the judge was overruled or swayed.
 
     `audit` is from `analysis.open_audit`, `printed` a published table with the columns annotator,
     other and kappa. A note, if no judge was asked.
@@ -27,6 +38,11 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     facts = audit.table
     if not facts.height:
         return (note(NONE),)
+    scores = audit.summary.filter(pl.col("metric").is_in(list(_SCORES))).with_columns(
+        score=pl.col("metric").replace(_SCORES), counts=pl.col("mode").replace(_MODES),
+        kind=pl.when(slice_by="kind").then("slice_value").otherwise(pl.lit("all")),
+        order=pl.col("metric").replace_strict({name: n for n, name in enumerate(_SCORES)}),
+    ).sort("order", "kind", "mode", maintain_order=True)  # fmt: skip
     raters = facts.select(RATERS).unpivot(variable_name="rater", value_name="right")
     raters = raters.group_by("rater", maintain_order=True).agg(
         pl.col("right").count().alias("facts judged"), pl.col("right").mean().alias("called right")
@@ -52,6 +68,11 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     columns = ["doc_id", "path", "gold", "judge", "final", "override", "reason"]
     none = "The judge was overruled on no fact."
     shown = {
+        "Scores of pages by the judge. Overall is twice the score of structure plus five times "
+        "the share of facts right; the judge's own stands beside it.":
+            table(scores, "score", "kind", "counts", "value", "ci_low", "ci_high", "n_docs",
+                  "n_undefined"),
+        "What the judge says of each page.": table(audit.pages, rows=50, sparse=True),
         "What each rater calls right.": table(raters),
         "Facts on which the judge was overruled, and why.":
             table(overruled, *columns, rows=50, titles=titles, empty=none),

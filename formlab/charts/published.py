@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,7 +95,7 @@ def paper_table(
     columns: Mapping[str, str],
     *,
     column: str = "metric",
-    digits: int = 3,
+    digits: int | Mapping[str, int] = 3,
     percent: bool = False,
     note_below: str = "",
 ) -> Table | Caption:
@@ -107,9 +108,12 @@ def paper_table(
     printed
         Published rows with `system` and `value`, in the same units.
     columns
-        What the column named by `column` holds, in the order of the paper, to the heading.
-    digits, percent
-        Decimals, of a share or of percent.
+        What the column named by `column` holds, in the order of the paper, to the heading; an arrow
+        at its end stays with its last word.
+    digits
+        Decimals, of a share or of percent: of all columns, or by column, where 3 is the default.
+    percent
+        Whether values are shown in percent.
     note_below
         A sentence under the table, after what the marks say.
 
@@ -138,14 +142,18 @@ def paper_table(
     ranked = {key for _, key in best}
     sign = {"near": NEAR, None: UNTESTED}
     signs = {at: sign.get(cell["mark"], "") for at, cell in cells.items() if at[1] in ranked}
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
     rows = [
         {"system": name}
-        | {k: _measured(cells.get((name, k)), signs.get((name, k), ""), digits) for k in columns}
+        | {
+            key: _measured(cells.get((name, key)), signs.get((name, key), ""), places.get(key, 3))
+            for key in columns
+        }
         for name in systems
     ]
     rows += [
         {"system": f"{name} ({PUBLISHED})"}
-        | {key: number(quoted.get((name, key)), digits) for key in columns}
+        | {key: number(quoted.get((name, key)), places.get(key, 3)) for key in columns}
         for name in theirs
     ]
     marks = {cell["mark"] for cell in cells.values()}
@@ -159,7 +167,8 @@ def paper_table(
     )
     return Table(
         pl.DataFrame(rows, schema=dict.fromkeys(["system", *columns], pl.String)),
-        titles=dict(columns), note=" ".join(text for text, holds in claims if holds) or None,
+        titles={key: re.sub(" (?=[↑↓]$)", "\u00a0", head) for key, head in columns.items()},
+        note=" ".join(text for text, holds in claims if holds) or None,
         strong=tuple((systems.index(name), key) for name, key in best),
         aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
     )  # fmt: skip
@@ -190,8 +199,7 @@ _PRINTED = (
     ("relating", "formcraft_table4", {"metric": "vqa_accuracy"}, "value", "vqa_accuracy", 1,
      "fixed", ""),
     ("relating", "formcraft_table4", {"metric": "consistency_accuracy"}, "value",
-     "consistency_accuracy", 1, "official",
-     "the paper checks every field of a relation, formlab the dependent value alone"),
+     "consistency_accuracy", 1, "fixed", ""),
     ("acting", "formfactory_table2", {"kind": "Episodic", "metric": "value"}, "value",
      "episodic_value", 100, "official", ""),
 )  # fmt: skip
@@ -205,7 +213,7 @@ def published_levels() -> pl.DataFrame:
     Examples
     --------
     >>> sorted(published_levels().filter(why="")["metric"].unique())
-    ['episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
+    ['consistency_accuracy', 'episodic_click', 'episodic_value', 'micro_f1', 'vqa_accuracy']
     """
     tables = []
     for level, file, where, column, metric, scale, mode, why in _PRINTED:

@@ -42,8 +42,8 @@ STATUS_COLOURS = {
 # Causes of one stage share its colour.
 STAGE_COLOURS = {
     "answer": "#555B66", "find": "#CC79A7", "place": "#7A4FA3", "extent": "#0072B2",
-    "characters": "#009E73", "form": "#56B4E9", "extra": "#E69F00", "gold": "#D55E00",
-    "reader": NEUTRAL,
+    "characters": "#009E73", "form": "#56B4E9", "extra": "#E69F00", "relation": "#8C6D1F",
+    "gold": "#D55E00", "reader": NEUTRAL,
 }  # fmt: skip
 CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
 # What became of the nodes of a form's tree.

@@ -2,7 +2,8 @@
 
 ``<doc_id>.json`` or ``<doc_id>.txt`` holds what the model wrote, as it wrote it: a form (`fields`,
 `groups`) and, under `vqa` and `consistency`, its answers, as ``{"<id>": answer}`` or as a list of
-objects with `id` and `answer`. Answers may stand in a file of their own, ``<doc_id>.answers.json``
+objects with `id` and `answer`; the `fields` of a check's answer (path: value) say what stands in
+the fields that it follows from. Answers may stand in a file of their own, ``<doc_id>.answers.json``
 or ``.answers.txt``. A field may carry `page` and `box`.
 """
 
@@ -23,6 +24,7 @@ from formlab.benchmarks.formcraft import (
     VQA,
     FormCraft,
     NotAFormError,
+    answer_meta,
     field_rows,
     share,
     tidied,
@@ -166,14 +168,15 @@ def _answers(task: str, answers: Any, notes: Counter[str]) -> Iterator[Row]:
         if name is None:
             notes["answers without an id"] += 1
             continue
-        confidence = None
+        confidence = meta = None
         if isinstance(answer, dict):
+            meta = answer_meta(answer)
             confidence = share(answer.get("confidence"))
             answer = next((answer[key] for key in _ANSWER_KEYS if key in answer), None)
         value = None if answer is None else as_text(answer)
         yield {
             "task": task, "path": f"{TASKS[task]}/{as_text(name)}", "value": value,
-            "confidence": confidence,
+            "confidence": confidence, "meta": meta,
         } | ({"status": "missing"} if value is None else {})  # fmt: skip
 
 

@@ -41,6 +41,8 @@ def _answer(row: Row, gold: str | None, scores: Mapping[Key, list[Any]]) -> dict
     }  # fmt: skip
     if (confidence := _number(row["confidence"])) is not None:
         answer["confidence"] = confidence
+    if row["failed"] is not None and len(row["failed"]):
+        answer["failed"] = [_text(path) for path in row["failed"]]
     if own := scores.get(tuple(row[name] for name in _SCORED)):
         answer["scores"] = own
     return answer

@@ -18,7 +18,8 @@ from formlab.registry import Registry
 
 # Each family of metrics with the mapping, or the module, that has its metrics by name.
 _FAMILIES = {
-    "text": "cer wer edit_distance bleu rouge1 rougeL rouge1_stem rougeL_stem spurious_rate",
+    "text": """cer wer edit_distance bleu rouge1 rougeL rouge1_stem rougeL_stem spurious_rate
+        rouge1_html rougeL_html edit_distance_html""",
     "page:PAGE_METRICS": "words_omitted words_inserted words_substituted words_order",
     "ladder": "exact_accuracy normalised_accuracy typed_accuracy fuzzy_accuracy",
     "marking": "mark_precision mark_recall mark_f1 cross_accuracy",
@@ -26,11 +27,11 @@ _FAMILIES = {
     "matching:METRICS": "match_precision match_recall match_f1 match_accuracy match_weighted",
     "tree:TREE_METRICS": "tree_edit_distance tree_similarity",
     # Metrics are listed by level of the task, L1 to L3.
-    "ladder:": "vqa_accuracy consistency_accuracy",
+    "ladder:": "vqa_accuracy consistency_accuracy consistency_dependent_accuracy",
     "jsonacc": "json_accuracy",
     "actions:METRICS": """click_accuracy unwanted_clicks value_found_accuracy
         value_placed_accuracy value_submitted_accuracy description_bleu action_match_rate
-        click_distance episodic_click episodic_value form_completed""",
+        click_distance episodic_click episodic_value form_completed task_score""",
     "entities:METRICS": """precision recall f1 micro_precision micro_recall micro_f1 macro_precision
         macro_recall macro_f1""",
     "facts:METRICS": """fact_accuracy fact_accuracy_of_found fact_missing_rate
@@ -38,6 +39,8 @@ _FAMILIES = {
     "response_validity:VALIDITY_METRICS": """usable_answers valid_answers repaired_answers
         bad_json_answers refused_answers truncated_answers failed_calls""",
     "structure": "structure_score",
+    "judge_scores:METRICS": """judge_structure judge_entity_accuracy judge_entity_score
+        judge_overall judge_overall_stated""",
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from formlab.errors import DataBroken, UnknownName
 from formlab.tables import LADDER, LEVELS, TASKS
 
-VIEWS = ("text", *LADDER, "boxes", "trees", "records", "counts")
+VIEWS = ("text", "markup", *LADDER, "boxes", "trees", "records", "counts")
 
 
 def as_many(golds: Sequence[object], preds: Sequence[object]) -> None:
@@ -112,10 +112,11 @@ class Metric:
     `score` takes an array of shape (…, k) of (summed) tallies and returns an array of shape (…).
     `published_score`, where given, is that of the published evaluator (mode ``official``), and
     `unit_score`, where given, does so for tallies of one unit each, which score differently.
-    `view` is what the metric reads of a case: its ``text``, a boolean column, or ``counts`` that
-    a scorer makes, of which some have no `tallies` (plug-ins: `formlab.scoring.own_metrics`);
-    `units` are the levels it is taken at (`tables.LEVELS`) and `need` is what their units must
-    have. It is scored wherever cases are of one of its `tasks`.
+    `view` is what the metric reads of a case: its ``text``, the ``markup`` of a page as it is
+    written, a boolean column, or ``counts`` that a scorer makes, of which some have no `tallies`
+    (plug-ins: `formlab.scoring.own_metrics`); `units` are the levels it is taken at
+    (`tables.LEVELS`) and `need` is what their units must have. It is scored wherever cases are of
+    one of its `tasks`.
     """
 
     name: str

@@ -4,6 +4,13 @@ The rules are those of FormFactory (Li et al., arXiv:2506.01520, section 5.1.2).
 open is settled here: a line of output is meant for the value it types, else for the place it
 clicks; a box to leave alone is right where nothing clicks it. A click on it is counted in
 `unwanted_clicks`, so that what `click_accuracy` divides by follows from the gold alone.
+
+The paper's report has "an overall task score" (section 4.1) and no formula for it. `task_score` is
+0 for a form that was not sent; else the mean of two shares: of its fields whose value was submitted
+right, and of its fields to click that were clicked right. A form half right thus counts half, and
+guessing values without finding their places gets half at most. Others would be the product of the
+shares, which no partial success survives; `form_completed`, which counts whole forms only;
+`episodic_value`, which asks for no submission; and `action_match_rate`, which counts detours.
 """
 
 from __future__ import annotations
@@ -70,13 +77,15 @@ def _of(counted: Sequence[bool], results: Sequence[bool | None]) -> list[tuple[b
 
 def episodes(
     fields: Sequence[GoldField], verdicts: Sequence[FieldVerdict], sizes: Sequence[int],
-    parts: Mapping[str, np.ndarray],
+    parts: Mapping[str, np.ndarray], sent: Sequence[bool] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Tallies, shape (n, 2), of the metrics of whole forms, of `sizes` fields one after the other.
 
     `episodic_click` and `episodic_value` are shares of a form's fields, a description counting
     with its BLEU; `form_completed` is 1 where every field is right, as it was submitted if it was.
-    `parts` are the `counts` of all fields.
+    `task_score` is 0 for a form that was not sent, else the mean of the share of fields submitted
+    right and of `episodic_click`, where that is defined. `parts` are the `counts` of all fields,
+    `sent` says of each form whether it was sent; if it is left out, `task_score` is undefined.
 
     Examples
     --------
@@ -94,19 +103,24 @@ def episodes(
     done = [v.placed if v.submitted is None else v.submitted for v in verdicts]
     rows: dict[str, list[tuple[float, float]]] = {name: [] for name in EPISODE}
     start = 0
-    for size in sizes:
+    for number, size in enumerate(sizes):
         own = slice(start, start + size)
         hits, total = parts["click_accuracy"][own].sum(axis=0).tolist()
-        rows["episodic_click"].append((hits / total, 1.0) if total else (0.0, 0.0))
+        clicked = hits / total if total else 0.0
+        rows["episodic_click"].append((clicked, float(total > 0)))
         rows["episodic_value"].append((values[own].mean(), 1.0) if size else (0.0, 0.0))
         rows["form_completed"].append((all(done[own]), 1.0) if size else (0.0, 0.0))
+        known = bool(sent is not None and size)
+        shares = [np.mean(done[own]), *[clicked] * bool(total)] if known and sent[number] else [0.0]
+        rows["task_score"].append((float(np.mean(shares)), 1.0) if known else (0.0, 0.0))
         start += size
     return {name: np.array(pairs, dtype=float).reshape(-1, 2) for name, pairs in rows.items()}
 
 
-EPISODE = ("episodic_click", "episodic_value", "form_completed")
+EPISODE = ("episodic_click", "episodic_value", "form_completed", "task_score")
 _PAPER = "Li et al., arXiv:2506.01520, section 5.1.2"
 _STRICT = "Li et al., arXiv:2506.01520, section 5.2, the stricter protocol"
+_REPORT = "Li et al., arXiv:2506.01520, section 4.1, which gives no formula; this one is formlab's"
 _ENTRIES = (
     ("click_accuracy", "click accuracy", "up", "right clicks per field to click", _PAPER),
     ("unwanted_clicks", "unwanted clicks", "down", "clicked per field to leave alone", "formlab"),
@@ -119,6 +133,7 @@ _ENTRIES = (
     ("episodic_click", "click accuracy per form", "up", "share of the fields", _PAPER),
     ("episodic_value", "value accuracy per form", "up", "share of the fields", _PAPER),
     ("form_completed", "forms completed", "up", "forms without a fault", _STRICT),
+    ("task_score", "overall task score", "up", "mean of values sent and clicks right", _REPORT),
 )
 _BLEU = {"score": corpus_score, "unit_score": sentence_score, "need": FOUR_WORDS}
 METRICS = {

@@ -10,6 +10,8 @@ from typing import Any
 
 import json_repair
 
+from formlab.benchmarks.fincriticaled import FACTS
+from formlab.metrics._judge_answers import ENTRIES, released_form
 from formlab.metrics._places import Places, tokens
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.text.markup import SILENT, Event, events, is_html, written_events
@@ -165,9 +167,10 @@ def _rate(name: str) -> str:
 
 
 def parse(text: str) -> tuple[Answer | None, str]:
-    """A judge's answer from its text, and its status: ok, repaired or bad_json.
+    """A judge's answer from its text, in the released form, and its status.
 
-    Of an answer that breaks off, what can be read is kept.
+    The status is ok, repaired or bad_json. Any schema that names facts or figures is read; of an
+    answer that breaks off, what can be read is kept.
 
     Examples
     --------
@@ -183,7 +186,8 @@ def parse(text: str) -> tuple[Answer | None, str]:
             answer, status = json_repair.loads(text[: 1 << 20], skip_json_loads=True), "repaired"
         except (ValueError, RecursionError):
             answer, status = None, "bad_json"
-    return (answer, status) if isinstance(answer, dict) and answer else (None, "bad_json")
+    answer = released_form(answer)
+    return (answer, status) if answer else (None, "bad_json")
 
 
 def settled(
@@ -194,7 +198,7 @@ def settled(
 ) -> list[FactVerdict]:
     """One verdict per fact from a judge's answer (mode `fixed`).
 
-    Entries are matched to facts by `number` (from 1), else by type, value and hint, each once. A
+    Entries are matched to facts by `number` (from 1), else by value, type and hint, each once. A
     fact that the judge skipped is missing; entries for facts that are not there, and second
     entries for one fact, are counted in `notes` and left out. What the judge calls correct must
     be found; the value must stand in the prediction in whole tokens.
@@ -208,8 +212,16 @@ def settled(
     False
     """
     notes = Counter() if notes is None else notes
+    entries = matched(raw or {}, facts, notes)
+    return [_verdict(entries.get(n), fact, pred, notes) for n, fact in enumerate(facts)]
+
+
+def matched(
+    raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], notes: Counter[str]
+) -> dict[int, Mapping[str, Any]]:
+    """The entry of each fact that has one, by its place."""
     entries: dict[int, Mapping[str, Any]] = {}
-    listed = (raw or {}).get("entity_diagnostics")
+    listed = raw.get(ENTRIES)
     for entry in listed if isinstance(listed, list) else []:
         index = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
         if index is None:
@@ -219,7 +231,7 @@ def settled(
         else:
             entries[index] = entry
     notes["judge: facts skipped"] += len(facts) - len(entries)
-    return [_verdict(entries.get(n), fact, pred, notes) for n, fact in enumerate(facts)]
+    return entries
 
 
 def _fact_of(
@@ -228,11 +240,24 @@ def _fact_of(
     number = entry.get("number")
     if isinstance(number, int) and not isinstance(number, bool):
         return number - 1 if 0 < number <= len(facts) else None
-    key = (entry.get("type"), entry.get("value"))
-    same = [n for n, fact in enumerate(facts) if (fact["type"], fact["value"]) == key]
-    hint = entry.get("context_hint")
+    same = [n for n, fact in enumerate(facts) if _same(str(entry.get("value")), fact["value"])]
+    kind, hint = kind_of(entry.get("type")), entry.get("context_hint")
+    same = [n for n in same if kind_of(facts[n]["type"]) == kind] or same
     close = [n for n in same if facts[n].get("hint") == hint] or same
     return next((n for n in close if n not in taken), close[0] if close else None)
+
+
+def kind_of(name: Any) -> str | None:
+    """The kind of a type by any of its names: that of its tag, published, or formlab's.
+
+    Examples
+    --------
+    >>> kind_of("Date"), kind_of("Monetary_Unit"), kind_of("Colour")
+    ('temporal', 'monetary_unit', None)
+    """
+    word = re.sub(r"[\W_]+", "", str(name).lower())
+    names = {**FACTS, **{kind.replace("_", ""): (kind, kind) for _, kind in FACTS.values()}}
+    return names.get(word, (None, None))[1]
 
 
 def _verdict(

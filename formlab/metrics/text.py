@@ -6,6 +6,7 @@ None of them normalises: pass strings from `formlab.text.normalise`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,15 @@ rouge1_stem = _rouge_metric("rouge1_stem", "ROUGE-1 F1 of stems", stemmed, _same
 # The names are the metrics' own.
 rougeL = _rouge_metric("rougeL", "ROUGE-L F1", alphanumeric, _IN_ORDER)  # noqa: N816
 rougeL_stem = _rouge_metric("rougeL_stem", "ROUGE-L F1 of stems", stemmed, _IN_ORDER)  # noqa: N816
+
+
+def _of_markup(metric: Metric, name: str) -> Metric:
+    """The same of HTML as it is written: tags, attributes and styles are text like any other."""
+    source = "He et al., arXiv:2511.14998v1, section 4.1.1 and table 4"
+    how = {"view": "markup", "tasks": ("fact",), "units": ("page",), "source": source}
+    return replace(metric, name=name, title=f"{metric.title}, of HTML", **how)
+
+
+rouge1_html = _of_markup(rouge1_stem, "rouge1_html")
+rougeL_html = _of_markup(rougeL_stem, "rougeL_html")  # noqa: N816
+edit_distance_html = _of_markup(edit_distance, "edit_distance_html")

@@ -26,6 +26,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "date_order",
     ),
     "extra": ("spurious", "hallucinated"),
+    "relation": ("wrong_source", "wrong_relation"),
     "gold": ("label_error",),
     "reader": ("reader",),
 }  # fmt: skip
@@ -71,6 +72,8 @@ WHAT_TO_TRY = {
     "date_order": "State the order of day and month, or take it from other dates of the document.",
     "spurious": "Say in the instruction that a blank field is to stay blank.",
     "hallucinated": "Ask for the place of each value on the page, and drop values without one.",
+    "wrong_source": "Look at the fields named as not right: the value follows from them.",
+    "wrong_relation": "Ask for the value that must stand there, and for those it follows from.",
     "label_error": "Look at the page and correct the gold in the notebook 02_review.",
     "reader": "Read these fields by another rule, or have the system name its fields.",
 }  # fmt: skip

@@ -11,7 +11,9 @@ from formlab.systems._spec import System
 
 __all__ = ["SKIPPED", "SYSTEMS", "System", "get", "run", "unfinished"]
 
-SYSTEMS = Registry("systems", {"ocr": "formlab.systems.ocr:SYSTEM"})
+SYSTEMS = Registry(
+    "systems", {"ocr": "formlab.systems.ocr:SYSTEM", "ocr_html": "formlab.systems.ocr:HTML"}
+)
 # A model behind an OpenAI-compatible endpoint: `formlab.systems.chat`.
 CHAT = "chat:"
 # Systems that an add-on brings, for the error where it is absent.

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
+
+if TYPE_CHECKING:
+    from formlab.folders import Corpus
 
 # One document row and the corpus root in, the rows of its records out.
 Reader = Callable[[dict[str, Any], Path | None], list[dict[str, Any]]]

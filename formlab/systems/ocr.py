@@ -1,7 +1,10 @@
-"""The system `ocr`: RapidOCR over page images. Its weights come with its wheel: no download."""
+"""The systems `ocr` and `ocr_html`: RapidOCR, whose weights come with its wheel: no download."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +13,16 @@ import numpy as np
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader, System
 from formlab.tables import BOX
-from formlab.text.layout import page_text
+from formlab.text.layout import page_html, page_text
 
 
-def start(settings: dict[str, Any], threads: int) -> Reader:
-    """A reader of pages: their lines and words with boxes and confidence, and the text of all."""
+def start(
+    settings: dict[str, Any], threads: int, *, write: Callable[..., str] = page_text
+) -> Reader:
+    """A reader of pages: their lines and words with boxes and confidence, and the text of all.
+
+    `write` makes the page of the lines' boxes and texts.
+    """
     read_image = engine(text_score=settings["text_score"], threads=threads)
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
@@ -22,7 +30,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
         texts, count = [], 0
         for number, image, zoom in page_pictures(document, root, scale=settings["scale"]):
             result = read_image(np.asarray(image)[:, :, ::-1], return_word_box=True)
-            text, *found = records(result, scale=zoom, page=number, first=count)
+            text, *found = records(result, scale=zoom, page=number, first=count, write=write)
             count += sum(row["kind"] == "line" for row in found)
             texts.append(text["value"])
             rows += found
@@ -45,12 +53,13 @@ def engine(*, text_score: float, threads: int = -1) -> Any:
 
 
 def records(
-    result: Any, *, scale: float = 1.0, page: int = 1, first: int = 0
-) -> list[dict[str, Any]]:
+    result: Any, *, scale: float = 1.0, page: int = 1, first: int = 0,
+    write: Callable[..., str] = page_text,
+) -> list[dict[str, Any]]:  # fmt: skip
     """The rows of one page from RapidOCR's result; boxes in pixels of the unscaled image.
 
-    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page's text at no
-    path.
+    Lines are at ``/ocr/lines/<n>``, from `first` on, their words below them, the page, as `write`
+    makes it of boxes and texts, at no path.
     """
     rows: list[dict[str, Any]] = []
     texts, boxes = [], []
@@ -63,7 +72,7 @@ def records(
             box = box_of(outline, scale)
             rows.append(_row(f"{path}/words/{position}", "word", word, confidence, box))
     rows = [row | {"page": page} for row in rows]
-    read = page_text(np.array(boxes), texts)
+    read = write(np.array(boxes), texts)
     return [{"path": None, "kind": "page", "task": "text", "value": read}, *rows]
 
 
@@ -94,4 +103,10 @@ SYSTEM = System(
     defaults={"scale": 1.0, "text_score": 0.5},
     versions=("rapidocr", "onnxruntime"),
     extra="ocr",
+)
+HTML = replace(
+    SYSTEM,
+    name="ocr_html",
+    title="RapidOCR with the page as HTML: tables where boxes stand in rows and columns",
+    start=partial(start, write=page_html),
 )

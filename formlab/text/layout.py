@@ -1,8 +1,10 @@
-"""The order in which boxes on a page are read."""
+"""The order in which boxes on a page are read, and the page as text or as HTML with tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
+from itertools import groupby
 
 import numpy as np
 
@@ -44,3 +46,40 @@ def page_text(boxes: np.ndarray, texts: Sequence[str]) -> str:
     'Age 9\\nx'
     """
     return "\n".join(" ".join(texts[index] for index in row) for row in rows(boxes))
+
+
+def page_html(boxes: np.ndarray, texts: Sequence[str]) -> str:
+    """The page as HTML: consecutive rows of several boxes are a table, other rows paragraphs.
+
+    The row with the most boxes gives a table its columns; each box goes to the column that it
+    overlaps or is nearest to.
+
+    Examples
+    --------
+    >>> boxes = np.array([[0, 0, 40, 10], [50, 0, 60, 10], [0, 20, 40, 30], [52, 20, 60, 30]])
+    >>> page_html(boxes, ["Age", "9", "Size", "<7"])
+    '<table>\\n<tr><td>Age</td><td>9</td></tr>\\n<tr><td>Size</td><td>&lt;7</td></tr>\\n</table>'
+    """
+    boxes = np.asarray(boxes, dtype=float).reshape(-1, 4)
+    blocks: list[str] = []
+    for several, run in groupby(rows(boxes), key=lambda row: len(row) > 1):
+        members = list(run)
+        if several and len(members) > 1:
+            blocks += ["<table>", *_table(boxes, texts, members), "</table>"]
+        else:
+            joined = (" ".join(texts[index] for index in row) for row in members)
+            blocks += [f"<p>{escape(text)}</p>" for text in joined]
+    return "\n".join(blocks)
+
+
+def _table(boxes: np.ndarray, texts: Sequence[str], members: list[list[int]]) -> list[str]:
+    left, right = boxes[max(members, key=len)][:, [0, 2]].T
+    lines = []
+    for row in members:
+        cells: list[list[str]] = [[] for _ in left]
+        for index in row:
+            gaps = np.maximum(left, boxes[index, 0]) - np.minimum(right, boxes[index, 2])
+            cells[int(gaps.argmin())].append(texts[index])
+        columns = "".join(f"<td>{escape(' '.join(cell))}</td>" for cell in cells)
+        lines.append(f"<tr>{columns}</tr>")
+    return lines

@@ -1,53 +1,16 @@
-/* One item at a time: its page, its text, and a key for each decision. Every text reaches the page
-   through textContent or an input's value, never as markup; a decision counts once the kernel says
-   that it is on the disk. */
-// Of the gallery's parts, which the widget puts before this file.
-const { el, visible } = window.formlabGallery;
-const SVG = "http://www.w3.org/2000/svg";
-const ANSWER_WITHIN = 6000;
-const mine = (event) => event.key === "Enter" || !(event.ctrlKey || event.metaKey || event.altKey);
-const when = (time) => (time ?? "").replace("T", " ").replace("+00:00", " UTC");
-const words = (name) => String(name).replaceAll("_", " ");
-
-class ReviewPanel {
+/* One item at a time: its page, its text, and a key for each decision. */
+class ReviewPanel extends Desk {
   constructor(model, root) {
-    this.model = model;
-    this.root = root;
+    super(model, root);
     this.items = model.get("items");
-    this.setup = model.get("setup");
     this.done = {};
     this.at = 0;
-    this.pages = new Map();
-    this.waiting = null;
     this.filter = { state: "", task: "", needle: "" };
-    this.zoom = false;
     this.build();
-    this.hear = (said, buffers) => this.answer(said, buffers);
-    model.on("msg:custom", this.hear);
     this.send({ type: "hello" });
   }
 
-  close() {
-    this.model.off("msg:custom", this.hear);
-    clearTimeout(this.timer);
-    this.watch.disconnect();
-    window.removeEventListener("keydown", this.guard, true);
-    for (const page of this.pages.values()) if (page.src) URL.revokeObjectURL(page.src);
-  }
-
   build() {
-    this.root.classList.add("fl-review");
-    // JupyterLab must not take a, r or an arrow for a command of its own; to save with Ctrl+S is its.
-    this.guard = (event) => this.root.toggleAttribute("data-lm-suppress-shortcuts", mine(event));
-    window.addEventListener("keydown", this.guard, true);
-    this.root.tabIndex = 0;
-    this.root.setAttribute("role", "application");
-    this.root.setAttribute("aria-label", "review");
-    this.root.addEventListener("keydown", (event) => this.key(event));
-    this.theme();
-    this.watch = new MutationObserver(() => this.theme());
-    this.watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
-
     this.bar = el("div", { class: "fr-fill" });
     this.count = el("p", { class: "fr-count", role: "status", "aria-live": "polite" });
     const tasks = [...new Set(this.items.map((item) => item.task))];
@@ -56,7 +19,7 @@ class ReviewPanel {
       for (const [value, text] of options) select.append(el("option", { value, text }));
       return select;
     };
-    const states = [["", "all items"], ["open", "open"], ["done", "decided"], ...this.setup.choices.map((c) => [c.word, words(c.word)])];
+    const states = [["", "all items"], ["open", "open"], ["done", "decided"], ...this.setup.choices.map((c) => [c.word, c.name])];
     const search = el("input", {
       type: "search", placeholder: "document, field, text", "aria-label": "search",
       oninput: () => { this.filter.needle = search.value.toLowerCase(); this.list(); },
@@ -65,10 +28,6 @@ class ReviewPanel {
       el("div", { class: "fr-progress", role: "progressbar", "aria-label": "decided" }, this.bar), this.count,
       el("div", { class: "fr-filters" }, pick("show", "state", states), pick("task", "task", [["", "all tasks"], ...tasks.map((t) => [t, t])]), search));
 
-    this.alert = el("p", { class: "fr-alert", role: "alert", hidden: "" });
-    this.figure = el("div", { class: "fr-page", tabindex: "-1" });
-    this.zoomer = el("button", { type: "button", title: "z", onclick: () => this.magnify() });
-    this.pager = el("p", { class: "fr-pager" });
     this.where = el("h3", { class: "fr-title" });
     this.facts = el("dl", { class: "fr-facts" });
     this.form = el("div", { class: "fr-parts" });
@@ -91,50 +50,7 @@ class ReviewPanel {
     this.draw();
   }
 
-  theme() {
-    const light = document.body.dataset.jpThemeLight;
-    if (light) this.root.dataset.theme = light === "true" ? "light" : "dark";
-  }
-
-  /* Nothing is taken for saved until the kernel says so. */
-  send(message) {
-    if (message.type === "decide" || message.type === "undo") {
-      if (this.waiting) return;
-      this.waiting = message;
-      this.busy(true);
-    }
-    if (message.type !== "page") {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => {
-        this.waiting = null;
-        this.busy(false);
-        this.warn(`The kernel does not answer: the last decision is not saved. Run the cell again to go on; every decision counted above is in ${this.setup.file}.`);
-      }, ANSWER_WITHIN);
-    }
-    try {
-      this.model.send(message);
-    } catch {
-      this.warn(`The kernel is gone. Run the cell again to go on; every decision counted above is in ${this.setup.file}.`);
-    }
-  }
-
-  busy(on) {
-    this.root.classList.toggle("fr-busy", on);
-  }
-
-  warn(text) {
-    this.alert.textContent = visible(text);
-    this.alert.hidden = text === "";
-  }
-
-  answer(said, buffers) {
-    if (said.type === "page") return this.arrived(said, buffers);
-    clearTimeout(this.timer);
-    this.busy(false);
-    const asked = this.waiting;
-    this.waiting = null;
-    if (said.type === "refused") return this.warn(`Not saved: ${said.why}`);
-    this.warn("");
+  answered(said, asked) {
     if (said.type === "state") {
       this.done = said.entries;
       this.list();
@@ -148,6 +64,10 @@ class ReviewPanel {
     if (asked && this.at === said.at) this.go(this.next());
     else this.draw();
     return undefined;
+  }
+
+  named(word) {
+    return this.setup.choices.find((choice) => choice.word === word)?.name ?? words(word);
   }
 
   passes(at) {
@@ -221,11 +141,6 @@ class ReviewPanel {
     this.send({ type: "decide", at: this.at, decision, parts, note: this.note.value || null });
   }
 
-  magnify() {
-    this.zoom = !this.zoom;
-    this.picture();
-  }
-
   draw() {
     const item = this.items[this.at];
     if (!item) {
@@ -237,12 +152,12 @@ class ReviewPanel {
     this.facts.replaceChildren(...item.facts.flatMap(([name, text]) => [el("dt", { text: words(name) }), el("dd", {}, el("bdi", { text: visible(text) }))]));
     const entry = this.done[this.at];
     const edited = entry ? { ...(entry.parts ? JSON.parse(entry.parts) : {}), ...(entry.value === null ? {} : { value: entry.value }) } : {};
-    this.form.replaceChildren(...(this.setup.audit && !this.editing ? [] : item.parts.map(([name, text, many]) => this.part(name, text, many, edited))));
+    this.form.replaceChildren(...(!this.setup.values && !this.editing ? [] : item.parts.map(([name, text, many]) => this.part(name, text, many, edited))));
     if (this.editing) this.form.append(this.saving());
     this.note.value = entry?.note ?? "";
     this.verdict.className = `fr-verdict ${entry ? entry.decision : "open"}`;
     const said = entry && this.setup.audit && entry.value !== null ? `: ${entry.value === "" ? "should be empty" : entry.value}` : "";
-    this.verdict.textContent = entry ? visible(`${words(entry.decision)}${said} · saved ${when(entry.time)}`) : "open";
+    this.verdict.textContent = entry ? visible(`${this.named(entry.decision)}${said} · saved ${when(entry.time)}`) : "open";
     for (const button of this.buttons.querySelectorAll("[data-word]")) button.setAttribute("aria-pressed", String(entry?.decision === button.dataset.word));
     this.mark();
     this.picture();
@@ -292,76 +207,24 @@ class ReviewPanel {
   row(at) {
     const item = this.items[at];
     const word = this.done[at]?.decision;
-    return el("li", { class: word ?? "open", "aria-current": at === this.at ? "true" : null, title: word ? words(word) : "open", onclick: () => this.go(at) },
+    return el("li", { class: word ?? "open", "aria-current": at === this.at ? "true" : null, title: word ? this.named(word) : "open", onclick: () => this.go(at) },
       el("bdi", { class: "fr-path", text: visible(item.path || item.doc) }), el("bdi", { class: "fr-text", text: visible(item.parts[0]?.[1] ?? "") }), el("small", { text: visible(item.doc) }));
   }
 
   picture() {
     const item = this.items[this.at];
     const number = item.boxes.length ? item.boxes[0][0] : 1;
-    const key = `${item.doc}\n${number}`;
-    const page = this.pages.get(key);
-    this.zoomer.textContent = this.zoom ? "Whole page (z)" : "Zoom in (z)";
-    this.pager.textContent = visible(`${item.doc}${page?.pages > 1 ? `, page ${number} of ${page.pages}` : ""}`);
-    if (!page) {
-      this.pages.set(key, { asked: true });
-      this.figure.replaceChildren(el("p", { class: "fr-wait", text: "…" }));
-      return this.send({ type: "page", doc: item.doc, page: number });
-    }
-    if (page.why) return this.figure.replaceChildren(el("p", { class: "fr-wait", text: visible(page.why) }));
-    if (!page.src) return undefined;
-    const holder = el("div", { class: "fr-holder" }, el("img", { src: page.src, alt: `page of ${visible(item.doc)}` }), this.boxes(item, number, page));
-    this.figure.classList.toggle("zoomed", this.zoom);
-    holder.style.setProperty("--zoom", this.zoom ? "200%" : "100%");
-    this.figure.replaceChildren(holder);
-    const first = item.boxes[0];
-    const centre = () => {
-      const height = holder.clientHeight;
-      if (first) this.figure.scrollTo(holder.clientWidth * ((first[1] + first[3]) / 2 / page.width) - this.figure.clientWidth / 2, height * ((first[2] + first[4]) / 2 / page.height) - this.figure.clientHeight / 2);
-    };
-    const image = holder.querySelector("img");
-    if (image.complete) centre(); else image.addEventListener("load", centre);
-    return undefined;
+    this.show(item.doc, number, item.boxes[0], (page) => this.boxes(item, number, page));
   }
 
   boxes(item, number, page) {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", `0 0 ${Number(page.width)} ${Number(page.height)}`);
-    svg.setAttribute("preserveAspectRatio", "none");
-    const put = (box, kind, at) => {
-      const rect = document.createElementNS(SVG, "rect");
-      const pad = kind === "other" ? 0 : Math.max(3, Number(page.width) / 300);
-      const [x0, y0, x1, y1] = box.slice(1).map(Number);
-      rect.setAttribute("class", `fr-box ${kind}`);
-      for (const [name, value] of [["x", x0 - pad], ["y", y0 - pad], ["width", x1 - x0 + 2 * pad], ["height", y1 - y0 + 2 * pad]]) rect.setAttribute(name, String(value));
-      if (at !== undefined) {
-        rect.append(document.createElementNS(SVG, "title"));
-        rect.firstChild.textContent = visible(this.items[at].path);
-        rect.addEventListener("click", () => this.go(at));
-      }
-      svg.append(rect);
-    };
+    const svg = sheet(page);
+    const put = (box, kind, at) => mark(svg, page, box, kind, at === undefined ? null : [this.items[at].path, () => this.go(at)]);
     this.items.forEach((other, at) => {
       if (at !== this.at && other.doc === item.doc && other.boxes.length === 1 && other.boxes[0][0] === number) put(other.boxes[0], `other ${this.done[at] ? "done" : ""}`.trim(), at);
     });
     item.boxes.forEach((box, i) => { if (box[0] === number) put(box, i === 0 ? "own" : "with"); });
     return svg;
-  }
-
-  arrived(said, buffers) {
-    const key = `${said.doc}\n${said.page}`;
-    const known = { width: said.width, height: said.height, pages: said.pages, why: said.why };
-    if (!said.why) known.src = URL.createObjectURL(new Blob([buffers[0]], { type: "image/webp" }));
-    this.pages.set(key, known);
-    if (this.pages.size > 30) {
-      const oldest = this.pages.keys().next().value;
-      if (oldest !== key) {
-        const page = this.pages.get(oldest);
-        if (page.src) URL.revokeObjectURL(page.src);
-        this.pages.delete(oldest);
-      }
-    }
-    if (this.items[this.at]?.doc === said.doc) this.picture();
   }
 }
 

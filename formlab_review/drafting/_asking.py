@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from formlab import files
 from formlab.errors import NotAvailable
 from formlab.systems.chat import PREFIX, RUNNING, SHAPING, AnswerStore, Asker, PageView, client_of
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.run import TaskQuestion, TaskResult, results
-from formlab.systems.chat.tasks import PROMPTS, Task
+from formlab.systems.chat.tasks import Task
+from formlab.systems.prompts import read as read_prompt
 from formlab.tables import USABLE
 from formlab_review import drafts
 from formlab_review.drafts import Draft
@@ -40,7 +40,9 @@ def asked(
             remedy="image_limit=0 to show no images",
         )
     own = Path(full["prompts"]) / f"{task}.md" if full["prompts"] else None
-    prompt = files.read_text(own if own and own.is_file() else PROMPTS / f"{task}.md").strip()
+    chosen = read_prompt(full["prompt"] or (own if own and own.is_file() else task))
+    prompt = chosen.text.strip()
+    named = f"; prompt {chosen.version}" if full["prompt"] else ""
     # The questions are made beforehand: annotations are no corpus.
     kind = Task(task, "layout", lambda *_: None, places="")
     limit = full["image_limit"] if root else 0
@@ -57,7 +59,7 @@ def asked(
         (result, Draft(
             split, result.question.document["doc_id"], "layout", None, result.status,
             () if result.status in USABLE else result.changes, system=f"{PREFIX}{model}",
-            origin=f"{store.path.name}#{result.answer.key[:16]}" if result.answer else "",
+            origin=f"{store.path.name}#{result.answer.key[:16]}{named}" if result.answer else "",
         ))
         for result in answered
     ]  # fmt: skip

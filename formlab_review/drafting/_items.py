@@ -24,7 +24,7 @@ from formlab.systems.chat._ask import (
     listed,
     or_null,
 )
-from formlab.systems.chat.tasks import PROMPTS
+from formlab.systems.prompts import FOLDER
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
 from formlab_review.faults import faults
@@ -83,7 +83,7 @@ def items(
     NotAvailable, DataBroken
         If no call can succeed, or a setting is wrong.
     """
-    shown = examples or files.read_json(PROMPTS / "draft_examples.json")[task]
+    shown = examples or files.read_json(FOLDER / "draft_examples.json")[task]
     fields = _fields(corpus)
     chosen = corpus.documents.head(limit) if limit else corpus.documents
     todo = []

@@ -1,5 +1,6 @@
 """Rules, judge and humans on the facts of two or three small pages."""
 
+import dataclasses
 import json
 
 import polars as pl
@@ -184,6 +185,9 @@ def test_a_broken_human_csv_says_where(evaluation, judge, tmp_path, content, mes
 
 def test_predictions_that_are_not_beside_the_gold_are_asked_for(evaluation, judge, tmp_path):
     (tmp_path / "pred").rename(tmp_path / "elsewhere")
+    # An evaluation keeps what was scored; one that does not needs the predictions again.
+    assert open_audit(evaluation, judge, resamples=0).table.height == 6
+    evaluation = dataclasses.replace(evaluation, predictions=None)
     with pytest.raises(DataMissing, match="predictions"):
         open_audit(evaluation, judge)
     assert open_audit(evaluation, judge, predictions=tmp_path / "elsewhere").table.height == 6

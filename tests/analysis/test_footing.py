@@ -54,6 +54,9 @@ def test_shares_years_and_single_columns_without_a_total_are_no_sums():
     assert found("A  40 %  45 %\nB  30 %  20 %\nTotal  71 %  66 %") == []
     assert found("2024  2025\nA  1\nB  2\nC  4") == []
     assert found("") == found("words alone") == []
+    # Numbers of rows are no amounts.
+    rows = "| 1 | Cash | 20 | 31 |\n| 2 | Bonds | 15 | 16 |\n| 9 | Total | 35 | 47 |"
+    assert found(rows) == [("Total", "35", 0), ("Total", "47", 0)]
     # By chance in one column only.
     assert found("A  12  5\nB  30  9\nC  42  77") == []
 
@@ -104,7 +107,11 @@ def test_wrong_facts_are_weighed_by_the_total_above_them(tmp_path):
     text = page.replace(">4,310<", ">4,810<").replace(">30,000<", "><").replace(">7<", ">1<")
     answers = tmp_path / "answers.jsonl"
     answers.write_text(json.dumps({"doc_id": "0", "text": text}))
-    table = material_errors(evaluate(corpus, read_predictions(answers, corpus))).sort("gold")
+    result = evaluate(corpus, read_predictions(answers, corpus))
+    parts = (("cash", 1), ("bonds", 1))
+    known = [KnownSum("current", parts)]
+    assert material_errors(result, known).equals(material_errors(result))
+    table = material_errors(result).sort("gold")
     assert table.select("gold", "total").rows() == [
         ("30,000", "40,400"), ("4,310", "40,400"), ("7", None)
     ]  # fmt: skip

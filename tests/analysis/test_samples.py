@@ -5,7 +5,7 @@ import pytest
 
 from formlab import analysis, benchmarks
 from formlab.analysis import samples
-from formlab.errors import DataBroken, DataMissing, NotAvailable
+from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.tables import only
 
 from ..made_splits import WHO, evaluations
@@ -40,6 +40,15 @@ def test_evaluations_that_do_not_belong_together_are_refused(ones, tmp_path):
     dataclasses.replace(ones[1], mode="fixed").save(tmp_path / "evals" / "b")
     with pytest.raises(DataBroken, match="differ in their mode: fixed, official"):
         analysis.open_evaluations(tmp_path / "evals")
+
+
+def test_every_reading_that_comes_with_formlab_is_opened_the_baseline_first():
+    opened = analysis.open_compared(benchmark="formcraft", system=())
+    assert len(opened) >= 3
+    assert analysis.of_system(opened).system == opened[0].system == "rules"
+    assert analysis.of_system(opened, opened[2].system).system == opened[2].system
+    with pytest.raises(UnknownName, match="unknown system 'nobody'"):
+        analysis.of_system(opened, "nobody")
 
 
 def test_without_a_browser_forms_cannot_be_filled_in(tmp_path, monkeypatch):

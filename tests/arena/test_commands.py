@@ -6,6 +6,7 @@ from click.testing import CliRunner
 from formlab.cli import main
 from formlab_arena.commands import arena
 from tests.arena.foreign import hosting
+from tests.systems.scripted_server import serving
 
 
 def test_server_keeps_to_this_machine_unless_told_otherwise(tmp_path):
@@ -62,6 +63,9 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         (["--text", "a.txt"], "--text goes with --url"),
         (["--url", "http://127.0.0.1:9", "--system", "rules"], "--url needs --text"),
         (["--url", "ftp://127.0.0.1:9"], "not an http address"),
+        (["--texts", "nowhere.yaml"], "nowhere.yaml"),
+        (["--texts", "prose", "--forms", "E12", "--instances", "2"], "1 texts for form E12, 2"),
+        (["--data", ".", "--texts", "prose"], "--data brings its own texts"),
         (["--system", "chat:m", "--ruler", "--set", "boxes=thousandths"], "a ruler shows pixels"),
     ],
 )
@@ -74,3 +78,32 @@ def test_mistakes_are_named_before_anything_starts(tmp_path, monkeypatch, asked,
     assert done.exit_code == 2
     assert says in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--system", "rules"], "texts are written by chat:MODEL"),
+        (["--system", "chat:m", "--kind", "poem"], "unknown kind of text 'poem'"),
+        (["--system", "chat:m", "--texts", "prose"], "instances that formlab makes"),
+        (["--system", "chat:m"], "OPENAI_API_KEY"),
+    ],
+)
+def test_mistakes_of_writing_are_named_before_anything_starts(tmp_path, asked, says):
+    done = CliRunner().invoke(main, ["arena", "write", *asked, "--out", str(tmp_path / "texts")])
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert not (tmp_path / "texts").exists()
+
+
+def test_writing_says_which_texts_came_of_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    with serving(then='{"text": "Hello", "evidence": []}') as server:
+        asked = ["--system", "chat:m", "--base-url", server.url, "--forms", "E12", "--tries", "1"]
+        command = ["arena", "write", *asked, "--out", str(tmp_path)]
+        done = CliRunner().invoke(main, command)
+        rows = json.loads(CliRunner().invoke(main, [*command, "--json"]).stdout)
+        assert len(server.calls) == 1
+    assert done.stdout.splitlines()[1].split()[:4] == ["E12-001", "quoted", "plain", "1"]
+    assert done.stdout.splitlines()[-1] == "0 of 1 written; the others keep their plain text"
+    assert (rows[0]["status"], rows[0]["missing"][0]) == ("plain", "holder")

@@ -62,6 +62,7 @@ def test_form_filled_in_and_sent_right_has_every_score_at_its_best(tmp_path, mod
     ):  # fmt: skip
         assert total(done, metric, "E12-001") == (5, 5)
     assert total(done, "form_completed", "E12-001") == (1, 1)
+    assert total(done, "task_score", "E12-001") == (1, 1)
     assert total(done, "action_match_rate", "E12-001") == (20, 20)
 
 
@@ -75,7 +76,7 @@ def test_clumsy_episode_is_scored_as_counted_by_hand(tmp_path):
     assert total(done, "value_placed_accuracy", name) == (2, 5)
     # Never sent: nothing arrived, and the form is not completed.
     assert total(done, "value_submitted_accuracy", name) == (0, 5)
-    assert total(done, "form_completed", name) == (0, 1)
+    assert total(done, "form_completed", name) == total(done, "task_score", name) == (0, 1)
     # Ten actions asked for, ten made; matched: 2 + 1 (value) + 2 + 1 (click) + 1 (value).
     assert total(done, "action_match_rate", name) == (2 * 7, 20)
     # From (150, 110) up to the label of the date at y = 180, and from y = 540 to 530.

@@ -3,7 +3,7 @@ import math
 import polars as pl
 import pytest
 
-from formlab import charts
+from formlab import charts, tables
 from formlab.analysis.audit import COLUMNS, Audit
 from formlab.charts.judges import NONE, beside_published
 
@@ -26,7 +26,10 @@ def audit():
         [("rule × judge", -0.2, -0.5, 0.3, 3), ("judge × human", *[math.nan] * 3, 1)],
         schema=["raters", "kappa", "ci_low", "ci_high", "n_items"], orient="row",
     )  # fmt: skip
-    return Audit(table, kappas, {"judge: facts skipped": 1})
+    row = {"metric": "judge_overall", "mode": "official", "level": "page", "value": 5.05}
+    summary = tables.table("summary", [row, row | {"mode": "fixed", "value": 4.0}])
+    pages = pl.DataFrame({"doc_id": ["0"], "structure_explanation": ["a table is lost"]})
+    return Audit(table, kappas, {"judge: facts skipped": 1}, summary=summary, pages=pages)
 
 
 @pytest.fixture
@@ -55,7 +58,12 @@ def test_kappa_stands_beside_the_papers_annotators_or_there_is_a_note(audit, pri
 
 
 def test_tables_count_raters_overrides_planted_text_and_oddities(audit, printed):
-    raters, overruled, planted, odd = tables_of(audit, printed)
+    scores, pages, raters, overruled, planted, odd = tables_of(audit, printed)
+    assert scores.select("score", "kind", "counts", "value").rows() == [
+        ("overall score, of 10", "all", "verdicts verified", 4.0),
+        ("overall score, of 10", "all", "as the judge says", 5.05),
+    ]
+    assert pages.rows() == [("0", "a table is lost")]
     assert raters.rows() == [
         ("rule", 3, pytest.approx(1 / 3)), ("judge", 3, 1.0), ("human", 1, 1.0),
     ]  # fmt: skip

@@ -92,34 +92,84 @@ def value_of(formula, values):
 
 
 def number(value):
-    money = text.money(value)
+    """A number, or a date as its day; all dates of the sample have one reading, or day first."""
+    if day := text.typed.date_readings(value)[1]:
+        return Fraction(day.toordinal())
+    money = text.money(value.removesuffix("%"))
     return Fraction(money.amount if money else text.number(value))
+
+
+def table_sum(table, column):
+    head, *rows = ([cell.strip() for cell in line.split("|")] for line in table.splitlines())
+    return sum(Fraction(row[head.index(column)] or 0) for row in rows)
+
+
+def derived(item, at):
+    """What the derivation of an item comes to."""
+    derivation = item["meta"]["derivation"]
+    values = {name: at[item["doc_id"], path] for name, path in derivation["fields"].items()}
+    if "column" in derivation:
+        return table_sum(values["table"], derivation["column"])
+    return value_of(derivation["formula"], {name: number(text) for name, text in values.items()})
 
 
 def test_every_derived_answer_follows_from_the_fields_by_arithmetic(corpus, at):
     checked = Counter()
     for task in ("vqa", "consistency"):
         for item in items(corpus, task):
-            derivation = item["meta"].get("derivation")
-            if not derivation or not text.number(item["value"].replace("$", "")):
+            if not item["meta"].get("derivation"):
                 continue
-            values = {name: number(at[item["doc_id"], path])
-                      for name, path in derivation["fields"].items()}  # fmt: skip
-            exact, value = value_of(derivation["formula"], values), item["value"]
+            exact, value = derived(item, at), item["value"]
             # Answers are written to as many decimals as they show.
-            shown = Fraction(text.number(value.replace("$", "").replace("%", "")))
-            step = Fraction(1, 10 ** len(value.rpartition(".")[2])) if "." in value else 1
-            assert abs(exact - shown) <= step / 2, (item["doc_id"], item["path"], exact)
-            checked[task] += 1
-    assert checked["vqa"] >= 9
-    assert checked["consistency"] >= 8
+            decimals = value.rstrip("%").rpartition(".")[2] if "." in value else ""
+            step = Fraction(1, 10 ** len(decimals))
+            assert abs(exact - number(value)) <= step / 2, (item["doc_id"], item["path"], exact)
+            checked[task, item["kind"]] += 1
+    assert checked["vqa", "money"] >= 8
+    assert checked["consistency", "date"] >= 5
+    assert checked["consistency", "money"] + checked["consistency", "number"] >= 25
 
 
-def test_a_check_expects_what_stands_in_its_dependent_field(corpus, at):
+# What follows from marks and words, by hand: the box that contradicts what is written beside it,
+# the number on page 1 that page 2 repeats, and what is counted in marks.
+JUDGED = {
+    ("building_permit", "/2 Work/2b Neighbours/No hearing is needed"): "unchecked",
+    ("dental_order", "/Lower teeth to replace/Teeth in all"): "3",
+    ("insurance_claim", "/Estimate/Claim number"): "C 7731",
+    ("lease", "/House rules/One pet allowed, against a further deposit"): "checked",
+    ("patient_intake", "/Patient/History/No known allergies"): "unchecked",
+    ("shipping_note", "/Receipt/Received in good order"): "unchecked",
+    ("travel_claim", "/Receipts/Claim no."): "TC-0092",
+    ("vaccination_card", "/Given/Doses given"): "6",
+}
+
+
+def test_a_third_of_the_checks_or_more_expects_another_value_than_stands_there(corpus, at):
+    kinds = Counter()
     for item in items(corpus, "consistency"):
-        value = at[item["doc_id"], item["meta"]["dependent"]]
-        assert text.ladder(item["value"], value, kind=item["kind"]).typed, item["path"]
         assert 0 < item["confidence"] <= 1
+        key = item["doc_id"], item["meta"]["dependent"]
+        if text.ladder(item["value"], at[key], kind=item["kind"]).typed:
+            kinds["as it stands"] += 1
+            continue
+        # Each is proved: by arithmetic, or judged by hand.
+        proved = "derived" if item["meta"].get("derivation") else "judged"
+        assert proved == "derived" or JUDGED[key] == item["value"], key
+        kinds[proved] += 1
+    assert kinds["judged"] == len(JUDGED)
+    assert kinds["derived"] >= 14
+    assert kinds["derived"] + kinds["judged"] > sum(kinds.values()) / 3
+
+
+def test_what_ink_hides_can_be_worked_out(corpus):
+    checks = {
+        (item["doc_id"], item["meta"]["dependent"]): item for item in items(corpus, "consistency")
+    }
+    hidden = [
+        ("insurance_claim", "/Estimate/Amount claimed"), ("event_booking", "/Host/Guests"),
+        ("travel_claim", "/Receipts/Sum of receipts"), ("dental_order", "/Instructions"),
+    ]  # fmt: skip
+    assert all(key in checks for key in hidden)
 
 
 def test_an_answer_is_one_of_its_options(corpus):

@@ -3,6 +3,7 @@
 import filecmp
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,13 @@ SAMPLE = ROOT / "data" / "sample" / "vrdu"
 
 def test_every_split_is_read_without_a_flaw():
     splits = vrdu.splits(SAMPLE)
-    tasks = [split.task for name in splits if (split := vrdu.decode(name))]
-    assert tasks == ["single", "mixed", "unseen"] * 2
+    known = [split for name in splits if (split := vrdu.decode(name))]
+    ads = [split for split in known if split.dataset == "MadeAds"]
+    # Three train sizes, each drawn twice, of mixed templates and of an unseen one.
+    for task in ("mixed", "unseen"):
+        drawn = [(split.train, split.seed) for split in ads if split.task == task]
+        assert drawn == [(size, seed) for size in (1, 3, 6) for seed in (0, 1)]
+    assert [split.task for split in known if split not in ads] == ["single", "mixed", "unseen"]
     assert (splits["MadeAds-pdfs"], splits["MadeFilings-pdfs"]) == (18, 12)
     for name, count in splits.items():
         corpus = vrdu.read(name, SAMPLE).check()
@@ -30,6 +36,9 @@ def test_train_valid_and_test_share_no_document():
         split = json.loads(file.read_text())
         listed = split["train"] + split["valid"] + split["test"]
         assert len(set(listed)) == len(listed)
+        others = file.parent.glob(re.sub(r"train_\d+(.*)SD_\d", r"train_*\1SD_*", file.name))
+        tests = [json.loads(other.read_text())["test"] for other in others]
+        assert tests == [split["test"]] * len(tests), "one test set for each task"
 
 
 def test_spans_hold_the_values_in_the_text():

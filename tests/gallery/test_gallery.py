@@ -204,3 +204,8 @@ def test_only_errors_are_shown_unless_right_ones_are_asked_for(root):
     both = gallery.errors(other, root=None, beside=[cases])
     assert [case["path"] for case in both.cases] == ["/1"]
     assert len(gallery.errors(other, root=None)) == 0
+
+
+def test_a_check_shows_which_of_its_fields_are_not_right(root):
+    made = shown(root, {"path": "/c1", "failed": ["/A", "/B"]}, {"path": "/c2", "failed": []})
+    assert [case.get("failed") for case in made.cases] == [["/A", "/B"], None]

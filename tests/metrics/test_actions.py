@@ -108,7 +108,26 @@ def test_gold_against_itself_is_complete():
         verdicts, spare = filled([NAME, CITY, TICK, NEWS], lines, exact=exact)
         assert not spare
         done = episode([NAME, CITY, TICK, NEWS], verdicts)
+        # Nothing says whether it was sent.
+        assert done.pop("task_score") == (0, 0)
         assert set(done.values()) == {(1, 1)}
+
+
+def test_hand_counted_task_score():
+    # Sent: three of four values right, two of three clicks. Not sent: nothing counts. The third
+    # form has one field to leave alone, right and without a click. (3/4 + 2/3) / 2 = 17/24.
+    tick = actions.FieldVerdict(clicked=True, submitted=True)
+    wrong = actions.FieldVerdict(clicked=False, submitted=False)
+    alone = actions.FieldVerdict(clicked=None, submitted=True)
+    fields = [NAME, CITY, TICK, NEWS]
+    forms = [tick, wrong, tick, alone, tick, tick, alone]
+    fields += [NAME, CITY, NEWS]
+    whole = actions.episodes(fields, forms, [4, 2, 1], counts(fields, forms), [True, False, True])
+    assert whole["task_score"].tolist() == [[pytest.approx(17 / 24), 1], [0, 1], [1, 1]]
+    # As many values right without one right click get half at most.
+    blind = [actions.FieldVerdict(clicked=False, submitted=True)] * 2
+    whole = actions.episodes(fields[:2], blind, [2], counts(fields[:2], blind), [True])
+    assert whole["task_score"].tolist() == [[0.5, 1]]
 
 
 def test_nothing_done_loses_all_but_the_box_to_leave_alone():

@@ -107,3 +107,32 @@ def test_what_people_accept_is_written_and_what_is_kept_out_is_named(formlab, tm
     assert made.documents.height == corpus.documents.height
     assert made.records.height == corpus.records.height + 1
     assert made.flaws == corpus.flaws
+
+
+def test_two_reviewers_agreement_queue_and_gold_as_commands(tmp_path):
+    corpus = benchmarks.load("formcraft")
+    for name, value in (("ada", "O.K."), ("ben", "OK")):
+        desk = review.FormReview(corpus, tmp_path / "edits", name)
+        desk.make("lease", desk.form("lease").add("", "fields", {"label": "Fax", "value": value}))
+        desk.make("lease", desk.form("lease").verify())
+
+    def run(*arguments):
+        options = ["formcraft", *map(str, arguments), "--edits", str(tmp_path / "edits"), "--json"]
+        return CliRunner().invoke(main, options)
+
+    rows = json.loads(run("agreement", "ada", "ben", "--resamples", 10).stdout)
+    (value,) = [row for row in rows if (row["of"], row["attribute"]) == ("field", "value")]
+    assert value["n_items"] - value["n_same"] == 1
+    (open_row,) = json.loads(run("queue", "ada", "ben").stdout)
+    assert (open_row["path"], open_row["ada"], open_row["ben"]) == ("/Fax", "O.K.", "OK")
+    desks = [review.FormReview(corpus, tmp_path / "edits", name) for name in ("ada", "ben")]
+    review.adjudicate(*desks, tmp_path / "third", "carl").decide(0, "second")
+    written = run(
+        "gold", "ada", "ben", "--decisions", tmp_path / "third", "--out", tmp_path / "out"
+    )
+    (counts,) = json.loads(written.stdout)
+    assert (counts["edited"], counts["undecided"]) == (1, corpus.documents.height - 1)
+    made = benchmarks.load("formcraft", root=tmp_path / "out")
+    assert made.records.filter(path="/Fax")["value"].to_list() == ["OK"]
+    assert run("agreement", "ada").exit_code == 2
+    assert "two reviewers" in run("queue", "ada", "ben", "carl").stderr

@@ -90,7 +90,7 @@ def test_fields_and_examples_are_shown_and_no_items_of_the_form(corpus, items):
 @pytest.mark.parametrize("task", ["vqa", "consistency"])
 def test_formlabs_own_examples_are_sound(task):
     from formlab import files
-    from formlab.systems.chat.tasks import PROMPTS
+    from formlab.systems.prompts import FOLDER as PROMPTS
     from formlab_review.drafting._items import _tidied
     from formlab_review.faults import faults
 

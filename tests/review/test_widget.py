@@ -11,7 +11,7 @@ def talk(desk, *messages):
     view, heard = desk.view(), []
     view.send = lambda content, buffers=None: heard.append(content | {"bytes": bool(buffers)})
     for message in messages:
-        view._answer(view, message, [])
+        view._hear(view, message, [])
     return heard
 
 

@@ -87,8 +87,9 @@ class Entry(Block):
     `place` puts the value `right` of the label, `below` it, or below it in a ruled `cell`; `at`
     is where values on the right start. A `blank` is the printed line to write on, `lines` of them
     at least; a value in the pen `print` has none. Without a value the line stays empty; the value
-    "" is an annotated one without text. `old` is a value that was written first and crossed out;
-    `sign` asks for a signature.
+    "" is an annotated one without text. `old` is a value that was written first and crossed out, in
+    `old_pen` if that is another; `smudge` are words of the value that a smudge hides; `sign` asks
+    for a signature.
     """
 
     label: str = Field(alias="field")
@@ -100,6 +101,8 @@ class Entry(Block):
     lines: int = 1
     pen: str = "fill"
     old: str | None = None
+    old_pen: str | None = None
+    smudge: str = ""
     sign: bool = False
 
     def draw(self, sheet: Sheet, x: float, y: float, width: float) -> float:
@@ -129,17 +132,21 @@ class Entry(Block):
         step = pen.size * pen.leading
         at, bottom, boxes = x + 3, y + step * self.lines, []
         if self.old is not None:
-            wrong = paper.text(self.old, at, y, pen)
+            before = sheet.pen(self.old_pen or self.pen)
+            wrong = paper.text(self.old, at, y + pen.size - before.size, before)
             boxes += boxes_of(wrong)
             hand.strike(paper, around(boxes))
             sheet.note("other", wrong.words)
-            end = at + paper.length(self.old, pen) if sheet.style.measured else around(boxes)[2]
+            end = at + paper.length(self.old, before) if sheet.style.measured else around(boxes)[2]
             at = end + 2 * sheet.style.gap
         if self.value:
             printed = paper.text(self.value, at, y, pen, width=x + width - at)
             boxes += boxes_of(printed)
             sheet.note("answer", printed.words, of=question)
             bottom = max(bottom, printed.bottom)
+            for word in printed.words:
+                if word.text in self.smudge.split():
+                    hand.smudge(paper, word.box)
         elif self.value == "":
             box = (x, bottom - 1.3 * ask.size, x + width, bottom)
             sheet.note("answer", (Word("", box),), of=question)

@@ -9,11 +9,10 @@ import ast
 import json
 import operator
 import sys
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal, NamedTuple
-
-from pydantic import Field
 
 from data.sample.generate.blocks import Cells
 from data.sample.generate.command import run
@@ -23,6 +22,7 @@ from data.sample.generate.template import Drawing, Template, draw
 from formlab import files, text
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from formlab.errors import DataBroken
+from formlab.text.typed import date_readings
 
 SEED = 7
 _OPERATORS = {
@@ -72,21 +72,28 @@ class Question(Item):
 
 
 class Check(Item):
-    """A consistency check: what the field `dependent` has to be, given `source`.
+    """A consistency check: what the field `dependent` has to be, given `source` and `fields`.
 
-    With a `formula` over `fields` the expected value follows by arithmetic, else it is the value
-    of the field itself.
+    The expected value follows by a `formula` over `fields`, as the sum of a `column` of the table
+    `source`, or is given; else it is what stands in the field.
     """
 
     source: str
     dependent: str
+    expected: str | None = None
+    column: str | None = None
     confidence: float = 0.9
-    fields: dict[str, str] = Field(default_factory=dict)
+    fields: dict[str, str] | Cells = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The fields that it follows from beside the source."""
+        return list(self.fields.values() if isinstance(self.fields, dict) else self.fields)
 
     @property
     def paths(self) -> list[str]:
         """The fields that the check is about."""
-        return [self.source, self.dependent, *self.fields.values()]
+        return [self.source, self.dependent, *self.others]
 
 
 class Form(Template):
@@ -98,7 +105,7 @@ class Form(Template):
 
 
 def compute(formula: str, values: dict[str, Decimal]) -> Decimal:
-    """The value of a formula of names, numbers, ``+ - * /`` and brackets.
+    """The value of a formula of names, numbers, ``+ - * /`` and brackets; dates are days.
 
     Examples
     --------
@@ -162,14 +169,29 @@ def _step(label: str) -> str:
 
 def _derived(item: Question | Check, values: dict[str, str]) -> str:
     """What the formula of an item makes of the values of its fields."""
-    amounts = {}
-    for name, path in item.fields.items():
-        value = values[path]
-        amount = (text.money(value) or (text.number(value),))[0]
-        if amount is None:
-            raise DataBroken(f"{value!r} is no number", where=path)
-        amounts[name] = amount
-    return item.format.format(compute(item.formula, amounts))
+    amounts = {name: _amount(values[path], path) for name, path in item.fields.items()}
+    amount = compute(item.formula, amounts)
+    if "%" in item.format.partition("{")[2].partition("}")[0]:
+        return item.format.format(date.fromordinal(int(amount)))
+    return item.format.format(amount)
+
+
+def _amount(value: str, path: str) -> Decimal:
+    """A number, an amount of money, or a date as its day since the year 1."""
+    amount = (text.money(value) or (text.number(value),))[0]
+    day = date_readings(value)[1]
+    if amount is None and day is None:
+        raise DataBroken(f"{value!r} is no number", where=path)
+    return Decimal(day.toordinal()) if amount is None else amount
+
+
+def _summed(item: Check, values: dict[str, str]) -> str:
+    """The sum of a column of the table that is the check's source."""
+    head, *rows = (
+        [cell.strip() for cell in row.split("|")] for row in values[item.source].split("\n")
+    )
+    cells = [row[head.index(item.column)] for row in rows]
+    return item.format.format(sum(Decimal(cell) for cell in cells if cell))
 
 
 def _question(number: str, item: Question, values: dict[str, str]) -> Json:
@@ -184,10 +206,15 @@ def _question(number: str, item: Question, values: dict[str, str]) -> Json:
 
 def _check(number: str, item: Check, values: dict[str, str]) -> Json:
     row: Json = {"id": number, "source": item.source, "dependent": item.dependent}
-    expected = values[item.dependent]
+    expected = item.expected or values[item.dependent]
     if item.formula:
         expected = _derived(item, values)
         row["derivation"] = {"formula": item.formula, "fields": item.fields}
+    elif item.column:
+        expected = _summed(item, values)
+        row["derivation"] = {"column": item.column, "fields": {"table": item.source}}
+    elif item.fields:
+        row["fields"] = item.others
     return row | {"expected": expected, "confidence": item.confidence} | item.labels()
 
 

@@ -39,6 +39,16 @@ def strike(paper: Paper, box: Box) -> None:
         paper.stroke([(x, y + paper.random.gauss(0, 1.1)) for x in xs])
 
 
+def smudge(paper: Paper, box: Box) -> None:
+    """Scribble over what stands in `box` until nobody can read it."""
+    x0, y0, x1, y1 = box
+    for shade in (35, 60):
+        steps = max(8, round((x1 - x0) / 2.2))
+        xs = [x0 - 2 + (x1 - x0 + 4) * step / steps for step in range(steps + 1)]
+        ys = [(y0, y1)[step % 2] + paper.random.gauss(0, 1.5) for step in range(steps + 1)]
+        paper.stroke(list(zip(xs, ys, strict=True)), width=2.4, shade=shade)
+
+
 def signature(paper: Paper, x: float, y: float, width: float, height: float) -> Box:
     """A signature of no name: a tall start, loops that shrink along a line, a flourish."""
     rate, lean, shrink = (paper.random.uniform(*span) for span in ((0.05, 0.13), (-0.4, 1), (0, 1)))

@@ -1,8 +1,12 @@
-"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine."""
+"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine.
+
+Run from the project's root: ``python -m data.sample.generate.runs [BENCHMARK …]``; all of them if
+none is named.
+"""
 
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +17,12 @@ TARGET = Path(__file__).parents[1] / "runs"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
+    ("fincriticaled", "ocr", {"scale": "0.5"}),
+    ("fincriticaled", "ocr", {"scale": "0.3"}),
+    ("fincriticaled", "ocr_html", {}),
+    ("formcraft", "ocr", {}),
     ("formcraft", "rules", {}),
+    ("formcraft", "rules", {"zoom": "2.0"}),
     ("funsd", "ocr", {}),
     ("funsd", "ocr", {"scale": "2.0"}),
     ("vrdu", "rules", {}),
@@ -41,13 +50,13 @@ def read(
         return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
-def main(chosen: Collection[str] = ()) -> None:
-    """Read every sample anew, or those of the `chosen` benchmarks."""
+def main(names: list[str]) -> None:
+    """Read the samples of these benchmarks anew, or every sample."""
     for folder in TARGET.glob("*"):
-        if not chosen or folder.name.partition("-")[0] in chosen:
+        if not names or folder.name.partition("-")[0] in names:
             shutil.rmtree(folder)
     for corpus, reader, settings in corpora():
-        if chosen and corpus.benchmark not in chosen:
+        if names and corpus.benchmark not in names:
             continue
         predictions = read(corpus, reader, settings)
         predictions.save(TARGET / f"{corpus.benchmark}-{corpus.split}-{predictions.system}")

@@ -11,7 +11,8 @@ or ``<root>/forms``, ``<root>/images`` and ``<root>/splits/<split>.txt`` with on
 images, relative to `images`), `template`, `domain`, and the items of L3:
 
 - `vqa`: `id`, `question`, `answers` (all accepted), `options`, `fields` (paths of those involved);
-- `consistency`: `id`, `source` and `dependent` (paths of fields), `expected`, `confidence`;
+- `consistency`: `id`, `source`, `fields` (further sources) and `dependent` (paths of fields),
+  `expected`, `confidence`;
 - both: `scope`, `reference`, `complexity`, `modal` (words of `taxonomy`), `rationale`, `kind`, and
   `derivation`, an operation and the paths of the fields it is applied to.
 
@@ -40,6 +41,7 @@ from formlab.benchmarks.formcraft.records import (
     VQA,
     ItemMeta,
     Paths,
+    answer_meta,
     field_rows,
     item_meta,
     item_rows,
@@ -63,15 +65,16 @@ from formlab.benchmarks.formcraft.taxonomy import (
     modality_of,
 )
 from formlab.benchmarks.formcraft.tidy import NotAFormError, tidied
+from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 
 __all__ = [
     "CONSISTENCY", "IMAGES", "MODALITIES", "RELATIONS", "TASK_OF", "VQA", "Check", "FieldModel",
     "FormCraft", "Group", "ItemMeta", "NoFormulaError", "NotAFormError", "Paths", "Question",
-    "Relation", "canonical", "cells", "field_rows", "is_written_as", "item_meta", "item_rows",
-    "label_of", "modality_of", "number_in", "read", "read_form", "share", "splits",
-    "tidied", "value_of",
+    "Relation", "answer_meta", "canonical", "cells", "field_rows", "is_written_as", "item_meta",
+    "item_rows", "label_of", "modality_of", "number_in", "questions_of", "read", "read_form",
+    "share", "splits", "tidied", "value_of",
 ]  # fmt: skip
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
@@ -145,6 +148,17 @@ def read_form(file: Path) -> FormCraft:
         ) from error
 
 
+def questions_of(document: Row) -> list[Row]:
+    """The questions about a form, each with `id`, `question` and `options`, from its document.
+
+    Examples
+    --------
+    >>> questions_of({"meta": '{"questions": [{"id": "q1", "question": "Who signed?"}]}'})
+    [{'id': 'q1', 'question': 'Who signed?'}]
+    """
+    return meta_of(document).get("questions") or []
+
+
 def _ids(file: Path) -> list[str]:
     return [line.strip() for line in files.read_text(file).split("\n") if line.strip()]
 
@@ -156,9 +170,11 @@ def _document(
     real = [row for row in fields if row["kind"] != "group"]
     kinds = {row["kind"] for row in real}
     names = [page.relative_to(root).as_posix() for page in pages]
+    asked = [item.model_dump(include={"id", "question", "options"}) for item in form.vqa]
     row: Row = {
         "n_fields": len(real), "n_kinds": len(kinds),
-        "template": form.template, "domain": form.domain, "meta": json.dumps({"pages": names}),
+        "template": form.template, "domain": form.domain,
+        "meta": json.dumps({"pages": names} | ({"questions": asked} if asked else {})),
     }  # fmt: skip
     missing = [page for page in pages if not page.is_file()]
     flaws["images missing"] += len(missing) if pages else 1

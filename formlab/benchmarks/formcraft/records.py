@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from formlab import tables
 from formlab.benchmarks.formcraft.schema import Check, FieldModel, FormCraft, Group, Question
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS, TASK_OF, canonical, modality_of
 from formlab.benchmarks.meta import Row, meta_of
+from formlab.text.llm_json import as_text
 from formlab.trees import escape
 
 # Where the items of L3 stand; a group of that name gives way.
@@ -23,7 +25,8 @@ _LONGEST_LABEL = 120
 class ItemMeta(NamedTuple):
     """What the record of a question or a consistency check says beside its answer.
 
-    The names are those of the schema (`Question`, `Check`); what is not there is empty.
+    The names are those of the schema (`Question`, `Check`); what is not there is empty. `values`
+    are those of a predicted answer: what it says stands in the fields of a check, by path.
     """
 
     question: str | None = None
@@ -33,6 +36,15 @@ class ItemMeta(NamedTuple):
     dependent: str | None = None
     rationale: str = ""
     derivation: Mapping[str, Any] | None = None
+    values: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The paths of all fields involved, each once; the dependent field of a check last."""
+        derived = ((self.derivation or {}).get("fields") or {}).values()
+        paths = dict.fromkeys((self.source, *self.fields, *derived, self.dependent))
+        others = [path for path in paths if path and path != self.dependent]
+        return (*others, *filter(None, [self.dependent]))
 
 
 def item_meta(record: Row | str | None) -> ItemMeta:
@@ -45,6 +57,28 @@ def item_meta(record: Row | str | None) -> ItemMeta:
     """
     meta = meta_of(record)
     return ItemMeta(**{name: meta[name] for name in ItemMeta._fields if name in meta})
+
+
+def answer_meta(item: Mapping[str, Any]) -> str | None:
+    """The `meta` of the record of an answer: its `reason`, and the values of its `fields`.
+
+    Those are a mapping of paths to values, or a list of objects with `path` and `value`.
+
+    Examples
+    --------
+    >>> answer_meta({"answer": "9", "fields": [{"path": "/Parts", "value": 4}]})
+    '{"values": {"/Parts": "4"}}'
+    """
+    fields = item.get("fields")
+    if isinstance(fields, list):
+        fields = {as_text(f["path"]): f.get("value") for f in fields
+                  if isinstance(f, dict) and "path" in f}  # fmt: skip
+    if not isinstance(fields, dict):
+        fields = {}
+    values = {path: as_text(value) for path, value in fields.items() if value is not None}
+    meta = {"reason": as_text(item.get("reason")), "values": values}
+    meta = {name: value for name, value in meta.items() if value}
+    return json.dumps(meta) if meta else None
 
 
 class Paths:
@@ -140,8 +174,9 @@ def item_rows(form: FormCraft, known: set[str], flaws: Counter[str]) -> Iterator
             "status": "unscored" if answer is None else "ok",
         }  # fmt: skip
     for item in form.consistency:
-        flaws["checks of a field that is not there"] += not {item.source, item.dependent} <= known
-        meta = {"source": item.source, "dependent": item.dependent}
+        paths = {item.source, item.dependent, *item.fields}
+        flaws["checks of a field that is not there"] += not paths <= known
+        meta = {"source": item.source, "dependent": item.dependent, "fields": item.fields}
         yield _item(item, f"{CONSISTENCY}/{item.id}", "consistency", meta, flaws) | {
             "kind": item.kind, "value": item.expected, "confidence": item.confidence,
         }  # fmt: skip

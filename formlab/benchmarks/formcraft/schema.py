@@ -112,12 +112,16 @@ class Question(Relation):
 
 
 class Check(Relation):
-    """A consistency check: the value of field `dependent` follows from field `source`."""
+    """A consistency check: the value of field `dependent` follows from field `source`.
+
+    `fields` are further ones that it follows from; those of the `derivation` are among them.
+    """
 
     id: Text
     source: Text
     dependent: Text
     expected: Text
+    fields: Texts = Field(default_factory=list, description="Paths of further fields involved.")
     confidence: Share = None
     kind: Word = None
 

@@ -187,6 +187,7 @@
         box.append(chip(words(answer.outcome), this.colours.outcome[answer.outcome], "solid"));
         const stage = answer.stage && answer.stage !== answer.cause ? `${answer.stage}: ` : "";
         if (answer.cause && answer.cause !== answer.outcome) box.append(chip(stage + words(answer.cause), this.colours.cause[answer.cause]));
+        if (answer.failed) box.append(chip(`not right: ${answer.failed.map(visible).join(", ")}`));
       }
       if (item.kind) box.append(chip(words(item.kind)));
       if (item.verdict) box.append(chip(words(item.verdict), null, "verdict"));

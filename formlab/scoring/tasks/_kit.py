@@ -16,6 +16,8 @@ from formlab.tables import LADDER, USABLE, Settings
 
 # Texts are compared as NFC, with white space collapsed and trimmed, in lower case.
 NORM = ("nfc", "space", "lower")
+# What a text that is not normalised is.
+_AS_IT_IS = {"text": "visible", "markup": "markup"}
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,14 @@ def text_rows(
     read: str | None = None,
     norm: Sequence[str] | None = NORM,
     gold_only: bool = False,
+    view: str = "text",
 ) -> Iterator[pl.DataFrame]:
     """Rows of *scores* by every metric that compares two texts, or reads the ladder.
 
-    The registry is asked for the metrics that declare `task`. Texts are normalised by the steps
-    `norm`, or compared as they are if it is None; `rules` and `read` go into the settings. With
-    `gold_only`, texts that no gold asks for are compared with nothing only by metrics of claims.
+    The registry is asked for the metrics that declare `task` and read `view`. Texts are normalised
+    by the steps `norm`, or compared as they are if it is None; `rules` and `read` go into the
+    settings. With `gold_only`, texts that no gold asks for are compared with nothing only by
+    metrics of claims.
     """
     sides = rows["gold"].fill_null("").to_list(), used(rows)
     plain = {v: text.normalise(v, norm) if norm else v for v in {*sides[0], *sides[1]}}
@@ -136,7 +140,7 @@ def text_rows(
     rows = rows.with_columns(
         pl.Series("_gold", golds, dtype=pl.String), pl.Series("_pred", preds, dtype=pl.String)
     )
-    for metric in metrics.of(task, level, "text", *LADDER):
+    for metric in metrics.of(task, level, view, *(LADDER if view == "text" else ())):
         if metric.view in LADDER:
             how, cases = f"fuzzy>={threshold:g}|{text.DATE_RULE}", rows
             tallies = metric.count(rows[metric.view].to_list())
@@ -145,7 +149,7 @@ def text_rows(
             cases = rows.filter(pl.col("gold").is_not_null()) if asked else rows
             if gold_only:
                 cases = cases.filter(pl.col("task").is_in(metric.tasks))
-            how = f"norm={','.join(norm)}" if norm else "norm=visible"
+            how = f"norm={','.join(norm)}" if norm else f"norm={_AS_IT_IS[view]}"
             how += "|of=gold fields" if asked else ""
             tallies = _counted(metric, cases.select("_gold", "_pred"))
         if cases.height:

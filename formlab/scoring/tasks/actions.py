@@ -22,6 +22,7 @@ from formlab.tables import Settings
 # Metrics of clicks, as against values.
 POINTED = {
     "click_accuracy", "unwanted_clicks", "click_distance", "episodic_click", "action_match_rate",
+    "task_score",
 }  # fmt: skip
 # How a field was judged, for the settings of the metric.
 _RULES = {
@@ -94,7 +95,8 @@ def _scores(
         if name == "action_match_rate":
             yield _spurious(cases, forms, settings, mode)
     sizes = [len(form.fields) for form in forms]
-    whole = family.episodes(fields, verdicts, sizes, parts)
+    sent = [form.received for form in forms] if forms[0].has_submission else None
+    whole = family.episodes(fields, verdicts, sizes, parts, sent)
     yield from _whole(forms, cases, whole, mode, acted=acted)
 
 
@@ -122,8 +124,10 @@ def _whole(
     for name, tallies in whole.items():
         if not acted and name != "form_completed":
             continue
+        if name == "task_score" and not forms[0].has_submission:
+            continue
         by = "by=fields placed" if not forms[0].has_submission else "by=submission"
-        rules = [by] if name == "form_completed" else ["avg=fields"]
+        rules = [by] if name in ("form_completed", "task_score") else ["avg=fields"]
         if mode != "official":
             rules.append(text.DATE_RULE)
         metric, settings = family.METRICS[name], made_by(*rules)

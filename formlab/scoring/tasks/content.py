@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from formlab import metrics, text
+from formlab import metrics, tables, text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.fields import field_tallies
 from formlab.metrics.marking import cross_tallies, mark_tallies
@@ -42,8 +42,39 @@ def score(
 
     `pairing` is one of `formlab.scoring.field_alignment.PAIRINGS`.
     """
+    cases, rules, notes = read_cases(
+        corpus, predictions, threshold=threshold, pairing=pairing, reader=reader
+    )
+    if not cases.height:
+        return TaskScores(notes=notes)
+    scored = cases.filter(
+        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
+    )
+    scores = [*_scores(scored, *rules, mode, threshold)]
+    if field_claims(predictions).height:
+        scores += _field_scores(scored, PAIRINGS[pairing], mode)
+    return TaskScores.of([cases], scores, notes)
+
+
+def field_claims(predictions: Predictions) -> pl.DataFrame:
+    """The records of the fields that a system named."""
+    return predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+
+
+def read_cases(
+    corpus: Corpus,
+    predictions: Predictions,
+    *,
+    threshold: float,
+    pairing: str = "default",
+    reader: str = reading.READER,
+) -> tuple[pl.DataFrame, tuple[str | None, str | None], dict[str, int]]:
+    """The cases of all fields, the rules they are paired and read by, and notes.
+
+    There is no case where a system names no field and reads no words.
+    """
     gold = corpus.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
-    claims = predictions.records.filter(pl.col("task").is_in(TASKS), pl.col("path").is_not_null())
+    claims = field_claims(predictions)
     seen = predictions.records.filter(
         pl.col("task") == "layout", pl.col("kind").is_in(["word", "line"])
     )
@@ -54,7 +85,8 @@ def score(
         joined, notes = _in_texts(corpus, gold, texts)
         rules = None, page_text.RULES
     elif not any_for(predictions.records, claims) and not seen.height:
-        return TaskScores(notes={"gold fields not scored: the predictions give none": gold.height})
+        notes = {"gold fields not scored: the predictions give none": gold.height}
+        return tables.table("cases", []), rules, notes
     else:
         joined = side_by_side(gold, claims, match(gold, claims, by=pairing))
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
@@ -62,14 +94,7 @@ def score(
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
-    cases = in_order(cases, joined)
-    scored = cases.filter(
-        pl.col("outcome") != "unscored", pl.col("kind").ne_missing(pl.lit(page_text.INSERTED))
-    )
-    scores = [*_scores(scored, *rules, mode, threshold)]
-    if claims.height:
-        scores += _field_scores(scored, PAIRINGS[pairing], mode)
-    return TaskScores.of([cases], scores, notes)
+    return in_order(cases, joined), rules, notes
 
 
 def _in_texts(

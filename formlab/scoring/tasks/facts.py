@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from formlab import metrics, tables, text
-from formlab.benchmarks.fincriticaled import FACTS, fact_meta
+from formlab.benchmarks.fincriticaled import FACTS, fact_meta, untagged
 from formlab.folders import Corpus, Predictions
 from formlab.metrics import facts as family
 from formlab.metrics._places import Places
@@ -23,7 +23,7 @@ from formlab.scoring.factboxes import read_boxes, words_of
 from formlab.scoring.tasks._kit import TaskScores, made_by, score_rows, text_rows
 from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
-from formlab.text.markup import visible_text, written_events
+from formlab.text.markup import is_html, visible_text, written_events
 
 # The denominator, for the settings of each metric.
 PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
@@ -32,18 +32,29 @@ _PAGES = 64
 Row = dict[str, Any]
 
 
+class Source(NamedTuple):
+    """A page's HTML without tags of facts, what was read of it, and the score of its structure."""
+
+    gold: str
+    pred: str
+    structure: int
+
+
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every fact and every page.
 
     In mode `fixed` a fact must stand in its context in the page's text; in mode `official` its
     text anywhere counts, as in the released code. Both definitions of accuracy are given: of the
-    gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`).
+    gold facts (`fact_accuracy`, the paper's) and of those found (`fact_accuracy_of_found`). The
+    text of a page is compared as it is shown, which the released code does, and its HTML as it is
+    written (metrics that end in ``_html``), which the paper does; plain text is compared with the
+    HTML as it is.
     """
     notes: Counter[str] = Counter()
     pages, words = _predicted_pages(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
     verdicts: list[FactVerdict] = []
-    points: list[int] = []
+    sources: list[Source] = []
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
     how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
@@ -51,17 +62,17 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = pages.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
-        rows, page_verdicts, score = _page(document, gold, pred, mode=mode, notes=notes)
+        rows, page_verdicts, source = _page(document, gold, pred, mode=mode, notes=notes)
         read = read_boxes(rows, words.get(document["doc_id"], ()))
         rows = [row | box for row, box in zip(rows, read, strict=True)]
         batch += rows
         verdicts += page_verdicts
-        points += score
+        sources += source
         if number % _PAGES == 0 or number == corpus.documents.height:
             cases.append(_cases(batch, **how))
             batch = []
     table = pl.concat([tables.table("cases", []), *cases])
-    scores = _scores(table, verdicts, points, mode, threshold)
+    scores = _scores(table, verdicts, sources, mode, threshold)
     return TaskScores.of([table], scores, notes)
 
 
@@ -82,8 +93,8 @@ def _predicted_pages(predictions: Predictions, notes: Counter[str]) -> dict[str,
 
 def _page(
     document: Row, gold: pl.DataFrame | None, pred: Row, *, mode: str, notes: Counter[str]
-) -> tuple[list[Row], list[FactVerdict], list[int]]:
-    """The cases of a page, the verdicts on its facts, and the score of its structure."""
+) -> tuple[list[Row], list[FactVerdict], list[Source]]:
+    """The cases of a page, the verdicts on its facts, and what of its markup is scored."""
     base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
     if gold is None:
@@ -104,14 +115,17 @@ def _page(
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]  # fmt: skip
     texts = visible_text(markup), visible_text(pred["value"])
-    points = structure(markup, pred["value"]).score
+    source = Source(untagged(markup), pred["value"], structure(markup, pred["value"]).score)
+    notes["predictions without markup, compared with HTML as they are"] += bool(
+        source.pred.strip()
+    ) and not is_html(source.pred)
     same = _outcome(texts[0] == texts[1], bool(texts[1]))
     origin = whole["origin"][0] if whole.height else None
     page = {"level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1]}
     rows.append(
         base | page | {"outcome": same, "gold_origin": origin, "misplaced": False, "why": None}
     )
-    return rows, verdicts, [points]
+    return rows, verdicts, [source]
 
 
 def _verdicts(
@@ -170,7 +184,11 @@ def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    cases: pl.DataFrame, verdicts: list[FactVerdict], points: list[int], mode: str, threshold: float
+    cases: pl.DataFrame,
+    verdicts: list[FactVerdict],
+    sources: list[Source],
+    mode: str,
+    threshold: float,
 ) -> Iterator[pl.DataFrame]:
     facts = cases.filter(pl.col("path").is_not_null())
     whole = cases.filter(pl.col("path").is_null())
@@ -184,8 +202,10 @@ def _scores(
             yield score_rows(facts, metrics.get(name), tallies, settings, level="fact", mode=mode)
     if not whole.height:
         return
-    yield from text_rows(
-        whole, task="fact", level="page", mode=mode, threshold=threshold, norm=None
-    )
-    tallies = np.stack([np.array(points, dtype=float), np.ones(len(points))], axis=1)
+    how: dict[str, Any] = {"task": "fact", "level": "page", "mode": mode, "norm": None}
+    yield from text_rows(whole, threshold=threshold, **how)
+    gold, pred, points = (pl.Series(side) for side in zip(*sources, strict=True))
+    written = whole.with_columns(gold=gold, pred=pred)
+    yield from text_rows(written, threshold=threshold, view="markup", **how)
+    tallies = np.stack([points.to_numpy().astype(float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)

@@ -1,78 +1,171 @@
 """L3 of FORMCRAFT: questions across fields and consistency checks, by kind of relation.
 
 A question is right where the answer holds on the rung `typed` of the ladder. A check is right where
-the value of the dependent field does: what the system answered for the check itself or, where it
-answered none, what it extracted for that field.
+every field of its relation is (`consistency_accuracy`, as in the paper's Figure 5b): the dependent
+field has the value expected of it, and each field that this follows from has the value that stands
+there. What a system answered for the check counts or, of a field it gave no value of, what it read
+there, paired as at L1. `consistency_dependent_accuracy` is of the dependent field alone; a system
+that reads no field has no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from formlab import metrics, text
 from formlab.benchmarks.formcraft import RELATIONS, item_meta
 from formlab.folders import Corpus, Predictions
-from formlab.scoring import field_alignment
 from formlab.scoring.align import judged, same_paths, side_by_side, with_status
+from formlab.scoring.rules import orders_of
 from formlab.scoring.tasks import content
 from formlab.scoring.tasks._kit import TaskScores, any_for, made_by, score_rows
-from formlab.tables import LADDER
+from formlab.tables import BOX, LADDER, USABLE
+from formlab.text.normalise import LADDER_STEPS
 
 TASKS = {"vqa": "vqa_accuracy", "consistency": "consistency_accuracy"}
 LEVELS = {"vqa": "question", "consistency": "check"}
 _KEY = ["doc_id", "path"]
-_FIELDS = pl.col("task").is_in(content.TASKS) & pl.col("path").is_not_null()
+# What the case of a field says of its prediction.
+_READ = ("pred", "pred_path", "pred_page", "pred_origin", *(f"pred_{side}" for side in BOX))
+_ANSWERED = "answer=given,else-extracted"
 
 
 def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float) -> TaskScores:
     """Every question and check: for itself, and in each slice it belongs to.
 
     It is sliced by scope, reference, complexity and modal relationship, and by all four at once;
-    the four rungs of the ladder by task.
+    the four rungs of the ladder by task. A rung holds for a check if it does for all its fields.
     """
     case_tables, scores, notes = [], [], {}
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        took_part = answers
-        if task == "consistency":
-            fields = predictions.records.filter(_FIELDS)
-            answers = pl.concat([answers, _extracted(gold, answers, corpus, fields)])
-            took_part = pl.concat([answers, fields])
+        fields, how, took_part = None, (), answers
+        if task == "consistency" and gold.height:
+            read, rules, _ = content.read_cases(corpus, predictions, threshold=threshold)
+            fields, how = _fields(gold, answers, read), (_ANSWERED, *filter(None, rules))
+            # A page's text alone shows no marks: it is no reading of fields.
+            read = read.filter(pl.col("pred").is_not_null(), pl.lit(rules[0] is not None))
+            took_part = answers if answers.height else read
         if not any_for(predictions.records, took_part):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
         joined = side_by_side(gold, answers, same_paths(gold, answers))
+        joined = joined if fields is None else _with_extracted(joined, fields)
+        # Who read a form and left an item out missed the item, not the document.
+        has_answer = pl.col("doc_id").is_in(_answered(predictions).implode())
+        joined = with_status(joined, predictions.records)
         cases = judged(
-            with_status(joined, predictions.records).with_columns(level=pl.lit(LEVELS[task])),
+            joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer),
             system=predictions.system,
             threshold=threshold,
             orders=orders,
         )
-        case_tables.append(cases)
+        cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
+        if fields is not None:
+            if read.height or fields["answer"].count() or not answers.height:
+                cases = _of_all_fields(cases, _judged(fields, cases, orders, threshold))
+            else:
+                cases = cases.with_columns(whole=pl.lit(None, pl.Boolean))
+        case_tables.append(cases.drop("dependent", "whole"))
         # An answer to a question that was never asked is shown, and cannot be right or wrong.
         asked = cases.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-        scores += _scores(asked, task, mode, threshold)
+        scores += _scores(asked, task, how, mode, threshold)
     return TaskScores.of(case_tables, scores, notes)
 
 
-def _extracted(
-    gold: pl.DataFrame, answers: pl.DataFrame, corpus: Corpus, theirs: pl.DataFrame
-) -> pl.DataFrame:
-    """Records at the checks' paths with what was extracted for their dependent fields."""
-    pairs = field_alignment.match(corpus.records.filter(_FIELDS), theirs).select(
-        "doc_id", "pred_path", dependent="path"
+def _answered(predictions: Predictions) -> pl.Series:
+    """The documents of which there is anything usable."""
+    return predictions.records.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
+
+
+def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
+    """A row for each field of each check, with what stands there and what was read or answered."""
+    answered = {row[:2]: row[2] for row in answers.select(*_KEY, "meta").iter_rows()}
+    rows = []
+    for doc_id, check, meta in gold.select(*_KEY, "meta").iter_rows():
+        item, given = item_meta(meta), item_meta(answered.get((doc_id, check))).values
+        values = {text.normalise(path, LADDER_STEPS): value for path, value in given.items()}
+        rows += [
+            (doc_id, check, path, path == item.dependent, (doc_id, check) in answered,
+             values.get(text.normalise(path, LADDER_STEPS)))
+            for path in item.relevant
+        ]  # fmt: skip
+    columns = {"doc_id": pl.String, "check": pl.String, "path": pl.String}
+    columns |= {"is_dependent": pl.Boolean, "is_answered": pl.Boolean, "answer": pl.String}
+    fields = pl.DataFrame(rows, columns, orient="row")
+    usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
+    read = read.filter(pl.col("gold").is_not_null()).with_columns(usable).select(
+        *_KEY, "kind", "gold", "accepted", *_READ, "status", "confidence"
+    )  # fmt: skip
+    fields = fields.join(read, on=_KEY, how="left", maintain_order="left")
+    own = pl.when(~pl.col("is_dependent")).then("answer")
+    return fields.with_columns(pl.coalesce(own, "pred").alias("pred"))
+
+
+def _with_extracted(joined: pl.DataFrame, fields: pl.DataFrame) -> pl.DataFrame:
+    """Checks beside answers, where there is none with what was read in the dependent field."""
+    read = fields.filter("is_dependent", ~pl.col("is_answered"), pl.col("pred").is_not_null())
+    read = read.select("doc_id", *_READ, "confidence", path="check", pred_status="status")
+    both = joined.join(read, on=_KEY, how="left", suffix="_read", maintain_order="left")
+    names = (*_READ, "confidence", "pred_status")
+    return both.with_columns(pl.coalesce(name, f"{name}_read") for name in names).drop(
+        f"{name}_read" for name in names
     )
-    dependents = [item_meta(meta).dependent for meta in gold["meta"]]
-    open_checks = gold.select(_KEY).with_columns(pl.Series("dependent", dependents, pl.String))
-    open_checks = open_checks.join(answers, on=_KEY, how="anti").rename({"path": "check"})
-    matched = open_checks.join(pairs, on=["doc_id", "dependent"], how="inner")
-    rows = theirs.join(matched.select("doc_id", "check", path="pred_path"), on=_KEY, how="inner")
-    rows = rows.drop("path").rename({"check": "path"})
-    return rows.with_columns(pl.lit("consistency").alias("task")).select(answers.columns)
+
+
+def _judged(
+    fields: pl.DataFrame, cases: pl.DataFrame, orders: Mapping[str, str], threshold: float
+) -> pl.DataFrame:
+    """For each check: the rungs that its other fields hold on, and those that are not right.
+
+    `copied` says whether the value of the dependent field is the one that stands on the page.
+    """
+    values = cases.select("doc_id", value="pred", check="path", is_dependent=pl.lit(True))
+    key = ["doc_id", "check", "is_dependent"]
+    fields = fields.join(values, on=key, how="left", maintain_order="left")
+    # Of a field left blank nothing needs to be said.
+    blank = pl.when(pl.col("gold").str.strip_chars() == "").then(pl.lit(""))
+    fields = fields.with_columns(pl.coalesce("value", "pred", blank).alias("pred"))
+    sides = [fields[name].to_list() for name in ("gold", "pred", "kind", "accepted")]
+    rungs = text.ladders(*sides, threshold=threshold, orders=orders_of(fields, orders))
+    fields = fields.with_columns(rungs.select(pl.col(LADDER).fill_null(False)))
+    others = ~pl.col("is_dependent")
+    return fields.group_by("doc_id", pl.col("check").alias("path"), maintain_order=True).agg(
+        *(pl.col(rung).filter(others).all().alias(f"others_{rung}") for rung in LADDER),
+        pl.col("path").filter(others, ~pl.col("typed")).alias("wrong"),
+        pl.col("path").filter("is_dependent").first().alias("dependent_path"),
+        pl.col("typed").filter("is_dependent").any().alias("copied"),
+    )
+
+
+def _of_all_fields(cases: pl.DataFrame, checks: pl.DataFrame) -> pl.DataFrame:
+    """The cases of checks, judged by all fields."""
+    cases = cases.drop("failed").join(checks, on=_KEY, how="left", maintain_order="left")
+    scored = pl.col("dependent_path").is_not_null() & (pl.col("outcome") != "unscored")
+    if_wrong = pl.when(~pl.col("dependent")).then(pl.concat_list("dependent_path"))
+    failed = pl.concat_list("wrong", if_wrong.otherwise(pl.lit([], pl.List(pl.String))))
+    sources_wrong = pl.col("wrong").list.len() > 0
+    usable = pl.col("status").is_in(USABLE)
+    cause = (
+        pl.when(scored & usable & sources_wrong & (pl.col("dependent") | pl.col("copied")))
+        .then(pl.lit("wrong_source"))
+        .when(scored & usable & ~pl.col("dependent") & pl.col("copied"))
+        .then(pl.lit("wrong_relation"))
+        .otherwise("cause")
+    )
+    wrong = scored & (pl.col("outcome") == "match") & ~pl.col("others_normalised")
+    return cases.with_columns(
+        *(pl.when(scored).then(pl.col(r) & pl.col(f"others_{r}")).otherwise(r).alias(r)
+          for r in LADDER),
+        whole=pl.when(scored).then(pl.col("dependent") & pl.col("others_typed")),
+        outcome=pl.when(wrong).then(pl.lit("mismatch")).otherwise("outcome"),
+        cause=cause,
+        failed=pl.when(scored).then(failed),
+    ).drop(checks.columns[2:])  # fmt: skip
 
 
 def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]]:
@@ -84,18 +177,23 @@ def _slices(cases: pl.DataFrame) -> Iterator[tuple[str | None, pl.Series | None]
     yield " & ".join(RELATIONS), cases.select(cell.alias("cell"))["cell"]
 
 
-def _scores(cases: pl.DataFrame, task: str, mode: str, threshold: float) -> Iterator[pl.DataFrame]:
+def _scores(
+    cases: pl.DataFrame, task: str, how: tuple[str, ...], mode: str, threshold: float
+) -> Iterator[pl.DataFrame]:
     if not cases.height:
         return
     of = {"level": LEVELS[task], "mode": mode}
-    metric = metrics.get(TASKS[task])
-    tallies = metric.count(cases["typed"].to_list())
-    answers = (
-        ("answer=given,else-extracted", field_alignment.RULES) if task == "consistency" else ()
-    )
-    settings = made_by("rung=typed", text.DATE_RULE, *answers)
-    for by, values in _slices(cases):
-        yield score_rows(cases, metric, tallies, settings, slice_by=by, slice_value=values, **of)
+    measured = {TASKS[task]: cases["whole"]}
+    if task == "consistency":
+        measured["consistency_dependent_accuracy"] = cases["dependent"]
+    for name, right in measured.items():
+        metric = metrics.get(name)
+        tallies = metric.count(right.to_list())
+        settings = made_by("rung=typed", text.DATE_RULE, *how)
+        for by, values in _slices(cases):
+            yield score_rows(
+                cases, metric, tallies, settings, slice_by=by, slice_value=values, **of
+            )
     settings = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())

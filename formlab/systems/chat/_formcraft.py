@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from formlab.benchmarks.formcraft import (
     VQA,
     FormCraft,
     NotAFormError,
+    answer_meta,
     field_rows,
     item_meta,
     tidied,
@@ -34,9 +34,12 @@ _GROUP = _ask.closed(
 )
 FORM = _ask.closed(fields=_ask.listed(_FIELD), groups=_GROUPS) | {"$defs": {"group": _GROUP}}
 _ANSWER = {"id": _ask.TEXT, "answer": _ask.TEXT, "confidence": _ask.NUMBER}
+_READ = _ask.closed(path=_ask.TEXT, value=_ask.TEXT)
 _LISTS = {
     "vqa": _ask.closed(answers=_ask.listed(_ask.closed(**_ANSWER))),
-    "consistency": _ask.closed(answers=_ask.listed(_ask.closed(**_ANSWER, reason=_ask.TEXT))),
+    "consistency": _ask.closed(
+        answers=_ask.listed(_ask.closed(**_ANSWER, reason=_ask.TEXT, fields=_ask.listed(_READ)))
+    ),
 }
 _ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 _NAMES = {"vqa": "QUESTIONS", "consistency": "CHECKS"}
@@ -65,6 +68,8 @@ def items(task: str, _document: Row, gold: list[Row]) -> Ask | None:
     for row in questions:
         meta = item_meta(row)._asdict()
         shown = {name: meta[name] for name in _SHOWN[task] if meta[name]}
+        if task == "consistency":
+            shown["fields"] = list(item_meta(row).relevant)
         asked.append({"id": row["path"].removeprefix(f"{root}/")} | shown)
     blank = [{"task": task, "path": row["path"]} for row in questions]
     known = {item["id"] for item in asked}
@@ -95,13 +100,12 @@ def item_rows(task: str, known: set[str], value: Any, _locate: Place) -> list[Ro
         name = as_text(item.get("id"))
         if name not in known or item.get("answer") is None:
             continue
-        reason = as_text(item.get("reason"))
         rows.setdefault(
             name,
             {
                 "task": task, "path": f"{_ROOTS[task]}/{name}", "value": as_text(item["answer"]),
                 "confidence": _share(item.get("confidence")),
-                "meta": json.dumps({"reason": reason}) if reason else None,
+                "meta": answer_meta(item),
             },
         )  # fmt: skip
     if not rows:

@@ -30,7 +30,9 @@ from formlab.systems.chat.prices import PRICES, Price, price_of
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
 from formlab.systems.chat.shots import Shots, drawn
 from formlab.systems.chat.store import AnswerStore
-from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of, version_of
+from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
+from formlab.systems.prompts import read as read_prompt
+from formlab.systems.prompts import version_of
 
 PREFIX = "chat:"
 STORE, OCR_CACHE = "answers.sqlite", "pages"
@@ -44,8 +46,9 @@ SHAPING: dict[str, Any] = {
 }  # fmt: skip
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
-    "base_url": "", "prompts": "", "retry": "", "max_cost": math.inf, "max_calls": sys.maxsize,
-    "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "", "prices": "",
+    "base_url": "", "prompts": "", "prompt": "", "retry": "", "max_cost": math.inf,
+    "max_calls": sys.maxsize, "concurrency": 16, "timeout": 120.0, "attempts": 6, "store": "",
+    "prices": "",
 }  # fmt: skip
 # Questions in files instead of calls, and the files of what came back: for whole runs alone.
 BATCH: dict[str, Any] = {
@@ -94,7 +97,8 @@ class ChatSystem(System):
     Settings: those of `SHAPING`, `RUNNING` and `BATCH`. `extra` is JSON put into the body of each
     call, and null in it takes a member out (``{"temperature": null}``); `store` is a file of
     answers that runs may share; `max_calls=0` asks nothing and takes what the store has. With
-    ``pages=text`` a model that sees no images gets what an OCR engine reads on them.
+    ``pages=text`` a model that sees no images gets what an OCR engine reads on them. `prompt`, the
+    name of one of formlab's prompts or a file, replaces the instructions of the only task asked.
 
     A document's pages are all in one question, the first `max_pages` of them; `image_limit` (their
     longest side), `image_pixels` (how many pixels a page has) and `image_dpi` bound their size, see
@@ -145,7 +149,8 @@ class ChatSystem(System):
         }  # fmt: skip
         # Needed to read the run before it is finished; they may change from run to run.
         paths = {n: chosen[n] and str(Path(chosen[n]).resolve()) for n in _PATHS}
-        begin(out, head, **paths, limit=limit)
+        source = chosen["prompt"] and read_prompt(chosen["prompt"]).source
+        begin(out, head, **paths, prompt=source, limit=limit)
         made = plan.made(corpus, chosen, out=out, name=head["name"], limit=limit)
         if not chosen["batch"]:
             made.save(out)
@@ -169,7 +174,9 @@ def unfinished(folder: Path, corpus: Corpus) -> Predictions | None:
     try:
         kept = head["settings"]
         chosen = SHAPING | RUNNING | BATCH | {n: kept[n] for n in SHAPING if n in kept}
-        chosen |= {"base_url": kept["address"]} | {n: head[n] for n in _PATHS if n in head}
+        chosen |= {"base_url": kept["address"]} | {
+            n: head[n] for n in (*_PATHS, "prompt") if n in head
+        }
         limit, name, model = head["limit"], head["name"], kept["model"]
     except (KeyError, TypeError) as error:
         raise DataBroken(f"the head of this run lacks {error}", where=file) from error
@@ -220,7 +227,11 @@ class _Plan:
         tasks = tasks_of(corpus.benchmark, chosen["tasks"])
         if chosen["prompts"]:
             check_prompts(chosen["prompts"], corpus.benchmark)
-        shown = {key: chosen[key] for key in ("prompts", "boxes", "pages")}
+        if chosen["prompt"] and len(tasks) > 1:
+            listed = ", ".join(task.name for task in tasks)
+            what = f"one prompt for several tasks: {listed}"
+            raise DataBroken(what, where=chosen["prompt"], remedy=f"--set tasks={tasks[0].name}")
+        shown = {key: chosen[key] for key in ("prompts", "prompt", "boxes", "pages")}
         examples = drawn(corpus, chosen)
         shown["shots"] = chosen["shots_as"] if examples is not None else ""
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
@@ -235,6 +246,8 @@ class _Plan:
             settings["shots documents"] = examples.documents["doc_id"].to_list()
         settings |= {"model": model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
+        if chosen["prompt"]:
+            settings["prompt"] = read_prompt(chosen["prompt"]).version
         return cls(client, prompts, settings, examples)
 
     def made(
@@ -259,10 +272,12 @@ class _Plan:
         )  # fmt: skip
         texts = benchmarks.get(corpus.benchmark).schema is not None
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
-        shots, as_text = {}, chosen["shots_as"] == "text"
+        shots = {}
         if self.examples is not None:
+            words = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            read = words if chosen["shots_as"] == "text" else None
             tasks = [task for task, _ in self.prompts.values()]
-            shots = {task.name: Shots(self.examples, task, view, as_text) for task in tasks}
+            shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}
         todo = list(questions(corpus, self.prompts, documents=documents, shots=shots))
         notes = {SKIPPED: skipped}
         with ExitStack() as stack:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +19,10 @@ from formlab.benchmarks import vrdu
 from formlab.benchmarks.meta import meta_of
 from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.folders import Corpus
+from formlab.systems._runs import page_files
 from formlab.systems.chat._ask import Row
 from formlab.systems.chat.images import PageImage
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.run import PageView
 from formlab.systems.chat.tasks import Task, messages
 from formlab.tables import BOX
@@ -31,12 +35,13 @@ def drawn(corpus: Corpus, settings: dict[str, Any]) -> Corpus | None:
     """The documents of a corpus to learn from that are its examples; None without any.
 
     The settings are ``shots`` (how many), ``shots_seed`` (of their draw) and ``shots_as``. None of
-    them is a document of `corpus`.
+    them is a document of `corpus`, and all have a page to show; with fewer shots the same draw
+    gives the first of them.
 
     Raises
     ------
     DataMissing, DataBroken, UnknownName
-        If there are fewer documents to learn from, or a setting cannot be.
+        If there are fewer such documents, or a setting cannot be.
     """
     count = settings["shots"]
     if settings["shots_as"] not in SHOWN_AS:
@@ -45,27 +50,43 @@ def drawn(corpus: Corpus, settings: dict[str, Any]) -> Corpus | None:
         raise DataBroken(f"{count} examples", remedy="shots=0 or more")
     if not count:
         return None
-    examples = benchmarks.training(corpus, limit=count, seed=settings["shots_seed"])
-    if examples.documents.height < count:
-        known = examples.documents.height
-        what = f"{count} examples are asked for, and there are {known} documents to learn from"
+    known = benchmarks.training(corpus)
+    as_text = settings["shots_as"] == "text"
+    usable = sorted(
+        row["doc_id"] for row in known.documents.iter_rows(named=True)
+        if (as_text and meta_of(row).get("ocr")) or _has_page(row, known.root)
+    )  # fmt: skip
+    if len(usable) < count:
+        what = f"{count} examples are asked for, and of {known.documents.height} documents to "
+        what += f"learn from {len(usable)} can be shown"
         where = f"{corpus.benchmark}:{corpus.split}"
-        raise DataMissing(what, where=where, remedy=f"--set shots={known}, or a larger split")
-    return examples
+        raise DataMissing(what, where=where, remedy=f"--set shots={len(usable)}, or a larger split")
+    random.Random(settings["shots_seed"]).shuffle(usable)
+    chosen = pl.col("doc_id").is_in(usable[:count])
+    return dataclasses.replace(
+        known, documents=known.documents.filter(chosen), records=known.records.filter(chosen)
+    )
+
+
+def _has_page(document: Row, root: Path | None) -> bool:
+    try:
+        return all(path.is_file() for path in page_files(document, root))
+    except DataMissing:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
 class Shots:
     """The examples of a task, as turns of a conversation. Threads may share them.
 
-    With `text`, a page is shown as the words that come with its document, else as its image, both
-    as `view` says.
+    With `text`, a page is shown as the words that come with its document, or as those that this
+    cache has of it; else as `view` says.
     """
 
     examples: Corpus
     task: Task
     view: PageView
-    text: bool
+    text: OcrCache | None
     _turns: dict[Callable[..., Row], list[Row]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -99,7 +120,10 @@ class Shots:
         def place(row: Row) -> Row:
             return {"page": row["page"], "box": self._box(row, sizes)}
 
-        text = self._words(document, gold, root, sizes) if self.text else None
+        text = None
+        if self.text:
+            text = self._words(document, gold, root, sizes)
+            text = text or "\n".join(self.text.text(page) for page in pages)
         shown = [] if self.text else pages
         user = messages("", ask.asked, shown, show=show, text=text)[1]
         answer = json.dumps(self.task.answer(document, gold, place))
@@ -116,9 +140,6 @@ class Shots:
         """The supplied words by page and line, as the prompt ``pages_text`` describes them."""
         supplied = vrdu.words(document, root) if meta_of(document).get("ocr") else None
         words = supplied or [row for row in gold if row["kind"] == "word"]
-        if not words:
-            remedy = "--set shots_as=image"
-            raise DataMissing("no words of this example", where=document["doc_id"], remedy=remedy)
         pages: dict[int, list[Row]] = {}
         for word in words:
             pages.setdefault(word["page"], []).append(word)

@@ -1,12 +1,12 @@
 """What a model is asked for each benchmark, and the prompts it is asked with.
 
 A prompt is a file ``<task>.md`` in `formlab/systems/prompts`; a folder of the user's own may hold
-others under the same names. Its version is the hash of its text, which is part of the settings.
+others under the same names, and `prompt` names one, or a file, for the only task asked. Its version
+is the hash of its text, which is part of the settings.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from formlab.errors import DataBroken, DataMissing, NotAvailable, UnknownName
 from formlab.systems.chat import _fields, _formcraft, _formfactory, _pages, _vrdu
 from formlab.systems.chat._ask import Ask, Row
 from formlab.systems.chat.images import PageImage
+from formlab.systems.prompts import read as read_prompt
 
-PROMPTS = Path(__file__).parents[1] / "prompts"
 BOXES = ("thousandths", "pixels", "none")
 PAGES = ("image", "text")
 
@@ -109,11 +109,14 @@ def prompt_of(
     task: Task,
     *,
     prompts: str = "",
+    prompt: str = "",
     boxes: str = BOXES[0],
     pages: str = PAGES[0],
     shots: str = "",
 ) -> str:
-    """The instructions of a task: the user's own where `prompts` has them, else formlab's.
+    """The instructions of a task: those of `prompt`, a name or file, where it is given.
+
+    Else they are the user's own where the folder `prompts` has them, else formlab's.
 
     `shots` says how examples are shown, where there are any.
 
@@ -134,7 +137,8 @@ def prompt_of(
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
     names += [f"shots_{shots}"] if shots else []
-    texts = [_text(task.name, own, task.prompt), *(_text(name, own) for name in names)]
+    main = read_prompt(prompt).text if prompt else _text(task.name, own, task.prompt)
+    texts = [main, *(_text(name, own) for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()
 
 
@@ -145,7 +149,7 @@ def _text(name: str, own: Path | None, text: str = "") -> str:
         text = files.read_text(file)
         if not text.strip():
             raise DataBroken("an empty prompt", where=file, remedy=f"the instructions of {name}")
-    return text or files.read_text(PROMPTS / f"{name}.md")
+    return text or read_prompt(name).text
 
 
 def check_prompts(prompts: str, benchmark: str) -> None:
@@ -155,17 +159,6 @@ def check_prompts(prompts: str, benchmark: str) -> None:
     if not any((folder / name).is_file() for name in names):
         remedy = f"one of: {', '.join(names)}"
         raise DataMissing("no prompt for this benchmark", where=folder, remedy=remedy)
-
-
-def version_of(prompt: str) -> str:
-    """A short name for the text of a prompt.
-
-    Examples
-    --------
-    >>> version_of("Read this form.")
-    '2a52a322'
-    """
-    return hashlib.sha256(prompt.encode()).hexdigest()[:8]
 
 
 def messages(
@@ -199,6 +192,6 @@ def messages(
 
 def with_schema(messages: list, schema: Row) -> list:
     """The messages with the schema in the instructions: many servers accept one and ignore it."""
-    asked = f"{(PROMPTS / 'json_form.md').read_text().strip()}\n{json.dumps(schema)}"
+    asked = f"{read_prompt('json_form').text.strip()}\n{json.dumps(schema)}"
     system = messages[0] | {"content": f"{messages[0]['content']}\n\n{asked}"}
     return [system, *messages[1:]]

@@ -156,3 +156,26 @@ def test_facts_carry_the_gold_box_and_the_box_of_the_words_read(tmp_path):
     (case,) = scored.cases.drop_nulls("path").to_dicts()
     assert [case[side] for side in tables.BOX] == [50, 10, 80, 20]
     assert [case[f"pred_{side}"] for side in tables.BOX] == [51, 11, 79, 19]
+
+
+def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_path):
+    gold = "<p>Net sales <number>4</number></p>"
+    (tmp_path / "gold_0.txt").write_text(gold)
+    corpus = OWN["fincriticaled"].load("test", tmp_path)
+
+    def values(text):
+        scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+        pages = scored.scores.filter(level="page").select("metric", "value").iter_rows()
+        return dict(pages), scored.notes
+
+    # The HTML is "<p>Net sales 4</p>": 18 characters, and to ROUGE the words p net sale 4 p.
+    # Of "Net sales 4" (3 words) all 3 are among the 5: F1 = 2·3/(3+5); 7 of 18 characters are new.
+    scores, notes = values("Net sales 4")
+    assert (scores["rouge1_stem"], scores["rouge1_html"]) == (1, 0.75)
+    assert scores["rougeL_html"] == 0.75
+    assert (scores["edit_distance"], scores["edit_distance_html"]) == (0, 7 / 18)
+    assert notes == {"predictions without markup, compared with HTML as they are": 1}
+    # A <b> in place of the <p>: words b net sale 4 b, 3 of 5 in common; 2 of 18 characters differ.
+    scores, notes = values("<b>Net sales 4</b>")
+    assert (scores["rouge1_html"], scores["edit_distance_html"]) == (0.6, 2 / 18)
+    assert (scores["rouge1_stem"], notes) == (1, {})

@@ -5,7 +5,7 @@ from formlab import tables
 from formlab.benchmarks.formcraft import RELATIONS
 from formlab.scoring.tasks import relations
 
-from .conftest import ANSWER
+from .conftest import ANSWER, GOLD, field, item
 
 
 @pytest.fixture
@@ -39,19 +39,82 @@ def test_a_check_takes_the_answer_or_else_what_was_extracted(score):
     scored = score({"a.json": ANSWER})
     checks = scored.cases.filter(pl.col("task") == "consistency", pl.col("doc_id") == "a")
     # c2 was answered; for c1 the field of the name, matched as "Full name", says Ada Burg.
-    assert checks.select("path", "pred", "typed").rows() == [
-        ("/consistency/c1", "Ada Burg", False),
-        ("/consistency/c2", "PAID", True),
+    assert checks.select("path", "pred", "similarity").rows() == [
+        ("/consistency/c1", "Ada Burg", 0.875),
+        ("/consistency/c2", "PAID", 1.0),
     ]
-    rows = scored.scores.filter(
-        pl.col("metric") == "consistency_accuracy", pl.col("slice_by").is_null()
-    )
-    assert (rows["hits"].sum(), rows["total"].sum()) == (1, 6)
+    assert sums(scored, "consistency_dependent_accuracy") == (1, 6)
+
+
+def sums(scored, metric):
+    """Hits and total of all checks."""
+    rows = scored.scores.filter(pl.col("metric") == metric, pl.col("slice_by").is_null())
+    return rows["hits"].sum(), rows["total"].sum()
+
+
+def form(name, drinks, stamp, **checks):
+    """An answer with three of the gold's fields, and what it says of the checks."""
+    order = [field("Drinks", "Marking", "Checkbox", drinks)]
+    order += [field("Stamp", "Visual", "Printed Paint", stamp)]
+    return {"fields": [field("Name", "Textual", "Handwritten", name)],
+            "groups": [{"label": "Order", "fields": order}], "consistency": checks}  # fmt: skip
+
+
+# c1: the name Ada Berg follows from the drinks Tea and Milk; c2: the stamp PAID from the name.
+NAME, DRINKS, STAMP = "/Name", "/Order/Drinks", "/Order/Stamp"
+
+
+def test_a_check_is_right_only_if_every_field_of_its_relation_is(score):
+    own = {"answer": "PAID", "fields": {NAME: "Ada Berg"}}
+    answers = {
+        # Everything is right: 2 of 2, the dependent field alone 2 of 2.
+        "a.json": form("Ada Berg", "Milk; Tea", "PAID"),
+        # The drinks are wrong: c1 is, though its name is right. 1 of 2; alone 2 of 2.
+        "b.json": form("Ada Berg", "Milk", "PAID"),
+        # The name is wrong: c1 by its dependent field, c2 by its source. The answer to c2 counts
+        # with what it says of its own fields, not with what was read there: 1 of 2; alone 1 of 2.
+        "c.json": form("Ada Burg", "Milk; Tea", "PAY", c2=own),
+    }  # fmt: skip
+    scored = score(answers)
+    assert sums(scored, "consistency_accuracy") == (4, 6)
+    assert sums(scored, "consistency_dependent_accuracy") == (5, 6)
+    checks = scored.cases.filter(pl.col("task") == "consistency")
+    columns = ("doc_id", "path", "outcome", "cause", "failed")
+    assert checks.filter(~pl.col("typed")).select(columns).rows() == [
+        ("b", "/consistency/c1", "mismatch", "wrong_source", [DRINKS]),
+        ("c", "/consistency/c1", "mismatch", "characters", [NAME]),
+    ]
+    assert checks.filter("typed")["failed"].list.len().to_list() == [0, 0, 0, 0]
+
+
+def test_a_value_copied_from_the_page_fails_where_another_follows(score_formcraft, monkeypatch):
+    # On the page stands PAID, and by the relation it had to be OPEN.
+    checks = [item("c1", source="/Name", dependent=STAMP, expected="OPEN", fields=[DRINKS])]
+    monkeypatch.setitem(GOLD, "consistency", checks)
+    scored = score_formcraft({
+        "a.json": form("Ada Berg", "Tea; Milk", "PAID"),
+        "b.json": form("Ada Burg", "Tea", "PAID"),
+        "c.json": form("Ada Berg", "Tea; Milk", "PAID", c1="OPEN"),
+    }, relations)  # fmt: skip
+    checks = scored.cases.filter(pl.col("task") == "consistency")
+    assert checks.select("typed", "cause", "failed").rows() == [
+        (False, "wrong_relation", [STAMP]),
+        (False, "wrong_source", [NAME, DRINKS, STAMP]),
+        (True, None, []),
+    ]
+
+
+def test_answers_without_any_field_are_judged_by_the_dependent_field_alone(score):
+    scored = score({"a.json": {"consistency": {"c1": "Ada Berg", "c2": "OPEN"}}})
+    assert sums(scored, "consistency_accuracy") == (0, 0)
+    assert sums(scored, "consistency_dependent_accuracy") == (1, 6)
+    assert scored.cases.filter(pl.col("task") == "consistency")["failed"].null_count() == 6
 
 
 def test_questions_and_checks_are_of_their_relations(score):
     cases = score({"a.json": ANSWER}).cases.filter(pl.col("gold").is_not_null())
-    assert (cases.height, cases["typed"].sum()) == (12, 3)
+    # The two questions; of the checks one has a right value and a wrong source.
+    assert (cases.height, cases["typed"].sum()) == (12, 2)
     assert cases.select("task", *RELATIONS).unique().height == 4
 
 

@@ -1,6 +1,9 @@
 """Examples before the question: which documents, what is sent of them, and what stands in a run."""
 
+import dataclasses
 import json
+import shutil
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -9,6 +12,7 @@ from formlab import benchmarks, formats
 from formlab.errors import DataMissing, NotAvailable, UnknownName
 from formlab.systems import chat
 from formlab.systems.chat.images import PageImage
+from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.shots import Shots, drawn
 from tests.systems.chat.made_runs import ran
 from tests.systems.scripted_server import serving
@@ -20,6 +24,10 @@ NOTHING = json.dumps({"advertiser": None})
 
 def settings(**changed):
     return {"shots": 2, "shots_as": "text", "shots_seed": 0} | changed
+
+
+def cache(folder):
+    return OcrCache(folder, unit="thousandths")
 
 
 def shown_in(server):
@@ -39,11 +47,11 @@ def test_no_example_is_a_test_document_whatever_the_seed(split):
         assert not test & set(chosen)
 
 
-def test_an_example_is_read_back_as_its_gold():
+def test_an_example_is_read_back_as_its_gold(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
     examples = drawn(corpus, settings(shots=6))
     (task,) = chat.tasks_of("vrdu")
-    turns = Shots(examples, task, chat.PageView(), text=True).turns(chat.PageView().in_key)
+    turns = Shots(examples, task, chat.PageView(), cache(tmp_path)).turns(chat.PageView().in_key)
     assert [turn["role"] for turn in turns] == ["user", "assistant"] * 6
     for document, turn in zip(examples.documents.to_dicts(), turns[1::2], strict=True):
         page = PageImage(None, 1, (document["width"], document["height"]), (1, 1), "")
@@ -111,7 +119,7 @@ def test_other_shots_are_another_question(tmp_path):
 
 def test_what_cannot_be_shown_is_one_clear_error(tmp_path):
     corpus = benchmarks.load("vrdu", split=SIX)
-    with pytest.raises(DataMissing, match="7 examples are asked for, and there are 6"):
+    with pytest.raises(DataMissing, match="7 examples .* of 6 documents .* 6 can"):
         drawn(corpus, settings(shots=7))
     with pytest.raises(UnknownName, match="pictures"):
         drawn(corpus, settings(shots_as="pictures"))
@@ -119,15 +127,36 @@ def test_what_cannot_be_shown_is_one_clear_error(tmp_path):
         drawn(benchmarks.load("formcraft"), settings())
     (task, *_) = chat.tasks_of("fincriticaled")
     with pytest.raises(NotAvailable, match="no examples can be shown"):
-        Shots(corpus, task, chat.PageView(), text=True)
+        Shots(corpus, task, chat.PageView(), cache(tmp_path))
 
 
-def test_pieces_of_a_funsd_form_are_an_example_too(funsd_root):
+def test_pieces_of_a_funsd_form_are_an_example_too(funsd_root, tmp_path):
     corpus = benchmarks.load("funsd", root=funsd_root)
     (task,) = chat.tasks_of("funsd")
     view = chat.PageView()
-    example, answer = Shots(corpus, task, view, text=True).turns(view.in_key)[:2]
+    example, answer = Shots(corpus, task, view, cache(tmp_path)).turns(view.in_key)[:2]
     pieces = json.loads(answer["content"])["entities"]
     # The third piece of the form has no text.
     assert [piece["text"] for piece in pieces] == ["Name:", "Ada Berg"]
     assert pieces[0]["text"].split()[0] in example["content"]
+
+
+def test_only_documents_with_a_page_are_drawn_and_words_are_read_where_none_come(tmp_path):
+    root = tmp_path / "vrdu"
+    shutil.copytree(benchmarks.SAMPLES / "vrdu", root)
+    train = benchmarks.load("vrdu", root=root, split=SIX, part="train").documents
+    for image in train["image"][1:]:
+        (root / image).unlink()
+    corpus = benchmarks.load("vrdu", root=root, split=SIX)
+    examples = drawn(corpus, settings(shots=1, shots_as="image"))
+    assert examples.documents["doc_id"].to_list() == train["doc_id"].head(1).to_list()
+    with pytest.raises(DataMissing, match="of 6 documents to learn from 1 can be shown"):
+        drawn(corpus, settings(shots_as="image"))
+    # The supplied words need no image.
+    assert drawn(corpus, settings(shots=6)).documents.height == 6
+    # Without them the page is read.
+    plain = pl.col("meta").str.replace('"ocr": "[^"]*"', '"ocr": null')
+    examples = dataclasses.replace(examples, documents=examples.documents.with_columns(plain))
+    read = SimpleNamespace(text=lambda page: f"read on page {page.number}")
+    (task,), view = chat.tasks_of("vrdu"), chat.PageView()
+    assert "read on page 1" in Shots(examples, task, view, read).turns(view.in_key)[0]["content"]

@@ -21,10 +21,10 @@ def test_boxes_are_taken_back_to_the_page(tmp_path):
     (images,) = base.execute("SELECT images FROM answers").fetchone()
     base.close()
     row = found.records.filter(path="/Name").row(0, named=True)
-    # 500 and 1000 thousandths of a page of 680 × 740, whatever was sent.
+    # 500 and 1000 thousandths of a page of 680 × 765, whatever was sent.
     assert [row[side] for side in tables.BOX] == [0, 0, page["width"] / 2, page["height"]]
     (image,) = json.loads(images)
-    assert (image["size"], image["sent"]) == ([680.0, 740.0], [92, 100])
+    assert (image["size"], image["sent"]) == ([680.0, 765.0], [89, 100])
 
 
 def test_questions_and_checks_are_answered_by_their_ids(tmp_path):

@@ -1,0 +1,84 @@
+"""Instructions for models: formlab's own by name, one file each here, or any file of the user's.
+
+A comment at the head of one of formlab's says what it is for and, where a paper prints a prompt for
+the same thing, what it changes; the comment is not sent. A user's file is sent as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from formlab import files
+from formlab.errors import DataBroken, UnknownName
+
+FOLDER = Path(__file__).parent
+_HEAD = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
+
+
+class Prompt(NamedTuple):
+    """A prompt: its text, and the name or the whole path that it was read by."""
+
+    source: str
+    text: str
+
+    @property
+    def version(self) -> str:
+        """The name with a short hash of the text, for the settings of a run."""
+        return f"{Path(self.source).stem} {version_of(self.text.strip())}"
+
+
+def names() -> list[str]:
+    """The names of formlab's own prompts.
+
+    Examples
+    --------
+    >>> [name for name in names() if "listing" in name]
+    ['formcraft_listing1', 'formcraft_listing2', 'formcraft_listing3']
+    """
+    return sorted(file.stem for file in FOLDER.glob("*.md"))
+
+
+def read(source: str | Path) -> Prompt:
+    """The prompt of a name, or that in a file, word for word.
+
+    Parameters
+    ----------
+    source
+        One of `names`, or a path.
+
+    Raises
+    ------
+    UnknownName
+        If it is neither a name nor a file.
+    DataBroken
+        If the file is empty.
+
+    Examples
+    --------
+    >>> read("formcraft_listing3").text.startswith("You are given a taxonomy")
+    True
+    """
+    if str(source) in names():
+        text = files.read_text(FOLDER / f"{source}.md")
+        return Prompt(str(source), _HEAD.sub("", text))
+    file = Path(source)
+    if not file.is_file():
+        raise UnknownName.of("prompt, nor a file", str(source), names())
+    text = files.read_text(file)
+    if not text.strip():
+        raise DataBroken("an empty prompt", where=file, remedy="instructions for the model")
+    return Prompt(str(file.resolve()), text)
+
+
+def version_of(text: str) -> str:
+    """A short name for the text of a prompt.
+
+    Examples
+    --------
+    >>> version_of("Read this form.")
+    '2a52a322'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -1,0 +1,94 @@
+"""The attributes of fields, groups, questions and checks that people edit, as text and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from formlab import files
+from formlab.benchmarks.formcraft import (
+    MODALITIES,
+    RELATIONS,
+    Check,
+    FieldModel,
+    Group,
+    Question,
+    Relation,
+)
+from formlab.errors import DataBroken, UnknownName
+from formlab.text.llm_json import as_text
+from formlab_review._revision import NAMED
+
+# The lists of a form, and what stands in each of them.
+MODELS = {"fields": FieldModel, "groups": Group, "vqa": Question, "consistency": Check}
+# What is no attribute: the id, and the lists of a group.
+_SKIPPED = {"groups": ("fields", "groups")}
+# Attributes whose values are words of the taxonomy.
+WORDS = {
+    "modality": tuple(MODALITIES),
+    "modality_subtype": tuple(word for words in MODALITIES.values() for word in words),
+} | RELATIONS
+
+
+def attributes(kind: str) -> dict[str, str]:
+    """The attributes of a kind of node that people edit, and how each is written as text.
+
+    Examples
+    --------
+    >>> attributes("groups")
+    {'label': 'text', 'page': 'number', 'box': 'box'}
+    """
+    skipped = ("id", *_SKIPPED.get(kind, ()))
+    fields = MODELS[kind].model_fields if kind in MODELS else {}
+    # What an item asks comes before its place in the taxonomy.
+    names = sorted(
+        (name for name in fields if name not in skipped), key=Relation.model_fields.__contains__
+    )
+    return {name: _notation(name, str(fields[name].annotation)) for name in names}
+
+
+def _notation(name: str, hint: str) -> str:
+    if name in WORDS:
+        return "word"
+    if name in NAMED:
+        return "paths" if "list" in hint else "path"
+    kinds = {"list": "lines", "dict": "json", "tuple": "box", "int": "number", "float": "number"}
+    return next((notation for part, notation in kinds.items() if part in hint), "text")
+
+
+def written(value: Any, notation: str) -> str:
+    """The value of an attribute as text; empty for one that is absent."""
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return (" " if notation == "box" else "\n").join(map(as_text, value))
+    return "" if value is None else as_text(value)
+
+
+def read_value(name: str, notation: str, text: str) -> Any:
+    """The value of an attribute, None for one left out."""
+    if notation == "word" and text and text not in WORDS[name]:
+        raise UnknownName.of(name, text, WORDS[name])
+    if notation in ("lines", "paths"):
+        return [line for line in text.split("\n") if line.strip()]
+    if notation in ("word", "text", "path"):
+        return text
+    if not text.strip():
+        return None
+    if notation == "json":
+        value = files.parse_json(text, where=name)
+        if not isinstance(value, dict):
+            raise DataBroken(f"{name} should be a JSON object")
+        return value
+    try:
+        numbers = [float(side) for side in text.replace(",", " ").split()]
+        numbers = [int(number) if number == int(number) else number for number in numbers]
+    except (ValueError, OverflowError):
+        numbers = []
+    if notation == "number" and len(numbers) == 1:
+        return numbers[0]
+    if notation == "box" and len(numbers) == 4:
+        x0, y0, x1, y1 = numbers
+        if x0 < x1 and y0 < y1:
+            return numbers
+    raise DataBroken(f"{name} should be " + ("a number" if notation == "number" else "x0 y0 x1 y1"))

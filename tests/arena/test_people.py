@@ -1,0 +1,203 @@
+import dataclasses
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from formlab import browser, tables
+from formlab.scoring.evaluate import evaluate
+from formlab_arena import server
+from formlab_arena.episode import RunSettings
+from formlab_arena.evaluation import read_run
+from formlab_arena.people import LOST, People, read_log
+from formlab_arena.process import Server
+from formlab_arena.server import listen
+from formlab_arena.texts import task_set
+
+GOOD = {
+    "holder": "Jun Berg", "born": "1999-08-18", "account": "Current", "proof": "Identity card",
+    "number": "S1977413",
+}  # fmt: skip
+HOSTILE = '"><script>alert(1)</script>'
+
+
+@pytest.fixture
+def people(tmp_path):
+    tasks = task_set("prose", codes=["A12", "C13", "E12"])
+    return People(tmp_path / "people", tasks, RunSettings("human", texts="prose"))
+
+
+@pytest.fixture
+def client(store, people):
+    return server.create(store, people=people).test_client()
+
+
+def start(client, name="ada", task="E12-001"):
+    return client.post("/play/", data={"name": name, "task": task})
+
+
+def control(name, y):
+    return {
+        "field": name, "option": None, "kind": "text", "value": "", "checked": None,
+        "box": [100, y, 300, y + 30], "labels": [],
+    }  # fmt: skip
+
+
+# Only the first two fields were recorded: the holder clicked, the day of birth reached by keyboard.
+LOG = [
+    {"step": 1, "screen": 1, "size": [400, 600],
+     "controls": [control("holder", 100), control("born", 200)]},
+    {"step": 1, "seconds": 1.5, "on": 1, "asked": {"do": "Click", "x": 150, "y": 110},
+     "at": [150, 110], "hit": {k: v for k, v in control("holder", 100).items() if k != "labels"},
+     "target": None, "changed": []},
+    {"step": 1, "seconds": 2.0, "on": 1, "asked": {"do": "Type", "text": "Jun Berg"},
+     "target": control("holder", 100), "changed": [["holder", None, "", "Jun Berg"]]},
+    {"step": 1, "seconds": 3.0, "on": 1, "asked": {"do": "Press", "key": "Tab"},
+     "target": control("born", 200), "changed": []},
+    {"step": 1, "seconds": 4.0, "on": 1, "asked": {"do": "Type", "text": "1999-08-18"},
+     "target": control("born", 200), "changed": [["born", None, "", "1999-08-18"]]},
+]  # fmt: skip
+
+
+def test_person_is_scored_as_an_agent_is(client, people):
+    assert start(client).status_code == 303
+    page = client.get("/play/ada/E12-001").text
+    assert "my salary has to go somewhere" in page
+    wrong = client.post("/play/ada/E12-001", data=GOOD | {"born": "1999", "_log": ""})
+    assert wrong.status_code == 400
+    assert "Born on: a date" in wrong.text
+    sent = GOOD | {"proof": "Passport", "_log": json.dumps(LOG)}
+    assert client.post("/play/ada/E12-001", data=sent).headers["Location"].endswith("/score")
+    done = evaluate(*read_run(people.out / "ada"))
+    counts = {
+        metric: done.scores.filter(metric=metric).select(tables.pl.sum("hits", "total")).row(0)
+        for metric in ("click_accuracy", "value_submitted_accuracy", "value_placed_accuracy")
+    }
+    # Two of five were clicked or reached by keyboard; four of five values arrived.
+    assert counts["click_accuracy"] == counts["value_placed_accuracy"] == (2, 5)
+    assert counts["value_submitted_accuracy"] == (4, 5)
+    (score,) = tables.only(done.scores, metric="task_score")["value"]
+    assert score == pytest.approx((2 / 5 + 4 / 5) / 2)
+    assert (done.system, done.documents["text_kind"].to_list()) == ("ada(texts=prose)", ["email"])
+    page = client.get("/play/ada/E12-001/score").text
+    assert "0.60" in page
+    assert "4 of 5" in page
+    assert "Identity card" in page
+    # The first submission stands.
+    client.post("/play/ada/E12-001", data=GOOD)
+    assert people.results("ada")["E12-001"]["right"] == 4
+
+
+def test_task_that_was_left_is_an_unfinished_episode_of_its_own_person(client, people):
+    start(client, "ada"), start(client, "bo", "A12-001"), start(client, "bo")
+    client.post("/play/bo/E12-001", data=GOOD)
+    corpus, predictions = read_run(people.out / "bo")
+    assert corpus.documents["doc_id"].to_list() == ["A12-001", "E12-001"]
+    assert predictions.notes == {"episodes unfinished": 1}
+    assert read_run(people.out / "ada")[0].documents.height == 1
+    assert people.results("bo")["E12-001"]["seconds"] < 60
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", HOSTILE, "a" * 41, "a/b"])
+def test_odd_name_or_task_writes_nothing(client, people, name):
+    assert start(client, name).status_code == 400
+    assert start(client, "ada", name or "E12-002").status_code == 404
+    assert HOSTILE not in client.get("/play/", query_string={"name": "ada"}).text
+    assert not people.out.exists()
+
+
+def test_other_sites_and_other_texts_are_refused(client, people, store):
+    headers = {"Sec-Fetch-Site": "cross-site"}
+    data = {"name": "ada", "task": "E12-001"}
+    assert client.post("/play/", data=data, headers=headers).status_code == 403
+    start(client)
+    other = People(people.out, task_set(codes=["A12"]), RunSettings("human"))
+    refused = start(server.create(store, people=other).test_client(), task="A12-001")
+    assert (refused.status_code, "another texts" in refused.text) == (400, True)
+
+
+@pytest.mark.parametrize("log", [
+    "{", '{"a": 1}', '[{"asked": {"do": "Run"}}]', json.dumps([LOG[0] | {"image": "/etc/passwd"}]),
+    json.dumps([LOG[0] | {"size": ["1", 2]}]), json.dumps([LOG[1] | {"at": [1e300, 0]}]),
+    json.dumps([LOG[2]] * 3001), '[{"step": NaN}]',
+])  # fmt: skip
+def test_damaged_log_is_refused(log):
+    with pytest.raises(ValidationError):
+        read_log(log)
+
+
+def test_damaged_log_costs_the_clicks_and_not_the_answers(client, people):
+    start(client)
+    client.post("/play/ada/E12-001", data=GOOD | {"_log": "{"})
+    result = people.results("ada")["E12-001"]
+    assert (result["status"], result["right"], result["error"]) == ("submitted", 5, LOST)
+    assert LOST in client.get("/play/ada/E12-001/score").text
+
+
+def test_hostile_texts_answers_and_field_names_are_inert(client, people):
+    task = people.instances["E12-001"]
+    people.instances["E12-001"] = dataclasses.replace(task, text=HOSTILE, kind=HOSTILE)
+    start(client)
+    assert "<script>alert" not in client.get("/play/ada/E12-001").text + client.get("/play/").text
+    changed = [[HOSTILE, None, "", HOSTILE]]
+    log = [LOG[0], LOG[1] | {"hit": control(HOSTILE, 10), "changed": changed}]
+    sent = GOOD | {"holder": HOSTILE, "_log": json.dumps(log)}
+    assert client.post("/play/ada/E12-001", data=sent).status_code == 303
+    page = client.get("/play/ada/E12-001/score")
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(1)" in page.text
+    evaluate(*read_run(people.out / "ada"))
+
+
+def test_files_of_a_task_and_its_pdf_are_given_and_no_others(client, people):
+    start(client, task="A12-001"), start(client, task="C13-001")
+    files = "/play/ada/A12-001/files"
+    assert client.get(f"{files}/A12-001-proposal.pdf").data.startswith(b"%PDF")
+    assert client.get(f"{files}/..%2Fvalues.json").status_code == 404
+    assert client.get("/play/ada/C13-001/document.pdf").mimetype == "application/pdf"
+    assert client.get("/play/ada/E12-001/document.pdf").status_code == 404
+    assert client.get("/play/ada/A12-001/document.pdf").status_code == 404
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 390])
+def test_browser_records_mouse_keyboard_and_lists_at_any_width(people, store, width):
+    import threading
+
+    listening = listen(server.create(store, people=people), port=0)
+    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{listening.server_port}"
+    try:
+        with browser.page(size=(width, 800), allow=(address,)) as visit:
+            page = visit.page
+            page.goto(f"{address}/play/")
+            page.click('button[value="E12-001"]')
+            page.click("#f-holder")
+            page.keyboard.type("Jun Berg")
+            page.keyboard.press("Tab")
+            page.keyboard.type("1999")
+            page.click("[data-field=_submit]")
+            page.click("label[for=f-born]")
+            page.keyboard.press("Control+A")
+            page.keyboard.type("1999-08-18")
+            for name, letter in (("account", "C"), ("proof", "I")):
+                page.click(f"#f-{name}")
+                page.keyboard.press(letter)
+                page.keyboard.press("Enter")
+            page.click("#f-number")
+            page.keyboard.type("S1977413")
+            page.click("[data-field=_submit]")
+            page.wait_for_url("**/score")
+            shown = page.inner_text("main")
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+    finally:
+        listening.shutdown()
+    assert "1.00" in shown
+    done = evaluate(*read_run(people.out / "human"))
+    for metric in ("click_accuracy", "value_placed_accuracy", "value_submitted_accuracy"):
+        rows = tables.only(done.scores, metric=metric)
+        assert (rows["hits"].sum(), rows["total"].sum()) == (5, 5), metric
+
+
+def test_servers_of_agents_show_no_pages_for_people(tmp_path):
+    assert "--no-play" in Server(tmp_path / "s.sqlite")._options

@@ -94,12 +94,17 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     schema, info = schema_of(evaluation), split_of(evaluation)
     if schema is None:
         return
-    ready = evaluation.scores.filter(pl.col("level") == "document")
-    whole = dataclasses.replace(evaluation, scores=ready)
     parts = {
         (None, None): (WHOLE, ("micro_f1", "macro_f1")), ("group", "unrepeated"): (SIMPLE, ("f1",)),
         **{("entity", group): (NESTED, ("f1",)) for group in schema.groups},
     }  # fmt: skip
+    # Of the other scores no interval is drawn.
+    slices = pl.DataFrame(list(parts), schema=["slice_by", "slice_value"], orient="row")
+    known = pl.col("metric").is_in([metric for _, names in parts.values() for metric in names])
+    ready = evaluation.scores.filter(known, level="document").join(
+        slices, on=["slice_by", "slice_value"], how="semi", nulls_equal=True
+    )
+    whole = dataclasses.replace(evaluation, scores=ready)
     base = {
         "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,

@@ -15,6 +15,7 @@ from formlab_arena.agents import Agent, OneByOne, Oracle
 from formlab_arena.episode import RunSettings
 from formlab_arena.instances import Instance
 from formlab_arena.rules_agent import Rules
+from formlab_arena.texts import PAGES
 
 # An agent by name: a function of an `Instance` that gives an `Agent`.
 AGENTS = Registry(
@@ -31,9 +32,9 @@ def oracle(instance: Instance) -> Agent:
     return Oracle(instance.values)
 
 
-def rules(_: Instance) -> Agent:
-    """The agent that reads the screen and matches labels with the text."""
-    return Rules()
+def rules(instance: Instance) -> Agent:
+    """The agent that reads the screen and matches labels with the text, or with a page's values."""
+    return Rules(values=instance.page and instance.page.values)
 
 
 def shaping_settings(settings: RunSettings) -> dict[str, Any]:
@@ -44,8 +45,9 @@ def shaping_settings(settings: RunSettings) -> dict[str, Any]:
     name = settings.system
     if name.startswith(chat.PREFIX):
         return chat_agent.shaping_settings(
-            name, settings.options, policy=settings.policy, ruler=settings.ruler
-        )
+            name, settings.options, policy=settings.policy, ruler=settings.ruler,
+            from_pages=settings.texts == PAGES,
+        )  # fmt: skip
     AGENTS.find(name, f"{chat.PREFIX}MODEL")
     if settings.options:
         remedy = f"leave out {', '.join(settings.options)}"
@@ -58,9 +60,10 @@ def making(settings: RunSettings, out: Path) -> Iterator[Callable[[Instance], Ag
     """A function that makes the agent of an instance; a model's answers are kept in `out`."""
     if settings.system.startswith(chat.PREFIX):
         with chat_agent.asking(
-            settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler
-        ) as make:
-            yield lambda instance: make(instance.name)
+            settings.system, out, settings.options, policy=settings.policy, ruler=settings.ruler,
+            from_pages=settings.texts == PAGES,
+        ) as make:  # fmt: skip
+            yield lambda instance: make(instance.name, instance.page.files if instance.page else ())
     elif settings.policy == "step":
         yield lambda instance: OneByOne(AGENTS[settings.system](instance))
     else:

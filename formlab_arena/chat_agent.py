@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,12 @@ _REMEMBERED, _SHOWN = 80, 120
 
 @dataclasses.dataclass(frozen=True)
 class Instructions:
-    """The prompt of a model, which depends on its settings, the policy and the ruler."""
+    """The prompt of a model: by its settings, the policy, the ruler, and whether it reads pages."""
 
     settings: Mapping[str, Any]
     policy: str = "page"
     ruler: bool = False
+    from_pages: bool = False
 
     @property
     def text(self) -> str:
@@ -53,7 +54,8 @@ class Instructions:
             raise DataBroken("a ruler shows pixels", remedy="boxes=pixels, or no --ruler")
         shown = {key: self.settings[key] for key in ("prompts", "boxes", "pages")}
         prompts = [chat.prompt_of(Task(TASK, "click", _nothing, "points"), **shown)]
-        for name in (f"arena_policy_{self.policy}", *["arena_ruler"] * self.ruler):
+        more = ["arena_ruler"] * self.ruler + ["arena_pages"] * self.from_pages
+        for name in (f"arena_policy_{self.policy}", *more):
             task = Task(name, "click", _nothing, "")
             prompts.append(chat.prompt_of(task, prompts=shown["prompts"]))
         return "\n\n".join(prompts)
@@ -69,7 +71,7 @@ def settings(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shaping_settings(
-    name: str, changes: Mapping[str, Any], *, policy: str, ruler: bool
+    name: str, changes: Mapping[str, Any], *, policy: str, ruler: bool, from_pages: bool = False
 ) -> dict[str, Any]:
     """The settings, address and prompt version that shape a model's answers.
 
@@ -77,29 +79,39 @@ def shaping_settings(
     """
     full = settings(changes)
     client = chat.client_of(chat.system(name).model, full)
-    version = version_of(Instructions(full, policy, ruler).text)
+    version = version_of(Instructions(full, policy, ruler, from_pages).text)
     shaping = {key: full[key] for key in SHAPING if full[key] or key != "image_pixels"}
     return shaping | {"address": client.address, "prompt": version}
 
 
 @contextmanager
 def asking(
-    name: str, out: Path, changes: Mapping[str, Any], *, policy: str, ruler: bool
-) -> Iterator[Callable[[str], ChatAgent]]:
+    name: str,
+    out: Path,
+    changes: Mapping[str, Any],
+    *,
+    policy: str,
+    ruler: bool,
+    from_pages: bool = False,
+) -> Iterator[Callable[..., ChatAgent]]:
     """A function that makes the agent of an episode by its name; all share one store of answers.
+
+    It also takes the files of the pages that a task is filled in from.
 
     The answers are kept in `out`, unless a setting names another store. `changes` are settings of
     `formlab.systems.chat` that are not at their default.
     """
     full = settings(changes)
-    instructions = Instructions(full, policy, ruler)
+    instructions = Instructions(full, policy, ruler, from_pages)
     ocr = OcrCache(out / "pages", unit=full["boxes"]) if full["pages"] == "text" else None
     client = chat.client_of(chat.system(name).model, full)
     with chat.AnswerStore(full["store"] or out / "answers.sqlite") as store:
         asker = chat.Asker(client, store, form=full["form"], retry=full["retry"])
         pixels = full["image_pixels"]
         shown = chat.PageView(full["image_limit"], 1, full["boxes"], ocr, pixels)
-        yield lambda doc_id: ChatAgent(name, asker, instructions, shown, doc_id)
+        yield lambda doc_id, sources=(): ChatAgent(
+            name, asker, instructions, shown, doc_id, sources
+        )
 
 
 class ChatAgent:
@@ -113,11 +125,14 @@ class ChatAgent:
 
     def __init__(
         self, name: str, asker: chat.Asker, instructions: Instructions, shown: chat.PageView,
-        doc_id: str,
+        doc_id: str, sources: Sequence[Path] = (),
     ) -> None:  # fmt: skip
         self.name, self._asker, self._instructions, self._shown = name, asker, instructions, shown
         self._doc_id, self._done = doc_id, list[str]()
-        self._prompt = instructions.text
+        self._prompt, self._sources = instructions.text, list[PageImage]()
+        if sources:
+            read = pages(list(sources), limit=shown.limit, pixels=shown.pixels)
+            self._sources = [dataclasses.replace(page, number=page.number + 1) for page in read]
         self.note: dict[str, Any] = {}
 
     def act(self, observation: Observation) -> list[Action]:
@@ -160,13 +175,15 @@ class ChatAgent:
         }  # fmt: skip
 
         def both(show: Callable[[PageImage], dict[str, Any]]) -> list:
-            shown = [page] if self._shown.limit else []
+            shown = [page, *self._sources] if self._shown.limit else []
             return with_schema(messages(self._prompt, asked, shown, show=show), SCHEMA)
 
         return chat.Prompt(
             both(self._shown.in_key), lambda: both(self._shown.in_call), SCHEMA,
             lambda answer: read(answer).status, TASK, self._doc_id,
-            json.dumps([{"image": observation.image.name} | page.shape]),
+            json.dumps(
+                [{"image": observation.image.name} | page.shape, *(p.shape for p in self._sources)]
+            ),
         )  # fmt: skip
 
     def _factor(self, page: PageImage) -> float:

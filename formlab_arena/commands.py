@@ -57,6 +57,28 @@ def _tasks(options: dict[str, Any], usual: str) -> tuple[TaskSet, str]:
     return tasks, name if name in (texts.QUOTED, texts.PROSE) else Path(name).stem
 
 
+def _check_source(options: dict[str, Any]) -> None:
+    """Either pages or texts, each with its own options."""
+    others = ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading")
+    if stray := [name for name in others if options[name]]:
+        raise click.UsageError(
+            f"--{stray[0]} goes {'without' if options['pages'] else 'with'} --pages"
+        )
+
+
+def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
+    """The tasks of --pages, and the word for their texts, with the system of --reading."""
+    from formlab.folders import Predictions
+    from formlab_arena import page_tasks, texts
+
+    codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
+    root, split, limit = options["root"], options["split"], options["limit"]
+    tasks = page_tasks.task_set(options["pages"], root=root, split=split, codes=codes, limit=limit)
+    reading = options["reading"]
+    system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
+    return tasks, texts.PAGES + system
+
+
 @click.group("arena")
 def arena() -> None:
     """Web forms to fill in, by hand or by an agent."""
@@ -121,6 +143,11 @@ def serve(
 @click.option("--ruler", is_flag=True, help="Draw pixel axes on the screenshots.")
 @click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
 @asking
+@click.option("--pages", metavar="BENCHMARK", help="Fill in what its pages say; without a text.")
+@click.option("--root", type=_PATH, help="With --pages: folder of the official files.")
+@click.option("--split", help="With --pages: a split; the first if left out.")
+@click.option("--limit", type=click.IntRange(1), help="With --pages: so many documents.")
+@click.option("--reading", type=_PATH, help="With --pages: a run of a system that read them.")
 @click.option("--url", help="Fill in the form at this address instead.")
 @click.option("--text", "text_file", type=_PATH, help="With --url: file with the instructions.")
 @click.option("--values", "values_file", type=_PATH, help="With --url: JSON for the oracle.")
@@ -132,6 +159,8 @@ def fill(out: Path, as_json: bool, **options: Any) -> None:
 
     The texts quote labels and values (--texts quoted), imply values as people do (prose), were
     written by a model (a folder of arena write) or are those of FormFactory's release (--data).
+    With --pages there is no text: a form is made of the gold fields of each document of BENCHMARK,
+    and its pages are all that the system gets; --forms are then names of documents.
     With --url it fills in one form at that address and prints the final contents of its fields;
     files can be uploaded from the folder `files` in --out only.
     """
@@ -144,10 +173,11 @@ def fill(out: Path, as_json: bool, **options: Any) -> None:
         return
     if stray := [name for name in ("text_file", "values_file", "allow") if options[name]]:
         raise click.UsageError(f"--{stray[0].removesuffix('_file')} goes with --url")
-    tasks, texts = _tasks(options, "quoted")
+    _check_source(options)
+    tasks, texts = _page_tasks(options) if options["pages"] else _tasks(options, "quoted")
     settings = dataclasses.replace(settings, texts=texts)
     with _progress(settings.system, len(tasks.instances)) as tell:
-        results = run.fill(out, settings, tasks=tasks, tell=tell)
+        results = run.fill(out, settings, tasks=tasks, reading=options["reading"], tell=tell)
     if as_json:
         show(results, as_json=True)
         return

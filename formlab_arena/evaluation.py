@@ -15,7 +15,7 @@ from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row,
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
-from formlab_arena import action_groups, spec
+from formlab_arena import action_groups, page_reading, spec
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import RunSettings
 from formlab_arena.spec import answer_text
@@ -44,8 +44,9 @@ def read_run(folder: str | Path, *, only: str | None = None) -> tuple[Corpus, Pr
     that stops early has missed it. Fields that did not apply are not asked for. `meta` of a
     document has `status`, `error`, `steps`, `seconds`, the `images` of the screens, `elements`
     ``[page, x0, y0, x1, y1, path]``, the `lines` with what they changed, each field's `content`
-    at last, and the field that each depends on (`when`). Documents have the column `text_kind`:
-    what kind of text the task was. `only` is the name of the one episode to read.
+    at last, the field that each depends on (`when`), and the `page` that the form was filled in
+    from, with what was read there for each field. Documents have the column `text_kind`: what kind
+    of text the task was. `only` is the name of the one episode to read.
 
     Raises
     ------
@@ -207,6 +208,19 @@ class _EpisodeTables:
             "meta": action_groups.dumps(self._meta(settings, images)),
         }  # fmt: skip
 
+    def _page(self) -> Row | None:
+        """The page that the form was filled in from, with what was read there for each field."""
+        file = self.folder / page_reading.FILE
+        if not file.is_file():
+            return None
+        page = files.read_json(file)
+        try:
+            return page | {
+                "fields": {self.paths[name]: row for name, row in page["fields"].items()}
+            }
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataBroken("not the evidence of a page", where=file) from error
+
     def _meta(self, settings: Row, images: list[str | None]) -> Row:
         sent = self._sent()
         content = sent if self.result["status"] == "submitted" else self.log.content
@@ -220,6 +234,7 @@ class _EpisodeTables:
             ],
             "lines": [action_groups.as_json(line, self.paths) for line in self.log.lines],
             "content": {path: content.get(name, "") for name, path in self.paths.items()},
+            "page": self._page(),
             "when": {
                 self.paths[field.name]: [self.paths[name] for name in field.when]
                 for field in self.form.fields

@@ -7,9 +7,12 @@ import datetime
 import random
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formlab_arena.spec import FormField, WebForm
+
+if TYPE_CHECKING:
+    from formlab_arena.page_reading import SourcePage
 
 PER_FORM = 50
 _FIRST = (
@@ -55,7 +58,8 @@ class Instance:
     """One task: the form, its right answers by field (null: left empty), and the text.
 
     `kind` is that of the text: ``quoted`` where it quotes labels and values, ``released``, or one
-    of `texts.KINDS`. `document` is the PDF that the text is read from, if there is one.
+    of `texts.KINDS`. `document` is the PDF that the text is read from, if there is one. `page` is
+    the document that a task without a text of its own is filled in from (kind ``pages``).
     """
 
     code: str
@@ -64,6 +68,7 @@ class Instance:
     text: str
     kind: str = "quoted"
     document: Path | None = None
+    page: SourcePage | None = None
 
     @property
     def name(self) -> str:

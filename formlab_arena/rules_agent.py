@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formlab_arena import screen
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
@@ -14,6 +15,9 @@ from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.session import Observation
 from formlab_arena.shapes import middle
 from formlab_arena.value_patterns import as_asked, options_in
+
+if TYPE_CHECKING:
+    from formlab_arena.page_reading import PageValues
 
 _CHOOSE = re.compile(r"\W*(?:please )?(?:choose|select|pick)\b(?! files?)|[-–—]{2,}", re.IGNORECASE)
 _FILE = re.compile(r"choose ?files?|no ?files? ?(?:chosen|selected)|browse|upload", re.IGNORECASE)
@@ -41,15 +45,17 @@ class Rules:
 
     Fields are remembered by label, so that it neither types twice nor goes on for ever: a page
     that does not turn after a second try is given up. `read` makes a `Screen` of a screenshot;
-    without it all agents share one reader.
+    without it all agents share one reader. `values` are those of a page, in place of a text.
     """
 
     name = "rules"
     knows_targets = False
 
-    def __init__(self, read: Callable[[Path], Screen] | None = None) -> None:
-        self._read = read or _shared()
-        self._text = InstructionText("")
+    def __init__(
+        self, read: Callable[[Path], Screen] | None = None, *, values: PageValues | None = None
+    ) -> None:
+        self._read, self._values = read or _shared(), values
+        self._text: InstructionText | PageValues = values or InstructionText("")
         self._tried: set[str] = set()
         self._scrolled: Screen | None = None
         self._pressed: Screen | None = None
@@ -58,7 +64,7 @@ class Rules:
     def act(self, observation: Observation) -> list[Action]:
         """The actions that fill in the view; else a turn of the page or a scroll; else none."""
         now = self._read(observation.image)
-        if self._text.text != observation.text:
+        if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
         if self._pressed is not None and not self._turned(now):
             return []

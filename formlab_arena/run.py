@@ -11,7 +11,7 @@ from typing import Any
 from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
-from formlab_arena import agent_registry
+from formlab_arena import agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
@@ -40,6 +40,7 @@ def fill(
     codes: Sequence[str] = (),
     count: int = 1,
     tasks: TaskSet | None = None,
+    reading: Path | None = None,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
@@ -60,6 +61,8 @@ def fill(
     tasks
         What to fill in, in place of `codes` and `count`; else the instances that formlab makes,
         with the texts that the settings name.
+    reading
+        Predictions of a system for the pages of `tasks`, in place of what the agent's own reads.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
     tell
@@ -82,12 +85,12 @@ def fill(
     shaping = agent_registry.shaping_settings(settings)
     if tasks is None:
         tasks = task_set(settings.texts, codes=codes, count=count, seed=settings.seed)
-    todo = tasks.instances
     resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
     check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest)
     forms = tasks.write_forms(out)
+    todo = page_reading.read(tasks, out, settings.system, reading).instances
     halted: Halted | None = None
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
@@ -161,6 +164,8 @@ def _play(
 ) -> EpisodeResult:  # fmt: skip
     prepare(folder, instance.text, instance.files)
     files.write_json(folder / "values.json", instance.values)
+    if instance.page:
+        files.write_json(folder / page_reading.FILE, instance.page.evidence())
     store = SubmissionStore(server.database)
     address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
     return run_episode(

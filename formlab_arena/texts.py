@@ -13,6 +13,7 @@ import yaml
 
 from formlab import benchmarks, files
 from formlab.errors import DataBroken, DataMissing
+from formlab.folders import Corpus
 from formlab.text import normalise, typed
 from formlab_arena import instances, spec
 from formlab_arena.instances import Instance
@@ -21,7 +22,7 @@ from formlab_arena.spec import FormField, WebForm
 from formlab_arena.value_patterns import PATTERNS, options_in
 
 KINDS = ("letter", "email", "resume", "notes")
-QUOTED, PROSE, RELEASED = "quoted", "prose", "released"
+QUOTED, PROSE, RELEASED, PAGES = "quoted", "prose", "released", "pages"
 FILE = "instances.yaml"
 _NAME = re.compile(r"([A-Za-z0-9]{1,20})-([0-9]{3,6})")
 _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?!\w|[.,]\d)")
@@ -29,11 +30,15 @@ _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?!\w|[.,]\d)")
 
 @dataclasses.dataclass(frozen=True)
 class TaskSet:
-    """Instances and their forms; `digest` tells files of tasks apart, empty for our own."""
+    """Instances and their forms; `digest` tells files of tasks apart, empty for our own.
+
+    `pages` are the documents that tasks without a text are read from.
+    """
 
     instances: tuple[Instance, ...]
     forms: Mapping[str, WebForm]
     digest: str = ""
+    pages: Corpus | None = None
 
     def write_forms(self, out: Path) -> Path | None:
         """Write forms that are not ours into the run `out`; their folder, None if all are ours."""

@@ -38,6 +38,7 @@ from formlab.analysis.samples import (
 from formlab.analysis.screens import by_screen
 from formlab.analysis.side_by_side import side_by_side
 from formlab.analysis.slices import find_slices, slice_cases
+from formlab.analysis.stages import loss_stages
 from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
@@ -50,12 +51,13 @@ __all__ = [
     "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
     "evaluation_pairs", "few_shot", "few_shot_only", "few_shot_side_by_side", "few_shot_systems",
     "find_slices", "finding_table", "findings",
-    "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "material_errors",
-    "merge_splits", "metric_rank_correlation", "misses", "of_system", "open_all", "open_audit",
-    "open_compared", "open_evaluation", "open_evaluations", "over_metrics", "pairings",
-    "propagation", "ruler_runs", "rungs", "runs", "side", "side_by_side", "slice_cases",
-    "summaries", "summarise", "surface", "system_rank_correlation", "tasks_by_level",
-    "tell_apart", "top_errors", "tree_sizes", "with_label_corrections", "worst_pages",
+    "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "loss_stages",
+    "material_errors", "merge_splits", "metric_rank_correlation", "misses", "of_system",
+    "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
+    "over_metrics", "pairings", "propagation", "ruler_runs", "rungs", "runs", "side",
+    "side_by_side", "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation",
+    "tasks_by_level", "tell_apart", "top_errors", "tree_sizes", "with_label_corrections",
+    "worst_pages",
 ]  # fmt: skip
 
 frames.door(globals(), __all__)

@@ -28,6 +28,13 @@ def few_shot_systems(evaluations: Iterable[Evaluation]) -> dict[str, list[Evalua
 
     Where a split has several evaluations of one system, all but the first are of a system with a
     number: ``rules``, ``rules (2)``.
+
+    Examples
+    --------
+    >>> from formlab.analysis import open_evaluation
+    >>> one = open_evaluation(benchmark="vrdu", system="rules")
+    >>> list(few_shot_systems([one, one]))
+    ['rules', 'rules (2)']
     """
     splits: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
@@ -71,6 +78,15 @@ def few_shot_side_by_side(
     ------
     DataBroken
         As for `side_by_side`.
+
+    Examples
+    --------
+    >>> from formlab.analysis import open_evaluation
+    >>> both = [open_evaluation(benchmark="vrdu", system=name) for name in ("rules", "template")]
+    >>> options = {"resamples": 99, "permutations": 99}
+    >>> table = few_shot_side_by_side(few_shot_systems(both), ["micro_f1"], **options)
+    >>> table.select("task", "train_size", "system", "mark").rows()
+    [('single', 2, 'rules', 'near'), ('single', 2, 'template', 'best')]
     """
     cells: dict[tuple, dict[tuple[str, ...], list[list[Evaluation]]]] = {}
     for own in systems.values():

@@ -26,9 +26,11 @@ def answer(*actions):
 CLICK = {"do": "Click", "x": 100, "y": 50}
 
 
-def asking(server, folder, *, policy="page", ruler=False, **given):
+def asking(server, folder, *, policy="page", ruler=False, from_pages=False, **given):
     given = {"base_url": server.url, "attempts": 1, "timeout": 2.0} | given
-    return chat_agent.asking("chat:m", folder, given, policy=policy, ruler=ruler)
+    return chat_agent.asking(
+        "chat:m", folder, given, policy=policy, ruler=ruler, from_pages=from_pages
+    )
 
 
 def question_of(call):
@@ -51,6 +53,23 @@ def test_model_gets_screenshot_text_files_and_what_was_done_before(tmp_path):
         later, _ = question_of(server.calls[1])
         assert later["DONE"] == ["look 1: Click(x=100.0, y=50.0)", "look 1: Type(text='Ada')"]
         assert later["REFUSED"] == ["Press(key='Q+'): no such key"]
+
+
+def test_pages_to_read_follow_the_screenshot_and_are_no_place_to_click(tmp_path):
+    page = tmp_path / "scan.png"
+    Image.new("RGB", (600, 900), (200, 200, 200)).save(page)
+    with (
+        serving(answer(CLICK)) as server,
+        asking(server, tmp_path, from_pages=True, image_limit=300) as make,
+    ):
+        agent = make("P0001-001", [page])
+        # 400 pixels are sent as 300: the click is mapped by the screenshot alone.
+        (click,) = agent.act(seen(tmp_path))
+        assert (round(click.x, 1), round(click.y, 1)) == (133.3, 66.7)
+    system, user = (message["content"] for message in server.calls[0]["body"]["messages"])
+    assert "After the screenshot come pages of a document" in system
+    assert [part["text"] for part in user if part["type"] == "text"][1:] == ["Page 1:", "Page 2:"]
+    assert sum(part["type"] == "image_url" for part in user) == 2
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,11 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
     ("asked", "says"),
     [
         (["--system", "oracel"], "unknown agent 'oracel'. Try: 'oracle'"),
+        (["--pages", "formcarft"], "'formcraft'"),
+        (["--pages", "formcraft", "--forms", "blood"], "unknown document 'blood'"),
+        (["--pages", "formcraft", "--texts", "prose"], "--texts goes without --pages"),
+        (["--reading", "runs/ocr"], "--reading goes with --pages"),
+        (["--pages", "formcraft", "--reading", "none"], "none"),
         (["--forms", "Q1"], "unknown form 'Q1'"),
         (["--system", "rules", "--max-calls", "3"], "rules has no settings"),
         (["--system", "chat:m"], "OPENAI_API_KEY"),

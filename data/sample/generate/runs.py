@@ -1,9 +1,11 @@
-"""Writes what the baselines read on the samples: data/sample/runs, for who has no OCR engine.
+"""Writes what the baselines read on the samples, for who has no OCR engine and no browser.
 
 Run from the project's root: ``python -m data.sample.generate.runs [BENCHMARK …]``; all of them if
-none is named.
+none is named. Of `formcraft` it also writes data/sample/arena/pages: the forms that the agent
+`rules` filled in from its pages, without the screenshots.
 """
 
+import dataclasses
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,8 +14,12 @@ from tempfile import TemporaryDirectory
 
 from formlab import benchmarks, systems
 from formlab.folders import Corpus, Predictions
+from formlab_arena.evaluation import read_run
+from formlab_arena.page_tasks import task_set
+from formlab_arena.run import RunSettings, fill
 
 TARGET = Path(__file__).parents[1] / "runs"
+PAGES = Path(__file__).parents[1] / "arena" / "pages"
 # What notebooks show when given nothing: benchmark, system, its changed settings.
 RUNS = (
     ("fincriticaled", "ocr", {}),
@@ -50,8 +56,20 @@ def read(
         return systems.run(corpus, reader, out=folder, settings=settings, limit=limit)
 
 
+def pages(folder: Path) -> None:
+    """Save the episodes of a run over the sample's pages as gold and predictions."""
+    corpus, predictions = read_run(folder)
+    target = PAGES / predictions.settings["system"]
+    dataclasses.replace(corpus, root=None).save(target / "corpus")
+    predictions.save(target / "predictions")
+
+
 def main(names: list[str]) -> None:
     """Read the samples of these benchmarks anew, or every sample."""
+    if not names or "formcraft" in names:
+        with TemporaryDirectory() as folder:
+            fill(Path(folder), RunSettings("rules", texts="pages"), tasks=task_set("formcraft"))
+            pages(Path(folder))
     for folder in TARGET.glob("*"):
         if not names or folder.name.partition("-")[0] in names:
             shutil.rmtree(folder)

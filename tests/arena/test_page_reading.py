@@ -1,0 +1,135 @@
+import dataclasses
+import json
+
+import polars as pl
+import pytest
+
+from formlab import analysis, benchmarks, tables
+from formlab.errors import DataMissing
+from formlab.folders import Predictions
+from formlab_arena import agent_registry, page_reading, page_tasks
+from formlab_arena.actions import Click
+from formlab_arena.agents import Oracle
+from formlab_arena.evaluation import read_run
+from formlab_arena.page_reading import PageValues
+from formlab_arena.run import RunSettings, fill
+
+READ = benchmarks.SAMPLES / "runs" / "formcraft-test-rules"
+
+
+def reading_of(folder, values=(), words=()):
+    """A reading of a page without a fault, but for these values of paths and words under boxes."""
+    records = benchmarks.load("formcraft").records.filter(doc_id="blood_report")
+    rows = []
+    for row in records.filter(pl.col("task").is_in(page_reading.WRITTEN)).to_dicts():
+        path, own = row["path"], row | {"role": "prediction", "system": "made"}
+        seen = {"task": "layout", "kind": "line", "path": f"/ocr{path}"}
+        rows.append(own | {"value": dict(values).get(path, row["value"])})
+        rows.append(own | seen | {"value": dict(words).get(path, row["value"])})
+    answered = [{key: rows[0][key] for key in ("benchmark", "split", "doc_id", "system", "task")}]
+    responses = tables.table("responses", [row | {"status": "ok"} for row in answered])
+    Predictions(tables.table("records", rows), responses, "made").save(folder)
+    return folder
+
+
+def test_label_on_the_form_gets_the_value_of_the_label_most_like_it():
+    rows = [("/Donor/Name", "Ada"), ("/Nurse/Name", "Ida"), ("/line_item/1/sub_amount", "$3"),
+            ("/Smoker", "no"), ("/Weight", "")]  # fmt: skip
+    values = PageValues([{"path": path, "value": value} for path, value in rows])
+    assert values.about("Nurse: Name").value == "Ida"
+    # The screen is read by OCR as well.
+    assert values.about("Line ltem 2: Sub amount").value == "$3"
+    assert values.about("Line item 1: Sub amount").value == "$3"
+    assert values.about("Smoker").denies
+    assert values.about("Weight") is None
+    assert values.about("Colour") is None
+
+
+def test_evidence_is_what_was_read_under_the_box_and_assigned_to_the_label(tmp_path):
+    tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
+    misread = {"/Donor/Name": "Rufos Abara"}
+    reading = reading_of(tmp_path / "read", misread | {"/Donor/By": ""}, misread)
+    tasks = page_reading.read(tasks, tmp_path, "rules", reading)
+    fields = tasks.instances[0].page.evidence()["fields"]
+    seen = {row["source"]: (row["read"], row["assigned"]) for row in fields.values()}
+    assert seen["/Donor/Name"] == ("Rufos Abara", "Rufos Abara")
+    assert seen["/Donor/By"] == ("K. Lund", "")
+    assert seen["/Donor/Drawn"] == ("2022-11-08", "2022-11-08")
+    # A mark is not read as words.
+    assert seen["/Decision/Donor may"] == (None, "wait")
+
+
+def test_of_a_pdf_with_a_text_layer_the_text_under_the_box_is_what_was_read():
+    tasks = page_tasks.task_set("vrdu", split="MadeAds-pdfs", limit=3)
+    run = benchmarks.SAMPLES / "runs" / "vrdu-MadeAds-pdfs-rules"
+    records = Predictions.load(run).records.partition_by("doc_id", as_dict=True)
+    for task in tasks.instances:
+        form = tasks.forms[task.code]
+        page = page_reading._read(task, form, records, own=True)
+        for name, row in page.gold.items():
+            assert row["value"].replace(" ", "") in page.read[name].replace(" ", ""), row["path"]
+        # Another's reading is known by what it wrote down, and it wrote no words.
+        assert page_reading._read(task, form, records, own=False).read == {}
+
+
+def test_gold_without_boxes_is_looked_for_in_the_text_of_the_page():
+    (task,) = (tasks := page_tasks.task_set("formcraft", codes=["blood_report"])).instances
+    gold = {name: row | {"x0": None} for name, row in task.page.gold.items()}
+    task = dataclasses.replace(task, page=dataclasses.replace(task.page, gold=gold))
+    text = "Rufus  Abara, drawn 11/8/22 by K. Lumd; next 12/5/23"
+    read = page_reading._by_text(task, tasks.forms[task.code], text)
+    found = {gold[name]["path"]: value for name, value in read.items()}
+    assert found["/Donor/Name"] == "Rufus Abara"
+    assert found["/Donor/Drawn"] == "2022-11-08"
+    assert found["/Donor/By"] == ""
+    # Read month first one is the gold, the other is not in any order.
+    assert found["/Decision/Next visit"] == ""
+
+
+def test_reading_for_an_agent_that_takes_none_or_of_other_pages_is_refused(tmp_path):
+    tasks = page_tasks.task_set("formcraft", limit=1)
+    assert page_reading.read(tasks, tmp_path, "oracle") is tasks
+    with pytest.raises(DataMissing, match=r"oracle takes no reading.*--system rules"):
+        page_reading.read(tasks, tmp_path, "oracle", READ)
+    other = benchmarks.SAMPLES / "runs" / "funsd-test-ocr"
+    with pytest.raises(DataMissing, match="no prediction is of a page of formcraft:test"):
+        page_reading.read(tasks, tmp_path, "rules", other)
+
+
+class Hands(Oracle):
+    """Enters what was read with sure hands, but for one click that goes astray."""
+
+    def act(self, observation):
+        boxes = {t.field: t for t in observation.targets if t.field.endswith("reason")}
+        spots = [Click(*target.middle) for target in boxes.values()]
+        return [
+            dataclasses.replace(action, x=1270.0) if action in spots else action
+            for action in super().act(observation)
+        ]
+
+
+@pytest.mark.browser
+def test_planted_faults_end_in_their_stages_and_the_oracle_has_none(tmp_path, monkeypatch):
+    def hands(instance):
+        values, gold = instance.page.values, instance.page.gold
+        told = {name: values.about(row["label"]) for name, row in gold.items()}
+        return Hands({name: mention and mention.value for name, mention in told.items()})
+
+    monkeypatch.setitem(agent_registry.AGENTS.loaded, "hands", hands)
+    monkeypatch.setitem(page_reading.READERS, "hands", "rules")
+    misread = {"/Donor/Name": "Rufos Abara"}
+    swapped = {"/Donor/By": "0 negative", "/Donor/Group": "K. Lund"}
+    reading = reading_of(tmp_path / "read", misread | swapped, misread)
+    tasks = page_tasks.task_set("formcraft", codes=["blood_report"])
+    lost = {}
+    for system, given in (("hands", reading), ("oracle", None)):
+        settings = RunSettings(system, texts="pages", steps=3)
+        fill(tmp_path / system, settings, tasks=tasks, reading=given)
+        lost[system] = analysis.loss_stages(analysis.evaluate(*read_run(tmp_path / system)))
+    assert lost["oracle"].is_empty()
+    assert dict(lost["hands"].select("path", "stage").iter_rows()) == {
+        "/Name": "reading", "/Group": "structure", "/By": "structure", "/Reason": "click",
+    }  # fmt: skip
+    assert set(lost["hands"]["source"]) == {"blood_report"}
+    kept = json.loads((tmp_path / "hands" / "P0001-001" / "page.json").read_text())
+    assert kept["doc_id"] == "blood_report"

@@ -11,6 +11,7 @@ import struct
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ _UNREADABLE = (
 )  # fmt: skip
 
 
+@cache
 def version() -> str:
     """The installed version of formlab.
 

@@ -327,37 +327,47 @@ def few_shot(*rows):
     return pl.DataFrame([base | row for row in rows], schema=FEW_SHOT)
 
 
-def test_own_few_shot_scores_stand_only_beside_their_own_data_set_and_size():
-    scores = few_shot(
-        {"corpus": "DeepForm"}, {"corpus": "Made"},
+def test_own_few_shot_scores_stand_with_those_of_the_same_forms_in_the_paper():
+    curves = few_shot(
+        {"corpus": "DeepForm", "lowest": 0.2, "highest": 0.3}, {"corpus": "Made"},
         {"corpus": "DeepForm", "task": "all documents", "train_size": None},
     )  # fmt: skip
-    given = {"scores": scores, "TASK_TITLES": TASK_TITLES}
-    beside = run("50_entity_extraction", ["paper-report-1"], **given)["beside"]
-    here = beside.filter(kind="measured here")
-    assert here.select("corpus", "value", "system").rows() == [
-        ("ad-buy-form", 0.25, "demo (measured here)")
+    compared = curves.filter(corpus="DeepForm").with_columns(mark=pl.lit(None, pl.String))
+    stub = SimpleNamespace(few_shot_side_by_side=lambda *_, **__: compared)
+    given = {"curves": curves, "TASK_TITLES": TASK_TITLES, "options": {}, "systems": {}}
+    cells = ["systems-compare-rows", "learning-curves-points"]
+    space = run("50_entity_extraction", cells, analysis=stub, **given)
+    assert space["ours"].select("system", "column", "forms").rows() == [
+        ("demo", "all documents micro_f1", "ad-buy forms"),
+        ("demo, 10", "mixed micro_f1", "ad-buy forms"),
     ]
-    # 3 systems, 4 sizes, 2 tasks of ad-buy forms and 3 of registration forms, 2 metrics.
-    theirs = beside.filter(kind="published")
-    assert theirs.height == 3 * 4 * 5 * 2
+    here = space["beside"].filter(kind="measured here")
+    assert here.select("forms", "lowest", "value", "system").rows() == [
+        ("ad-buy forms", 0.2, 0.25, "demo (measured here)"),
+        ("Made", None, 0.25, "demo (measured here)"),
+    ]
+    # 3 systems, 4 sizes, 2 tasks of ad-buy forms, 2 metrics; nobody read registration forms.
+    theirs = space["beside"].filter(kind="published")
+    assert theirs.height == 3 * 4 * 2 * 2
     # LayoutLM with 10 documents of mixed templates: 20.20 and 48.13 in the paper.
-    cell = theirs.filter(
-        corpus="ad-buy-form", task="mixed", train_size=10, system="LayoutLM (published)"
-    )
+    cell = theirs.filter(task="mixed", train_size=10, system="LayoutLM (published)")
     assert dict(cell.select("metric", "value").rows()) == {"micro_f1": 0.202, "macro_f1": 0.4813}
 
 
-def test_gap_is_mixed_minus_unseen_with_the_mover_interval():
+def test_gap_is_known_minus_unseen_with_the_mover_interval():
     scores = few_shot(
         {"value": 0.8, "ci_low": 0.77, "ci_high": 0.83},
         {"task": "unseen", "value": 0.5, "ci_low": 0.46, "ci_high": 0.54},
         {"train_size": 50, "value": 0.9},
+        {"task": "single", "value": 0.9, "ci_low": 0.87, "ci_high": 0.93},
     )
-    gaps = run("50_entity_extraction", ["an-unseen-template-gaps"], scores=scores)["gaps"]
+    gaps = run("50_entity_extraction", ["an-unseen-template-gaps"], curves=scores)["gaps"]
     # Symmetric intervals of half widths 0.03 and 0.04 give one of 0.05.
-    (gap,) = gaps.to_dicts()
+    gaps = gaps.rows_by_key("task", named=True, unique=True)
+    assert set(gaps) == {"mixed", "single"}
+    gap = gaps["mixed"]
     assert [round(gap[n], 9) for n in ("value", "ci_low", "ci_high")] == [0.3, 0.25, 0.35]
+    assert round(gaps["single"]["value"], 9) == 0.4
 
 
 def test_statuses_are_of_gold_values_and_runs_of_one_name_are_told_apart():

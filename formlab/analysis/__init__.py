@@ -13,6 +13,7 @@ from formlab.analysis.cross import (
 )
 from formlab.analysis.difficulty import by_difficulty, difficulty, ruler_runs
 from formlab.analysis.few_shot import few_shot, few_shot_only
+from formlab.analysis.few_shot_systems import few_shot_side_by_side, few_shot_systems
 from formlab.analysis.finding import Finding, finding_table
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_list import findings
@@ -48,7 +49,8 @@ __all__ = [
     "BASELINES", "LEVELS", "Finding", "answers", "both_modes", "by_difficulty", "by_entity",
     "by_screen", "cause_counts", "changed_entities", "check_sums", "click_and_value", "common",
     "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
-    "evaluation_pairs", "few_shot", "few_shot_only", "find_slices", "finding_table", "findings",
+    "evaluation_pairs", "few_shot", "few_shot_only", "few_shot_side_by_side", "few_shot_systems",
+    "find_slices", "finding_table", "findings",
     "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "loss_stages",
     "material_errors", "merge_splits", "metric_rank_correlation", "misses", "of_system",
     "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",

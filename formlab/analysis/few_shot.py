@@ -27,9 +27,9 @@ SIMPLE, NESTED, WHOLE = "simple entities", "line items", "all entities"
 FEW_SHOT: dict[str, Any] = {
     "corpus": pl.String, "task": pl.Enum(TASKS), "train_size": pl.Int64, "system": pl.String,
     "part": pl.String, "metric": pl.String, "value": pl.Float64, "ci_low": pl.Float64,
-    "ci_high": pl.Float64, "interval": pl.String, "n_splits": pl.Int64, "n_docs": pl.Int64,
-    "benchmark": pl.String, "split": pl.String, "level": pl.String, "mode": pl.String,
-    "settings": tables.SETTINGS,
+    "ci_high": pl.Float64, "lowest": pl.Float64, "highest": pl.Float64, "interval": pl.String,
+    "n_splits": pl.Int64, "n_docs": pl.Int64, "benchmark": pl.String, "split": pl.String,
+    "level": pl.String, "mode": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 _GROUP = ("corpus", "task", "train_size", "system", "part", "metric")
 _LEVEL = 0.95
@@ -80,7 +80,8 @@ def few_shot(
         The columns of `FEW_SHOT`, in the order of task and size. Of several splits (seeds, or
         templates) the value is the mean and the interval a 95 % t interval over splits, cut at 0
         and 1; of one split it is the score with its bootstrap interval over documents. `interval`
-        says which, ``n_splits`` over how many splits with a defined score.
+        says which, ``n_splits`` over how many splits with a defined score. `lowest` and `highest`
+        are the scores of single splits.
     """
     rows = [row for each in evaluations for row in _split_rows(each, resamples, seed)]
     groups = pl.DataFrame(rows, schema=FEW_SHOT).group_by(*_GROUP, maintain_order=True)
@@ -93,12 +94,17 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     schema, info = schema_of(evaluation), split_of(evaluation)
     if schema is None:
         return
-    ready = evaluation.scores.filter(pl.col("level") == "document")
-    whole = dataclasses.replace(evaluation, scores=ready)
     parts = {
         (None, None): (WHOLE, ("micro_f1", "macro_f1")), ("group", "unrepeated"): (SIMPLE, ("f1",)),
         **{("entity", group): (NESTED, ("f1",)) for group in schema.groups},
     }  # fmt: skip
+    # Of the other scores no interval is drawn.
+    slices = pl.DataFrame(list(parts), schema=["slice_by", "slice_value"], orient="row")
+    known = pl.col("metric").is_in([metric for _, names in parts.values() for metric in names])
+    ready = evaluation.scores.filter(known, level="document").join(
+        slices, on=["slice_by", "slice_value"], how="semi", nulls_equal=True
+    )
+    whole = dataclasses.replace(evaluation, scores=ready)
     base = {
         "corpus": corpus_name(evaluation), "train_size": info.get("train_size"),
         "task": info.get("task") or TASKS[-1], "interval": "documents", "n_splits": 1,
@@ -106,7 +112,8 @@ def _split_rows(evaluation: Evaluation, resamples: int, seed: int) -> Iterable[d
     for row in summarise(whole, by=(), resamples=resamples, seed=seed).to_dicts():
         part, names = parts.get((row["slice_by"], row["slice_value"]), (None, ()))
         if row["metric"] in names:
-            yield {name: row.get(name) for name in FEW_SHOT} | base | {"part": part}
+            spread = {"part": part, "lowest": row["value"], "highest": row["value"]}
+            yield {name: row.get(name) for name in FEW_SHOT} | base | spread
 
 
 def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
@@ -122,6 +129,8 @@ def _over_splits(group: pl.DataFrame) -> dict[str, Any]:
     named = f"{first['corpus']}, {first['task']}, {group.height} splits"
     return first | {
         "value": mean, "ci_low": low, "ci_high": high, "interval": "splits",
+        "lowest": group["value"].fill_nan(None).min(),
+        "highest": group["value"].fill_nan(None).max(),
         "n_splits": values.size, "split": named,
         "settings": first["settings"] | {"interval": f"t,splits,level={_LEVEL:g}"},
     }  # fmt: skip

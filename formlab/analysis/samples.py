@@ -79,8 +79,10 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        some = [split for split in splits if _can_be_read(benchmark, split, system)]
-        return [_of_sample(benchmark, system, split) for split in some]
+        runs = benchmarks.SAMPLES / "runs"
+        read = [split for split in splits if (runs / f"{benchmark}-{split}-{system}").is_dir()]
+        read = read or [split for split in splits if _can_be_read(benchmark, split, system)]
+        return [_of_sample(benchmark, system, split) for split in read]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]

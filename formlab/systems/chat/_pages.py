@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,16 @@ _PAGE = {"task": "text", "path": None, "kind": "page"}
 def funsd(_document: Row, _gold: list[Row]) -> Ask:
     """The pieces of text of a form, with labels and boxes, in reading order."""
     return Ask({}, FUNSD, funsd_rows, [_PAGE])
+
+
+def funsd_answer(_document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
+    """The answer that `funsd_rows` reads as the gold."""
+    pieces = [row for row in gold if row["kind"] in _LABELS and row["value"]]
+    return {
+        "entities": [
+            {"text": row["value"], "label": row["kind"], "box": place(row)["box"]} for row in pieces
+        ]
+    }
 
 
 def funsd_rows(value: Any, locate: Place) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,29 @@ def extraction(document: Row, _gold: list[Row]) -> Ask:
     return Ask(
         {"ENTITIES": asked}, _ask.closed(**members), read, [{"task": "entity", "path": None}]
     )
+
+
+def answer(document: Row, gold: list[Row], place: Callable[[Row], Row]) -> Row:
+    """The answer that `rows` reads as the gold; of a value with several texts the first."""
+    schema = Schema.of_document(document)
+    if schema is None:
+        raise DataMissing("no schema of entities", where=document["doc_id"], remedy="load it anew")
+    once, groups = schema.names(UNREPEATED), schema.groups
+    whole: Row = dict.fromkeys(once) | {name: [] for name in schema.names(REPEATED)}
+    items: dict[str, dict[str, Row]] = {group: {} for group in groups}
+    for row in gold:
+        if row["task"] != "entity" or row["path"] is None or row["value"] is None:
+            continue
+        name, value = row["kind"], {"text": row["value"]} | place(row)
+        pattern = schema.patterns.get(name)
+        if pattern in items:
+            parts = dict.fromkeys(schema.names(pattern))
+            items[pattern].setdefault(row["path"].split("/")[2], parts)[name] = value
+        elif pattern == REPEATED:
+            whole[name].append(value)
+        elif name in once and whole[name] is None:
+            whole[name] = value
+    return whole | {group: list(numbered.values()) for group, numbered in items.items()}
 
 
 def rows(

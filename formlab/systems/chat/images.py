@@ -73,6 +73,18 @@ class PageImage:
             return {}
         return dict(zip(BOX, placed, strict=True))
 
+    def stated(self, box: list[float], *, unit: str) -> list[int]:
+        """A box in the document's units as a model is to give it: the inverse of `located`.
+
+        Examples
+        --------
+        >>> page = PageImage(Path("a.png"), 1, (200.0, 100.0), (100, 50), "")
+        >>> page.stated([0, 50, 200, 100], unit="thousandths")
+        [0, 500, 1000, 1000]
+        """
+        whole = (1000, 1000) if unit == "thousandths" else self.sent
+        return [round(side / self.size[n % 2] * whole[n % 2]) for n, side in enumerate(box)]
+
     def image(self) -> Image.Image:
         """The page in the size it is sent in."""
         if not self.zoom:

@@ -28,6 +28,7 @@ from formlab.systems.chat.limits import Limits
 from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.prices import PRICES, Price, price_of
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
+from formlab.systems.chat.shots import Shots, drawn
 from formlab.systems.chat.store import AnswerStore
 from formlab.systems.chat.tasks import Task, check_prompts, prompt_of, tasks_of
 from formlab.systems.prompts import read as read_prompt
@@ -41,7 +42,7 @@ _PATHS = ("store", "prompts", "prices")
 SHAPING: dict[str, Any] = {
     "temperature": 0.0, "max_tokens": 8192, "extra": "{}", "form": "auto", "pages": "image",
     "image_limit": 2048, "image_pixels": 0, "image_dpi": 0.0, "max_pages": 10,
-    "boxes": "thousandths", "tasks": "",
+    "boxes": "thousandths", "tasks": "", "shots": 0, "shots_as": "text", "shots_seed": 0,
 }  # fmt: skip
 # How the answers are got, which leaves them as they are.
 RUNNING: dict[str, Any] = {
@@ -102,6 +103,9 @@ class ChatSystem(System):
     A document's pages are all in one question, the first `max_pages` of them; `image_limit` (their
     longest side), `image_pixels` (how many pixels a page has) and `image_dpi` bound their size, see
     `images.pages`, and `notes` say what was sent. `prices` is a file, see `prices.price_of`.
+
+    Before a question come `shots` examples of the documents to learn from, drawn by `shots_seed`,
+    as text or image (`shots_as`); the settings of a run name them under ``shots documents``.
 
     With `batch`, a folder, the questions without an answer are written into files for a batch of
     OpenAI's protocol, and nothing is asked or saved; with `batch_results`, a file or folder, what
@@ -216,6 +220,7 @@ class _Plan:
     client: Client
     prompts: dict[str, tuple[Task, str]]
     settings: dict[str, Any]
+    examples: Corpus | None = None
 
     @classmethod
     def of(cls, model: str, chosen: dict[str, Any], corpus: Corpus) -> _Plan:
@@ -227,16 +232,23 @@ class _Plan:
             what = f"one prompt for several tasks: {listed}"
             raise DataBroken(what, where=chosen["prompt"], remedy=f"--set tasks={tasks[0].name}")
         shown = {key: chosen[key] for key in ("prompts", "prompt", "boxes", "pages")}
+        examples = drawn(corpus, chosen)
+        shown["shots"] = chosen["shots_as"] if examples is not None else ""
         prompts = {task.name: (task, prompt_of(task, **shown)) for task in tasks}
         client = client_of(model, chosen, batches=True)
         # A bound that is not set is not named: runs of before there was one go on.
-        bounds = ("image_pixels", "image_dpi")
-        settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in bounds}
+        unset = ("image_pixels", "image_dpi", "shots", "shots_seed")
+        settings = {n: chosen[n] for n in SHAPING if chosen[n] or n not in unset}
+        if examples is None:
+            settings.pop("shots_as")
+        else:
+            settings["shots_seed"] = chosen["shots_seed"]
+            settings["shots documents"] = examples.documents["doc_id"].to_list()
         settings |= {"model": model, "address": client.address}
         settings |= {f"prompt {name}": version_of(text) for name, (_, text) in prompts.items()}
         if chosen["prompt"]:
             settings["prompt"] = read_prompt(chosen["prompt"]).version
-        return cls(client, prompts, settings)
+        return cls(client, prompts, settings, examples)
 
     def made(
         self,
@@ -260,7 +272,13 @@ class _Plan:
         )  # fmt: skip
         texts = benchmarks.get(corpus.benchmark).schema is not None
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
-        todo = list(questions(corpus, self.prompts, documents=documents))
+        shots = {}
+        if self.examples is not None:
+            words = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            read = words if chosen["shots_as"] == "text" else None
+            tasks = [task for task, _ in self.prompts.values()]
+            shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}
+        todo = list(questions(corpus, self.prompts, documents=documents, shots=shots))
         notes = {SKIPPED: skipped}
         with ExitStack() as stack:
             store = stack.enter_context(AnswerStore(chosen["store"] or out / STORE))

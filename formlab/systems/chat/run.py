@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -26,6 +26,9 @@ from formlab.systems.chat.ocr_cache import OcrCache
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE
 
+if TYPE_CHECKING:
+    from formlab.systems.chat.shots import Shots
+
 # What is noted of pages that were not sent.
 LEFT_OUT = "pages not sent: beyond max_pages"
 
@@ -38,6 +41,7 @@ class TaskQuestion:
     prompt: str
     document: Row
     ask: Ask
+    shots: Shots | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,8 +103,12 @@ def questions(
     prompts: dict[str, tuple[Task, str]],
     *,
     documents: pl.DataFrame | None = None,
+    shots: Mapping[str, Shots] | None = None,
 ) -> Iterator[TaskQuestion]:
-    """Every question about `documents` (all of the corpus if left out), document by document."""
+    """Every question about `documents` (all of the corpus if left out), document by document.
+
+    `shots` are the examples of each task, by its name.
+    """
     gold: dict[str, list[Row]] = {}
     columns = corpus.records.select("doc_id", "task", "path", "kind", "meta")
     for row in columns.iter_rows(named=True):
@@ -110,7 +118,7 @@ def questions(
         for task, prompt in prompts.values():
             ask = task.make(document, gold.get(document["doc_id"], []))
             if ask is not None:
-                yield TaskQuestion(task, prompt, document, ask)
+                yield TaskQuestion(task, prompt, document, ask, (shots or {}).get(task.name))
 
 
 def results(
@@ -162,6 +170,7 @@ def _result(question: TaskQuestion, asker: Asker, root: Path | None, view: PageV
 
         def asked(show: Callable[[PageImage], Row]) -> list:
             both = messages(question.prompt, ask.asked, shown, show=show, text=text)
+            both[1:1] = question.shots.turns(show) if question.shots else []
             return with_schema(both, ask.schema) if ask.schema else both
 
         files = [page.path.relative_to(root) if root else page.path.name for page in shown]

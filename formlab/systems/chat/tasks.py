@@ -32,7 +32,8 @@ class Task:
     `kind` is the task that its *responses* are filed under; `make` takes a document's row and its
     gold records (questions are in them) and gives what to ask, or None; `places` is how the
     answer gives positions, if it does: ``boxes`` or ``points``. A task that is not `usual` is asked
-    only where it is named. `prompt` are its instructions, if no file has them.
+    only where it is named. `prompt` are its instructions, if no file has them. `answer` makes of a
+    document's row, its gold and what gives page and box of a record the answer it should get.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Task:
     places: str = "boxes"
     usual: bool = True
     prompt: str = ""
+    answer: Callable[[Row, list[Row], Callable[[Row], Row]], Row] | None = None
 
 
 TASKS: dict[str, tuple[Task, ...]] = {
@@ -52,11 +54,11 @@ TASKS: dict[str, tuple[Task, ...]] = {
             partial(_formcraft.items, "consistency"), places="",
         ),
     ),
-    "vrdu": (Task("vrdu_extraction", "entity", _vrdu.extraction),),
+    "vrdu": (Task("vrdu_extraction", "entity", _vrdu.extraction, answer=_vrdu.answer),),
     "fincriticaled": (
         Task("fincriticaled_transcription", "text", _pages.transcription, places=""),
     ),
-    "funsd": (Task("funsd_extraction", "text", _pages.funsd),),
+    "funsd": (Task("funsd_extraction", "text", _pages.funsd, answer=_pages.funsd_answer),),
     "ocrbench_v2": (
         Task("formcraft_vqa", "vqa", partial(_formcraft.items, "vqa"), places=""),
         Task("fields_extraction", "text", _fields.keys, places=""),
@@ -104,11 +106,19 @@ def _every(benchmark: str) -> tuple[Task, ...]:
 
 
 def prompt_of(
-    task: Task, *, prompts: str = "", prompt: str = "", boxes: str = BOXES[0], pages: str = PAGES[0]
+    task: Task,
+    *,
+    prompts: str = "",
+    prompt: str = "",
+    boxes: str = BOXES[0],
+    pages: str = PAGES[0],
+    shots: str = "",
 ) -> str:
     """The instructions of a task: those of `prompt`, a name or file, where it is given.
 
     Else they are the user's own where the folder `prompts` has them, else formlab's.
+
+    `shots` says how examples are shown, where there are any.
 
     `DataMissing` or `UnknownName` if `prompts` is no folder, `boxes` is not a way to give boxes, or
     `pages` to show pages.
@@ -126,6 +136,7 @@ def prompt_of(
     own = files.folder(prompts, remedy="a folder with <task>.md") if prompts else None
     names = [f"{task.places}_{boxes}"] if task.places else []
     names += ["pages_text"] if pages == "text" else []
+    names += [f"shots_{shots}"] if shots else []
     main = read_prompt(prompt).text if prompt else _text(task.name, own, task.prompt)
     texts = [main, *(_text(name, own) for name in names)]
     return "\n".join(text.strip() + "\n" for text in texts).strip()

@@ -14,13 +14,14 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files
 from formlab.analysis.label_corrections import resolved_decisions
-from formlab.benchmarks.formcraft import field_rows, read_form, tidied
+from formlab.benchmarks.formcraft import modality_of
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab_review import drafts
-from formlab_review._revision import dumped, readdressed, revised
+from formlab_review.attributes import readdressed
 from formlab_review.drafts import Draft
 from formlab_review.faults import faults, field_faults
+from formlab_review.forms import FormNodes
 from formlab_review.items import LISTS, Item, of_records
 
 # Outcomes of drafts. People accepted what is `kept_out`, and there is a reason against it;
@@ -198,24 +199,20 @@ class _FormDrafts:
 
     def form(self, file: Path, fields: list[Item], of_form: list[Draft]) -> Row | None:
         """The form's JSON with the accepted drafts; None if the form itself is not written."""
-        content, moved = files.read_json(file), None
-        form = read_form(file)
-        if tidied(content)[1]:
-            # Items belong beside the fields, and these are elsewhere in this file.
-            content = dumped(form)
-        rows = {row["path"]: row for row in field_rows(form, Counter()) if row["kind"] != "group"}
-        written = True
+        form, written = FormNodes.of_file(file, "drafts"), True
         if any(draft.task == "layout" and draft.path for draft in of_form):
             verdicts = self._fields(fields)
             written = self._form(verdicts.values())
-            moved, rows = revised(form, verdicts)
-            content = dumped(form)
+            _revise(form, verdicts)
+        paths, rows = form.paths(), form.check()
+        known = {old: rows[path] for old, path in paths.items() if path in rows}
+        known = {old: row for old, row in known.items() if row["kind"] != "group"}
         items = [draft for draft in of_form if draft.task != "layout" and draft.path]
-        passed = list(self._items(items, rows, written=written))
-        if not written:
-            return None
-        whole = drafts.added(content, passed)
-        return whole if moved is None else readdressed(whole, moved)
+        passed = [
+            dataclasses.replace(draft, item=readdressed(draft.item or {}, paths))
+            for draft in self._items(items, known, written=written)
+        ]
+        return drafts.added(form.content(), passed) if written else None
 
     def _fields(self, items: list[Item]) -> dict[str, Row]:
         verdicts = {}
@@ -264,6 +261,23 @@ class _FormDrafts:
             self.note(draft.task, draft.path, "kept_out" if why else outcome, why)
             if outcome in KEPT and not why:
                 yield draft
+
+
+def _revise(form: FormNodes, verdicts: Mapping[str, Row]) -> None:
+    """Take rejected fields out of a form and put edits in."""
+    for path, verdict in verdicts.items():
+        if verdict["outcome"] == "rejected":
+            form.apply(form.delete(path))
+        elif verdict["outcome"] == "edited":
+            now, parts = form.texts(path), verdict["parts"]
+            # Other accepted values belong to the old value.
+            new = {"value": parts["value"], "accepted": ""} if "value" in parts else {}
+            modality = parts.get("modality", now["modality"])
+            pair = modality_of(modality, parts.get("subtype", now["modality_subtype"]))
+            if parts.keys() - {"value"}:
+                new |= dict(zip(("modality", "modality_subtype"), map(str, pair), strict=True))
+            if new.items() - now.items():
+                form.apply(form.edit(path, new))
 
 
 def _edit(verdict: Row, item: Item) -> tuple[Row, tuple[str, ...]]:

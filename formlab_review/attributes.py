@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from formlab import files
@@ -17,8 +18,9 @@ from formlab.benchmarks.formcraft import (
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.llm_json import as_text
-from formlab_review._revision import NAMED
 
+# What names fields in a question or check.
+NAMED = ("fields", "source", "dependent")
 # The lists of a form, and what stands in each of them.
 MODELS = {"fields": FieldModel, "groups": Group, "vqa": Question, "consistency": Check}
 # What is no attribute: the id, and the lists of a group.
@@ -92,3 +94,19 @@ def read_value(name: str, notation: str, text: str) -> Any:
         if x0 < x1 and y0 < y1:
             return numbers
     raise DataBroken(f"{name} should be " + ("a number" if notation == "number" else "x0 y0 x1 y1"))
+
+
+def readdressed(item: dict[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
+    """A question or check, or some attributes of one, with the paths of fields as they are now."""
+
+    def at(path: Any) -> Any:
+        if isinstance(path, list):
+            return [at(entry) for entry in path]
+        return moved.get(path, path) if isinstance(path, str) else path
+
+    now = {name: at(value) if name in NAMED else value for name, value in item.items()}
+    derivation = now.get("derivation")
+    if isinstance(derivation, dict) and isinstance(named := derivation.get("fields"), dict):
+        new = {name: at(path) for name, path in named.items()}
+        now["derivation"] = derivation | {"fields": new}
+    return now

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from formlab.benchmarks.formcraft import FormCraft, field_rows, tidied
 from formlab.charts._output import clean
 from formlab.errors import FormlabError
 from formlab_review.attributes import MODELS, WORDS, attributes
@@ -67,11 +65,9 @@ class FormWidget(DeskWidget):
         return change["node"]
 
     def _form(self, doc: str) -> dict[str, Any]:
-        form, content = self._review.form(doc), self._review.form(doc).content()
-        paths = form.paths()
-        parsed = FormCraft.model_validate(tidied(content)[0])
-        fields = {row["path"]: row for row in field_rows(parsed, Counter())}
-        nodes = []
+        form = self._review.form(doc)
+        content, paths = form.content(), form.paths()
+        fields, nodes = form.check(), []
         for node in form.walk():
             texts = form.texts(node.id, paths)
             notes: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,19 +25,26 @@ from formlab.benchmarks.formcraft import (
     NotAFormError,
     Paths,
     canonical,
+    field_rows,
     modality_of,
     read_form,
     tidied,
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.llm_json import as_text
-from formlab_review._revision import dumped, item_readdressed, readdressed
-from formlab_review.attributes import MODELS, attributes, read_value, written
+from formlab_review.attributes import MODELS, attributes, read_value, readdressed, written
 
 # The lists of a form and of a group.
 INSIDE = {"": tuple(MODELS), "groups": ("fields", "groups")}
+_ITEMS = ("vqa", "consistency")
 Row = dict[str, Any]
 Texts = dict[str, str]
+
+
+def dumped(form: FormCraft) -> Row:
+    """A form as its JSON without defaults."""
+    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
+    return {"fields": [], "groups": []} | whole
 
 
 class Node(NamedTuple):
@@ -156,7 +164,11 @@ class FormNodes:
 
     def content(self) -> Row:
         """The form's JSON as it now is; questions and checks name fields by their paths now."""
-        return copy.deepcopy(readdressed(self._built("", ""), self.paths()))
+        form, paths = self._built("", ""), self.paths()
+        for kind in _ITEMS:
+            if form.get(kind):
+                form[kind] = [readdressed(item, paths) for item in form[kind]]
+        return copy.deepcopy(form)
 
     @property
     def is_changed(self) -> bool:
@@ -184,7 +196,7 @@ class FormNodes:
         Other nodes are named by `paths`, by id; by their paths now if left out.
         """
         kind = self.kind(node)
-        values = item_readdressed(self._values[node], self.paths() if paths is None else paths)
+        values = readdressed(self._values[node], self.paths() if paths is None else paths)
         known = attributes(kind).items()
         texts = {name: written(values.get(name), notation) for name, notation in known}
         if kind == "fields":
@@ -326,10 +338,11 @@ class FormNodes:
             raise DataBroken(f"the order of {node!r:.200} names other nodes than are there")
         self._children[node, kind] = [next(rest) if c in order else c for c in inside]
 
-    def check(self) -> None:
-        """Raise `DataBroken` if the form is not of the schema as it now stands."""
+    def check(self) -> dict[str, Row]:
+        """Rows of the fields and groups by their paths now; `DataBroken` if it is no such form."""
         try:
-            FormCraft.model_validate(tidied(self.content())[0])
+            form = FormCraft.model_validate(tidied(self.content())[0])
+            return {row["path"]: row for row in field_rows(form, Counter())}
         except (NotAFormError, ValidationError) as error:
             raise DataBroken(f"then this is no form: {str(error).splitlines()[0]}") from error
 
@@ -354,4 +367,4 @@ class FormNodes:
                 # The node's id as well: a review of two reviewers' changes has no other name.
                 if path not in ids and path not in ids.values():
                     raise DataBroken(f"there is no field at {path!r:.200}")
-        return item_readdressed(values, ids)
+        return readdressed(values, ids)

@@ -15,6 +15,7 @@ from formlab import decisions as decided
 from formlab import files
 from formlab.analysis.label_corrections import resolved_decisions
 from formlab.benchmarks.formcraft import modality_of
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab_review import drafts
@@ -22,7 +23,7 @@ from formlab_review.attributes import readdressed
 from formlab_review.drafts import Draft
 from formlab_review.faults import faults, field_faults
 from formlab_review.forms import FormNodes
-from formlab_review.items import LISTS, Item, of_records
+from formlab_review.items import LISTS, Item, ItemDecisions, of_records
 
 # Outcomes of drafts. People accepted what is `kept_out`, and there is a reason against it;
 # `unsound` ones were never shown to anybody.
@@ -99,8 +100,9 @@ class Accepted:
         return out
 
     def _images(self, doc_id: str) -> Iterator[Path]:
-        meta = self.corpus.documents.filter(pl.col("doc_id") == doc_id)["meta"].item()
-        for name in files.parse_json(meta or "{}", where=doc_id).get("pages", []):
+        for name in page_images(
+            self.corpus.documents.row(by_predicate=pl.col("doc_id") == doc_id, named=True)
+        ):
             image = Path(self.corpus.root or "") / name
             if image.is_file():
                 yield image
@@ -137,7 +139,8 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
                 what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
                 remedy = "--root with the folder of the forms"
                 raise DataBroken(what, where=corpus.root, remedy=remedy)
-    review = _Decisions(decisions, corpus.split)
+    here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
+    review = ItemDecisions(decisions.filter(here), decided.REVIEW)
     # All at once, because the parts that an edit may have depend on all records, as in a review.
     fields: dict[str, list[Item]] = {name: [] for name in sources}
     for item in of_records(corpus.records):
@@ -151,46 +154,17 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
         elif (form := form_drafts.form(sources[doc_id], fields[doc_id], of_form)) is not None:
             forms[doc_id] = form
         fates += form_drafts.fates
-    return Accepted(corpus, forms, fates, review.notes())
-
-
-class _Decisions:
-    """The decisions of reviewers on items as they read now."""
-
-    def __init__(self, decisions: pl.DataFrame, split: str) -> None:
-        here = pl.col("split").is_null() | (pl.col("split") == split)
-        review = decisions.filter(here, pl.col("decision").is_in(list(decided.REVIEW)))
-        self._by_key = review.partition_by(decided.KEY, as_dict=True) if review.height else {}
-        self._met: set[tuple] = set()
-        self._stale = 0
-
-    def decision(self, item: Item) -> Row:
-        """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
-        key = tuple(item.key[name] for name in decided.KEY)
-        # A decision on this split goes before one on every split.
-        for known in (key, (key[0], None, *key[2:])):
-            if known in self._by_key:
-                self._met.add(known)
-                rows = self._by_key[known]
-                fresh = rows.filter(pl.col("label").eq_missing(pl.lit(item.label)))
-                self._stale += rows.height - fresh.height
-                for row in resolved_decisions(fresh, words=decided.REVIEW).to_dicts():
-                    return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
-                break
-        return {"outcome": "undecided"}
-
-    def notes(self) -> dict[str, int]:
-        notes = {
-            "decisions on a draft that reads otherwise by now": self._stale,
-            "decisions on what is no draft here": len(set(self._by_key) - self._met),
-        }
-        return {name: count for name, count in notes.items() if count}
+    notes = {
+        "decisions on a draft that reads otherwise by now": review.stale,
+        "decisions on what is no draft here": review.unmet,
+    }
+    return Accepted(corpus, forms, fates, {name: count for name, count in notes.items() if count})
 
 
 class _FormDrafts:
     """One form: its drafts, the decisions on them, and the resulting form."""
 
-    def __init__(self, doc_id: str, decisions: _Decisions) -> None:
+    def __init__(self, doc_id: str, decisions: ItemDecisions) -> None:
         self.doc_id, self.decisions = doc_id, decisions
         self.fates: list[tuple[str, str, str | None, str, str]] = []
 
@@ -214,10 +188,18 @@ class _FormDrafts:
         ]
         return drafts.added(form.content(), passed) if written else None
 
+    def _verdict(self, item: Item) -> Row:
+        """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
+        rows = self.decisions.on(item)
+        if rows is None:
+            return {"outcome": "undecided"}
+        (row,) = resolved_decisions(rows, words=decided.REVIEW).to_dicts()
+        return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
+
     def _fields(self, items: list[Item]) -> dict[str, Row]:
         verdicts = {}
         for item in items:
-            verdict = self.decisions.decision(item)
+            verdict = self._verdict(item)
             why: tuple[str, ...] = ()
             if verdict["outcome"] == "edited":
                 parts, why = _edit(verdict, item)
@@ -249,7 +231,7 @@ class _FormDrafts:
                 self.note(draft.task, draft.path, "unsound")
                 continue
             (item,) = of_records(drafts.records([draft]))
-            verdict = self.decisions.decision(item)
+            verdict = self._verdict(item)
             outcome, why = verdict["outcome"], ()
             if outcome == "edited":
                 parts, why = _edit(verdict, item)

@@ -16,7 +16,7 @@ from formlab_review.acceptance import Accepted
 from formlab_review.attributes import attributes
 from formlab_review.editor import FormReview
 from formlab_review.forms import INSIDE, FormNodes, Node
-from formlab_review.items import Item
+from formlab_review.items import Item, ItemDecisions
 from formlab_review.pages import Pages
 from formlab_review.session import Review
 
@@ -105,15 +105,14 @@ def form_queue(
         ``second``, ``edit``, or ``disputed`` where those who adjudicate differ) and the `value`
         decided on; null where it is open. `path` is that in the form as drafted.
     """
-    settled = _Settled(decisions)
+    settled = ItemDecisions(decisions, decided.ADJUDICATION)
     schema = dict.fromkeys(
         ("doc_id", "path", "attribute", first.reviewer, second.reviewer, "decision", "value"),
         pl.String,
     )
     rows = []
     for rating in differences(first, second):
-        decision, value = settled.on(_item(rating, first))
-        rows.append((*rating[:2], *rating[3:6], decision, value))
+        rows.append((*rating[:2], *rating[3:6], *_ruling(_item(rating, first), settled)))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -159,7 +158,7 @@ def gold(
         ``kept_out`` where the decisions contradict each other. A form that nobody changed is
         written as its file was, byte for byte.
     """
-    settled = _Settled(decisions)
+    settled = ItemDecisions(decisions, decided.ADJUDICATION)
     by_form: dict[str, list[Rating]] = {}
     for rating in differences(first, second) if second else ():
         by_form.setdefault(rating.doc_id, []).append(rating)
@@ -169,7 +168,7 @@ def gold(
         form, why = first.form(doc_id), ""
         outcome = "undecided"
         if form.verified and (second is None or second.form(doc_id).verified):
-            ruled = [(r, *settled.on(_item(r, first))) for r in by_form.get(doc_id, ())]
+            ruled = [(r, *_ruling(_item(r, first), settled)) for r in by_form.get(doc_id, ())]
             open_words = {word for _, word, _ in ruled} & {None, "disputed"}
             if open_words:
                 outcome = "undecided" if None in open_words else "disputed"
@@ -273,31 +272,19 @@ def _item(rating: Rating, *reviews: FormReview) -> Item:
     return Item(key_row, label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
 
 
-class _Settled:
-    """The decisions of those who adjudicate."""
-
-    def __init__(self, decisions: pl.DataFrame | None) -> None:
-        self._rows: dict[tuple, list[dict[str, Any]]] = {}
-        self.stale = 0
-        for row in () if decisions is None else decisions.iter_rows(named=True):
-            if row["decision"] in decided.ADJUDICATION:
-                self._rows.setdefault(tuple(row[n] for n in decided.KEY), []).append(row)
-
-    def on(self, item: Item) -> tuple[str | None, str | None]:
-        """The word and the value decided on; None where nobody decided."""
-        rows = self._rows.get(tuple(item.key[name] for name in decided.KEY), [])
-        fresh = [row for row in rows if row["label"] == item.label]
-        self.stale += len(rows) - len(fresh)
-        if not fresh:
-            return None, None
-        first, second = json.loads(item.label or "[]")
-        values = set()
-        for row in fresh:
-            # The value of a field has a column of its own in a decision.
-            edited = next(iter(json.loads(row["parts"] or "{}").values()), row["value"] or "")
-            edited = "\n".join(edited) if isinstance(edited, list) else str(edited)
-            values.add({"first": first, "second": second}.get(row["decision"], edited))
-        return (fresh[0]["decision"], values.pop()) if len(values) == 1 else ("disputed", None)
+def _ruling(item: Item, decisions: ItemDecisions) -> tuple[str | None, str | None]:
+    """The word and the value decided on; None where nobody decided."""
+    rows = decisions.on(item)
+    if rows is None:
+        return None, None
+    first, second = json.loads(item.label or "[]")
+    values = set()
+    for row in rows.iter_rows(named=True):
+        # The value of a field has a column of its own in a decision.
+        edited = next(iter(json.loads(row["parts"] or "{}").values()), row["value"] or "")
+        edited = "\n".join(edited) if isinstance(edited, list) else str(edited)
+        values.add({"first": first, "second": second}.get(row["decision"], edited))
+    return (rows["decision"][0], values.pop()) if len(values) == 1 else ("disputed", None)
 
 
 Ruled = Sequence[tuple[Rating, str | None, str | None]]

@@ -91,21 +91,15 @@ class Accepted:
         if others:
             what = f"{min(others)}.json, which is not among the accepted forms"
             raise DataBroken(what, where=base / "forms", remedy="an empty folder")
+        documents = {row["doc_id"]: row for row in self.corpus.documents.iter_rows(named=True)}
         for doc_id, form in self.forms.items():
-            for image in self._images(doc_id):
+            images = [Path(root or "") / name for name in page_images(documents[doc_id])]
+            for image in filter(Path.is_file, images):
                 with files.atomic(base / "images" / image.name) as copy:
                     shutil.copyfile(image, copy)
             write = files.write_text if isinstance(form, str) else files.write_json
             write(base / "forms" / f"{doc_id}.json", form)
         return out
-
-    def _images(self, doc_id: str) -> Iterator[Path]:
-        for name in page_images(
-            self.corpus.documents.row(by_predicate=pl.col("doc_id") == doc_id, named=True)
-        ):
-            image = Path(self.corpus.root or "") / name
-            if image.is_file():
-                yield image
 
 
 def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) -> Accepted:

@@ -117,6 +117,18 @@ def queue(annotations: Annotations, *, threshold: float = 1.0) -> list[dict[str,
     return rows
 
 
+def in_short(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The rows of a queue with `doc_id`, `context` and a text for each annotator's facts."""
+    return [
+        {"doc_id": row["doc_id"], "context": row["context"]}
+        | {
+            name: "; ".join(map(": ".join, facts)) or "none"
+            for name, facts in row["readings"].items()
+        }
+        for row in rows
+    ]
+
+
 Decisions = dict[tuple[str, int, int], tuple[Reading, str]]
 
 
@@ -310,20 +322,14 @@ def review_sample(
     >>> review_sample(benchmarks.load("fincriticaled")).height
     14
     """
-    batch = pl.int_range(pl.len()) // every
-    pages = corpus.documents.select("doc_id", batch=batch)
+    pages = corpus.documents.select("doc_id", batch=pl.int_range(pl.len()) // every)
     table = corpus.records.filter(pl.col("path").is_not_null()).join(
         pages, on="doc_id", maintain_order="left"
     )
-    drawn = [
-        part.sample(-int(-len(part) * share // 1), seed=seed).sort("at")
-        for part in table.with_row_index("at").partition_by("batch", maintain_order=True)
-    ]
-    names = ("doc_id", "path", "type", "value", "context", "right", "note")
+    names, blank = ("doc_id", "path", "type", "value", "context", "right", "note"), (None, None)
     rows = [
-        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint)
-        for part in drawn
-        for row in part.iter_rows(named=True)
+        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint, *blank)
+        for batch in table.with_row_index("at").partition_by("batch", maintain_order=True)
+        for row in batch.sample(-int(-len(batch) * share // 1), seed=seed).sort("at").to_dicts()
     ]
-    sampled = pl.DataFrame(rows, schema=dict.fromkeys(names[:5], pl.String), orient="row")
-    return sampled.with_columns(pl.lit(None, pl.String).alias(name) for name in names[5:])
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")

@@ -82,18 +82,22 @@ def read_value(name: str, notation: str, text: str) -> Any:
         if not isinstance(value, dict):
             raise DataBroken(f"{name} should be a JSON object")
         return value
-    try:
-        numbers = [float(side) for side in text.replace(",", " ").split()]
-        numbers = [int(number) if number == int(number) else number for number in numbers]
-    except (ValueError, OverflowError):
-        numbers = []
+    numbers = numbers_in(text)
     if notation == "number" and len(numbers) == 1:
         return numbers[0]
-    if notation == "box" and len(numbers) == 4:
-        x0, y0, x1, y1 = numbers
-        if x0 < x1 and y0 < y1:
-            return numbers
+    is_box = len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]
+    if notation == "box" and is_box:
+        return numbers
     raise DataBroken(f"{name} should be " + ("a number" if notation == "number" else "x0 y0 x1 y1"))
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers that a text consists of, whole ones as integers; none if it has anything else."""
+    try:
+        numbers = [float(word) for word in text.replace(",", " ").split()]
+        return [int(number) if number == int(number) else number for number in numbers]
+    except (ValueError, OverflowError):
+        return []
 
 
 def readdressed(item: dict[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:

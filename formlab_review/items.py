@@ -41,15 +41,6 @@ class Item:
     facts: tuple[tuple[str, str], ...] = ()
     boxes: tuple[tuple[int, Box], ...] = ()
 
-    def payload(self) -> dict[str, Any]:
-        """What ``review.js`` draws."""
-        return {
-            "doc": self.key["doc_id"], "task": self.key["task"], "path": self.key["path"] or "",
-            "parts": [[name, text, name in LISTS] for name, text in self.parts.items()],
-            "facts": [list(fact) for fact in self.facts],
-            "boxes": [[page, *box] for page, box in self.boxes],
-        }  # fmt: skip
-
 
 class ItemDecisions:
     """The decisions of people on items as they read now; `stale` counts those on older texts."""

@@ -248,11 +248,11 @@ def _revise(form: FormNodes, verdicts: Mapping[str, Row]) -> None:
             now, parts = form.texts(path), verdict["parts"]
             # Other accepted values belong to the old value.
             new = {"value": parts["value"], "accepted": ""} if "value" in parts else {}
-            modality = parts.get("modality", now["modality"])
-            pair = modality_of(modality, parts.get("subtype", now["modality_subtype"]))
             if parts.keys() - {"value"}:
+                subtype = parts.get("subtype", now["modality_subtype"])
+                pair = modality_of(parts.get("modality", now["modality"]), subtype)
                 new |= dict(zip(("modality", "modality_subtype"), map(str, pair), strict=True))
-            if new.items() - now.items():
+            if any(text != now[name] for name, text in new.items()):
                 form.apply(form.edit(path, new))
 
 

@@ -270,9 +270,8 @@ def write_gold(
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
     numbered = all(_NUMBER.fullmatch(page) for page in annotations.pages)
-    images: dict[str, str | None] = {}
-    if source is not None:
-        images = dict(source.documents.select("doc_id", "image").iter_rows())
+    pages = () if source is None else source.documents.select("doc_id", "image").iter_rows()
+    images = dict(pages)
     for number, (page, text) in enumerate(annotations.pages.items()):
         name = page if numbered else str(number)
         rows = table.filter(doc_id=page).select("first", "last", "label").rows()
@@ -283,9 +282,8 @@ def write_gold(
                 raise DataBroken(what, where=annotations.data[page]["where"], remedy=remedy)
         files.write_text(out / f"gold_{name}.txt", text.tagged(rows))
         meta = {"document_type": annotations.data[page]["document_type"]}
-        meta |= {"doc_id": None if numbered else page}
-        if any(meta.values()):
-            known = {key: value for key, value in meta.items() if value}
+        meta |= {} if numbered else {"doc_id": page}
+        if known := {key: value for key, value in meta.items() if value}:
             files.write_json(out / f"meta_{name}.json", known)
         if source is not None and images.get(page):
             image = source.root / str(images[page])

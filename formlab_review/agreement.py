@@ -115,9 +115,9 @@ def fact_agreement(ratings: pl.DataFrame, *, resamples: int = 1000, seed: int = 
     groups += [raters] if len(raters) > 2 else []
     rated, overlaps = [], []
     for label in ("all", *labels):
-        kept = labels if label == "all" else [label]
+        compared = labels if label == "all" else [label]
         chosen = ratings.with_columns(
-            pl.when(pl.col(name).is_in(kept) | pl.col(name).is_null())
+            pl.when(pl.col(name).is_in(compared) | pl.col(name).is_null())
             .then(name)
             .otherwise(pl.lit(NOTHING))
             .alias(name)

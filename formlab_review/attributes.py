@@ -55,7 +55,7 @@ def _notation(name: str, hint: str) -> str:
     if name in NAMED:
         return "paths" if "list" in hint else "path"
     kinds = {"list": "lines", "dict": "json", "tuple": "box", "int": "number", "float": "number"}
-    return next((notation for part, notation in kinds.items() if part in hint), "text")
+    return next((notation for name, notation in kinds.items() if name in hint), "text")
 
 
 def written(value: Any, notation: str) -> str:

@@ -33,16 +33,13 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
     """
     items = int(progress["items"].sum())
     done = items - int(progress["open"].sum())
-    cards = [Card("items decided", done, f"of {items:,}")]
-    cards += [
-        Card(word.replace("_", " "), int(progress[word].sum()))
-        for word in decided.REVIEW
-        if word in progress.columns
-    ]
     majority = by_majority(proposed).height
-    cards.append(
-        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any")
-    )
+    words = [word for word in decided.REVIEW if word in progress.columns]
+    cards = [
+        Card("items decided", done, f"of {items:,}"),
+        *(Card(word.replace("_", " "), int(progress[word].sum())) for word in words),
+        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
+    ]
     finding = (
         f"{done:,} of {items:,} items are decided by {reviewer}; a majority of systems contradicts "
         f"{majority:,} labels with one and the same value."

@@ -16,7 +16,7 @@ from formlab_review.acceptance import Accepted
 from formlab_review.agreement import grouped
 from formlab_review.attributes import attributes, numbers_in
 from formlab_review.editor import FormReview
-from formlab_review.forms import INSIDE, FormNode, FormNodes
+from formlab_review.forms import INSIDE, ITEMS, FormNode, FormNodes
 from formlab_review.items import Item, ItemDecisions
 from formlab_review.pages import Pages
 from formlab_review.session import Review
@@ -26,7 +26,6 @@ SAME_BOX = 0.5
 PRESENCE, KEPT, LEFT_OUT = "presence", "kept", "left out"
 _NAMES = {"": "form", "fields": "field", "groups": "group", "vqa": "question"}
 _NAMES |= {"consistency": "check"}
-_TASKS = {"vqa": "vqa", "consistency": "consistency"}
 _ORDER = "order of "
 
 
@@ -250,7 +249,8 @@ def _overlap(first: str, second: str) -> float:
 def _item(rating: Rating, *reviews: FormReview) -> Item:
     """A difference as an item to decide on; what stands in its label makes a decision stale."""
     corpus, values = reviews[0].corpus, (rating.first, rating.second)
-    task, path = _TASKS.get(rating.kind, "layout"), f"{rating.node}@{rating.attribute}"
+    task = rating.kind if rating.kind in ITEMS else "layout"
+    path = f"{rating.node}@{rating.attribute}"
     key = (corpus.benchmark, corpus.split, rating.doc_id, task, path)
     facts = [("attribute", f"{_NAMES[rating.kind]}: {rating.attribute.replace('_', ' ')}")]
     boxes = []

@@ -8,6 +8,7 @@ from formlab.charts._output import clean
 from formlab.errors import FormlabError
 from formlab_review.attributes import MODELS, WORDS, attributes
 from formlab_review.faults import faults
+from formlab_review.forms import ITEMS
 from formlab_review.widget import LIMIT, DeskWidget, script
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class FormWidget(DeskWidget):
         for node in form.walk():
             texts = form.texts(node.id, paths)
             notes: tuple[str, ...] = ()
-            if node.kind in ("vqa", "consistency"):
+            if node.kind in ITEMS:
                 index = form.children("", node.kind).index(node.id)
                 notes = faults(node.kind, content[node.kind][index], fields)
             nodes.append({

@@ -43,7 +43,7 @@ from formlab_review.attributes import (
 
 # The lists of a form and of a group.
 INSIDE = {"": tuple(MODELS), "groups": ("fields", "groups")}
-_ITEMS = ("vqa", "consistency")
+ITEMS = ("vqa", "consistency")
 Row = dict[str, Any]
 Texts = dict[str, str]
 
@@ -172,7 +172,7 @@ class FormNodes:
     def content(self) -> Row:
         """The form's JSON as it now is; questions and checks name fields by their paths now."""
         form, paths = self._built("", ""), self.paths()
-        for kind in _ITEMS:
+        for kind in ITEMS:
             if form.get(kind):
                 form[kind] = [readdressed(item, paths) for item in form[kind]]
         return copy.deepcopy(form)
@@ -319,8 +319,8 @@ class FormNodes:
             self._home[node] = (parent, kind)
         values = {name: value for name, value in after.items() if name != "place"}
         gone = set(before or ()) - set(after)
-        kept = {name: value for name, value in self._values[node].items() if name not in gone}
-        self._values[node] = kept | copy.deepcopy(values)
+        others = {name: value for name, value in self._values[node].items() if name not in gone}
+        self._values[node] = others | copy.deepcopy(values)
 
     def _now(self, node: str, before: Row | None) -> Row | None:
         if not node:

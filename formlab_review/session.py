@@ -152,9 +152,9 @@ class Review:
             # The editor opens on what the systems read, so an unchanged text is an answer too.
             new |= {"value": texts["value"]} if "value" in texts else {}
         value = new.pop("value", None)
-        shown = {name: text.split("\n") if name in LISTS else text for name, text in new.items()}
-        kept = json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else None
-        return {"value": value, "parts": kept}
+        lists = {name: text.split("\n") for name, text in new.items() if name in LISTS}
+        line = json.dumps(new | lists, ensure_ascii=False, sort_keys=True) if new else None
+        return {"value": value, "parts": line}
 
     def undo(self) -> int | None:
         """Take the last decision back; the place of its item, or None if there is none."""

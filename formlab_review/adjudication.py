@@ -287,8 +287,8 @@ def write_gold(
             files.write_json(out / f"meta_{name}.json", known)
         if source is not None and images.get(page):
             image = source.root / str(images[page])
-            (out / "images").mkdir(exist_ok=True)
-            shutil.copyfile(image, out / "images" / f"{name}{image.suffix}")
+            with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
+                shutil.copyfile(image, copy)
     files.write_jsonl(out / "facts.jsonl", table.iter_rows(named=True))
     return len(annotations.pages)
 

@@ -68,8 +68,7 @@ def check(exports: tuple[Path, ...], as_json: bool) -> None:
 
     folders = [each for each in exports if each.is_dir()]
     faults = [fault for each in folders for fault in fact_checks.problems_of_gold(each)]
-    if jsons := [each for each in exports if not each.is_dir()]:
-        faults += annotation.read(*jsons).problems
+    faults += annotation.read(*(each for each in exports if not each.is_dir())).problems
     show([fault._asdict() for fault in faults], as_json=as_json)
     say({"problems": len(faults)})
 

@@ -24,7 +24,7 @@ from formlab.errors import DataBroken
 
 FILE = "drafts.jsonl"
 TASKS = ("consistency", "layout", "vqa")
-_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
+ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 Row = dict[str, Any]
 
 
@@ -94,7 +94,7 @@ def records(drafts: Iterable[Draft]) -> pl.DataFrame:
     """The sound questions and checks as *records* of the systems that made them."""
     rows = []
     for draft in sound(drafts):
-        if draft.task not in _ROOTS:
+        if draft.task not in ROOTS:
             continue
         form = FormCraft.model_validate({draft.task: [draft.item]})
         (row,) = item_rows(form, set(), Counter())
@@ -119,7 +119,7 @@ def added(form: Row, drafts: Iterable[Draft]) -> Row:
     """
     made = dict(form)
     for draft in sound(drafts):
-        if draft.task not in _ROOTS:
+        if draft.task not in ROOTS:
             continue
         items = list(made.get(draft.task) or [])
         taken, name, number = {item.get("id") for item in items}, draft.item["id"], 1

@@ -55,7 +55,7 @@ def of_mark(page: PageText, span: Span) -> Iterator[tuple[str, str]]:
             _DIGIT_AFTER.match(after) and text[-1].isdigit()
         ):
             yield f"{shown} is cut out of a longer number", "mark the whole number"
-    elif span.label in ("Date", "Temporal"):
+    elif span.label in _DATES:
         if not _TIME.search(text):
             yield f"{shown} is no date or duration", "mark the date alone"
         elif _DAY.fullmatch(text) and date(text) is None:

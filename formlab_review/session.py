@@ -76,12 +76,11 @@ class Review:
     def __post_init__(self) -> None:
         self.file = file_of(self.folder, self.reviewer)
         self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
-        self._undo: list[tuple[int, dict[str, Any] | None]] = []
         self._view: ReviewWidget | None = None
         self.reload()
         # What an earlier session decided can be taken back too, the last first.
         in_time = sorted(self.done, key=lambda at: self.done[at]["time"] or "")
-        self._undo = [(at, None) for at in in_time]
+        self._undo: list[tuple[int, dict[str, Any] | None]] = [(at, None) for at in in_time]
 
     @staticmethod
     def _key(row: Mapping[str, Any]) -> tuple:

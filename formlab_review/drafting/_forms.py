@@ -119,7 +119,6 @@ def _form(value: Any, _: Place) -> list[Row]:
 
 def _write(form: FormCraft, name: str, image: Path | None, out: Path) -> None:
     if image:
-        (out / "images").mkdir(parents=True, exist_ok=True)
         with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
             shutil.copyfile(image, copy)
     files.write_json(out / "forms" / f"{name}.json", dumped(form))

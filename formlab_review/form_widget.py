@@ -82,7 +82,4 @@ class FormWidget(DeskWidget):
                 "boxes": [[page, *box] for page, box in form.boxes(node.id)],
                 "notes": [clean(note, limit=500) for note in notes],
             })  # fmt: skip
-        counts = self._review.counts(doc)
-        return {"type": "form", "doc": doc, "nodes": nodes} | {
-            name: counts[name] for name in ("changes", "verified")
-        }
+        return self._review.counts(doc) | {"type": "form", "doc": doc, "nodes": nodes}

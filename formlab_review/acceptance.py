@@ -14,14 +14,16 @@ import polars as pl
 from formlab import decisions as decided
 from formlab import files
 from formlab.analysis.label_corrections import resolved_decisions
-from formlab.benchmarks.formcraft import field_rows, read_form, tidied
+from formlab.benchmarks.formcraft import modality_of
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab_review import drafts
-from formlab_review._revision import dumped, readdressed, revised
+from formlab_review.attributes import readdressed
 from formlab_review.drafts import Draft
 from formlab_review.faults import faults, field_faults
-from formlab_review.items import LISTS, Item, of_records
+from formlab_review.forms import FormNodes
+from formlab_review.items import LISTS, Item, ItemDecisions, of_records
 
 # Outcomes of drafts. People accepted what is `kept_out`, and there is a reason against it;
 # `unsound` ones were never shown to anybody.
@@ -89,20 +91,15 @@ class Accepted:
         if others:
             what = f"{min(others)}.json, which is not among the accepted forms"
             raise DataBroken(what, where=base / "forms", remedy="an empty folder")
+        documents = {row["doc_id"]: row for row in self.corpus.documents.iter_rows(named=True)}
         for doc_id, form in self.forms.items():
-            for image in self._images(doc_id):
+            images = [Path(root or "") / name for name in page_images(documents[doc_id])]
+            for image in filter(Path.is_file, images):
                 with files.atomic(base / "images" / image.name) as copy:
                     shutil.copyfile(image, copy)
             write = files.write_text if isinstance(form, str) else files.write_json
             write(base / "forms" / f"{doc_id}.json", form)
         return out
-
-    def _images(self, doc_id: str) -> Iterator[Path]:
-        meta = self.corpus.documents.filter(pl.col("doc_id") == doc_id)["meta"].item()
-        for name in files.parse_json(meta or "{}", where=doc_id).get("pages", []):
-            image = Path(self.corpus.root or "") / name
-            if image.is_file():
-                yield image
 
 
 def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) -> Accepted:
@@ -136,7 +133,8 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
                 what = f"no form of {draft.doc_id}, which {draft.path} is drafted on"
                 remedy = "--root with the folder of the forms"
                 raise DataBroken(what, where=corpus.root, remedy=remedy)
-    review = _Decisions(decisions, corpus.split)
+    here = pl.col("split").is_null() | (pl.col("split") == corpus.split)
+    review = ItemDecisions(decisions.filter(here), decided.REVIEW)
     # All at once, because the parts that an edit may have depend on all records, as in a review.
     fields: dict[str, list[Item]] = {name: [] for name in sources}
     for item in of_records(corpus.records):
@@ -150,46 +148,17 @@ def accepted(corpus: Corpus, drafted: Iterable[Draft], decisions: pl.DataFrame) 
         elif (form := form_drafts.form(sources[doc_id], fields[doc_id], of_form)) is not None:
             forms[doc_id] = form
         fates += form_drafts.fates
-    return Accepted(corpus, forms, fates, review.notes())
-
-
-class _Decisions:
-    """The decisions of reviewers on items as they read now."""
-
-    def __init__(self, decisions: pl.DataFrame, split: str) -> None:
-        here = pl.col("split").is_null() | (pl.col("split") == split)
-        review = decisions.filter(here, pl.col("decision").is_in(list(decided.REVIEW)))
-        self._by_key = review.partition_by(decided.KEY, as_dict=True) if review.height else {}
-        self._met: set[tuple] = set()
-        self._stale = 0
-
-    def decision(self, item: Item) -> Row:
-        """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
-        key = tuple(item.key[name] for name in decided.KEY)
-        # A decision on this split goes before one on every split.
-        for known in (key, (key[0], None, *key[2:])):
-            if known in self._by_key:
-                self._met.add(known)
-                rows = self._by_key[known]
-                fresh = rows.filter(pl.col("label").eq_missing(pl.lit(item.label)))
-                self._stale += rows.height - fresh.height
-                for row in resolved_decisions(fresh, words=decided.REVIEW).to_dicts():
-                    return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
-                break
-        return {"outcome": "undecided"}
-
-    def notes(self) -> dict[str, int]:
-        notes = {
-            "decisions on a draft that reads otherwise by now": self._stale,
-            "decisions on what is no draft here": len(set(self._by_key) - self._met),
-        }
-        return {name: count for name, count in notes.items() if count}
+    notes = {
+        "decisions on a draft that reads otherwise by now": review.stale,
+        "decisions on what is no draft here": review.unmet,
+    }
+    return Accepted(corpus, forms, fates, {name: count for name, count in notes.items() if count})
 
 
 class _FormDrafts:
     """One form: its drafts, the decisions on them, and the resulting form."""
 
-    def __init__(self, doc_id: str, decisions: _Decisions) -> None:
+    def __init__(self, doc_id: str, decisions: ItemDecisions) -> None:
         self.doc_id, self.decisions = doc_id, decisions
         self.fates: list[tuple[str, str, str | None, str, str]] = []
 
@@ -198,29 +167,33 @@ class _FormDrafts:
 
     def form(self, file: Path, fields: list[Item], of_form: list[Draft]) -> Row | None:
         """The form's JSON with the accepted drafts; None if the form itself is not written."""
-        content, moved = files.read_json(file), None
-        form = read_form(file)
-        if tidied(content)[1]:
-            # Items belong beside the fields, and these are elsewhere in this file.
-            content = dumped(form)
-        rows = {row["path"]: row for row in field_rows(form, Counter()) if row["kind"] != "group"}
-        written = True
+        form, written = FormNodes.of_file(file, "drafts"), True
         if any(draft.task == "layout" and draft.path for draft in of_form):
             verdicts = self._fields(fields)
             written = self._form(verdicts.values())
-            moved, rows = revised(form, verdicts)
-            content = dumped(form)
+            _revise(form, verdicts)
+        paths, rows = form.paths(), form.check()
+        known = {old: rows[path] for old, path in paths.items() if path in rows}
+        known = {old: row for old, row in known.items() if row["kind"] != "group"}
         items = [draft for draft in of_form if draft.task != "layout" and draft.path]
-        passed = list(self._items(items, rows, written=written))
-        if not written:
-            return None
-        whole = drafts.added(content, passed)
-        return whole if moved is None else readdressed(whole, moved)
+        passed = [
+            dataclasses.replace(draft, item=readdressed(draft.item or {}, paths))
+            for draft in self._items(items, known, written=written)
+        ]
+        return drafts.added(form.content(), passed) if written else None
+
+    def _verdict(self, item: Item) -> Row:
+        """The decision on an item: ``undecided`` and ``disputed`` are decisions here as well."""
+        rows = self.decisions.on(item)
+        if rows is None:
+            return {"outcome": "undecided"}
+        (row,) = resolved_decisions(rows, words=decided.REVIEW).to_dicts()
+        return row | {"outcome": _OUTCOME_OF.get(row["decision"], "disputed")}
 
     def _fields(self, items: list[Item]) -> dict[str, Row]:
         verdicts = {}
         for item in items:
-            verdict = self.decisions.decision(item)
+            verdict = self._verdict(item)
             why: tuple[str, ...] = ()
             if verdict["outcome"] == "edited":
                 parts, why = _edit(verdict, item)
@@ -252,7 +225,7 @@ class _FormDrafts:
                 self.note(draft.task, draft.path, "unsound")
                 continue
             (item,) = of_records(drafts.records([draft]))
-            verdict = self.decisions.decision(item)
+            verdict = self._verdict(item)
             outcome, why = verdict["outcome"], ()
             if outcome == "edited":
                 parts, why = _edit(verdict, item)
@@ -264,6 +237,23 @@ class _FormDrafts:
             self.note(draft.task, draft.path, "kept_out" if why else outcome, why)
             if outcome in KEPT and not why:
                 yield draft
+
+
+def _revise(form: FormNodes, verdicts: Mapping[str, Row]) -> None:
+    """Take rejected fields out of a form and put edits in."""
+    for path, verdict in verdicts.items():
+        if verdict["outcome"] == "rejected":
+            form.apply(form.delete(path))
+        elif verdict["outcome"] == "edited":
+            now, parts = form.texts(path), verdict["parts"]
+            # Other accepted values belong to the old value.
+            new = {"value": parts["value"], "accepted": ""} if "value" in parts else {}
+            if parts.keys() - {"value"}:
+                subtype = parts.get("subtype", now["modality_subtype"])
+                pair = modality_of(parts.get("modality", now["modality"]), subtype)
+                new |= dict(zip(("modality", "modality_subtype"), map(str, pair), strict=True))
+            if any(text != now[name] for name, text in new.items()):
+                form.apply(form.edit(path, new))
 
 
 def _edit(verdict: Row, item: Item) -> tuple[Row, tuple[str, ...]]:

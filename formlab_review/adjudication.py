@@ -117,6 +117,18 @@ def queue(annotations: Annotations, *, threshold: float = 1.0) -> list[dict[str,
     return rows
 
 
+def in_short(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The rows of a queue with `doc_id`, `context` and a text for each annotator's facts."""
+    return [
+        {"doc_id": row["doc_id"], "context": row["context"]}
+        | {
+            name: "; ".join(map(": ".join, facts)) or "none"
+            for name, facts in row["readings"].items()
+        }
+        for row in rows
+    ]
+
+
 Decisions = dict[tuple[str, int, int], tuple[Reading, str]]
 
 
@@ -258,9 +270,8 @@ def write_gold(
     if any(out.glob("gold_*")):
         raise DataBroken("this folder holds gold pages already", where=out, remedy="another --out")
     numbered = all(_NUMBER.fullmatch(page) for page in annotations.pages)
-    images: dict[str, str | None] = {}
-    if source is not None:
-        images = dict(source.documents.select("doc_id", "image").iter_rows())
+    pages = () if source is None else source.documents.select("doc_id", "image").iter_rows()
+    images = dict(pages)
     for number, (page, text) in enumerate(annotations.pages.items()):
         name = page if numbered else str(number)
         rows = table.filter(doc_id=page).select("first", "last", "label").rows()
@@ -271,14 +282,13 @@ def write_gold(
                 raise DataBroken(what, where=annotations.data[page]["where"], remedy=remedy)
         files.write_text(out / f"gold_{name}.txt", text.tagged(rows))
         meta = {"document_type": annotations.data[page]["document_type"]}
-        meta |= {"doc_id": None if numbered else page}
-        if any(meta.values()):
-            known = {key: value for key, value in meta.items() if value}
+        meta |= {} if numbered else {"doc_id": page}
+        if known := {key: value for key, value in meta.items() if value}:
             files.write_json(out / f"meta_{name}.json", known)
         if source is not None and images.get(page):
             image = source.root / str(images[page])
-            (out / "images").mkdir(exist_ok=True)
-            shutil.copyfile(image, out / "images" / f"{name}{image.suffix}")
+            with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
+                shutil.copyfile(image, copy)
     files.write_jsonl(out / "facts.jsonl", table.iter_rows(named=True))
     return len(annotations.pages)
 
@@ -310,20 +320,14 @@ def review_sample(
     >>> review_sample(benchmarks.load("fincriticaled")).height
     14
     """
-    batch = pl.int_range(pl.len()) // every
-    pages = corpus.documents.select("doc_id", batch=batch)
+    pages = corpus.documents.select("doc_id", batch=pl.int_range(pl.len()) // every)
     table = corpus.records.filter(pl.col("path").is_not_null()).join(
         pages, on="doc_id", maintain_order="left"
     )
-    drawn = [
-        part.sample(-int(-len(part) * share // 1), seed=seed).sort("at")
-        for part in table.with_row_index("at").partition_by("batch", maintain_order=True)
-    ]
-    names = ("doc_id", "path", "type", "value", "context", "right", "note")
+    names, blank = ("doc_id", "path", "type", "value", "context", "right", "note"), (None, None)
     rows = [
-        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint)
-        for part in drawn
-        for row in part.iter_rows(named=True)
+        (row["doc_id"], row["path"], fact_meta(row).type, row["value"], fact_meta(row).hint, *blank)
+        for batch in table.with_row_index("at").partition_by("batch", maintain_order=True)
+        for row in batch.sample(-int(-len(batch) * share // 1), seed=seed).sort("at").to_dicts()
     ]
-    sampled = pl.DataFrame(rows, schema=dict.fromkeys(names[:5], pl.String), orient="row")
-    return sampled.with_columns(pl.lit(None, pl.String).alias(name) for name in names[5:])
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -32,21 +33,27 @@ def reviewer_agreement(
         ``label audit``, whose words are not compared with each other; `n_same` counts equal
         decisions.
     """
-    tables = []
+    rated = []
     for about, words in _WORDS.items():
         review = decisions.filter(pl.col("decision").is_in(words))
-        raters = sorted(review["reviewer"].unique())
-        if len(raters) < 2:
-            continue
         wide = review.select(*decided.KEY, "reviewer", "decision")
         wide = wide.pivot("reviewer", index=decided.KEY, values="decision")
-        table = rater_agreement(wide, raters, resamples=resamples, seed=seed)
-        tables.append(table.with_columns(about=pl.lit(about)))
-    columns = ["about", "raters", "kappa", "ci_low", "ci_high", "n_items", "n_same"]
-    if not tables:
-        empty = rater_agreement(pl.DataFrame(schema={"doc_id": pl.String}), [])
-        tables = [empty.with_columns(about=pl.lit("", pl.String))]
-    return pl.concat(tables).select(columns)
+        rated.append(((about,), wide, sorted(review["reviewer"].unique())))
+    return grouped(("about",), rated, resamples=resamples, seed=seed)
+
+
+def grouped(
+    names: Sequence[str], rated: Iterable[tuple[tuple, pl.DataFrame, Sequence[str]]],
+    *, resamples: int, seed: int,
+) -> pl.DataFrame:  # fmt: skip
+    """`rater_agreement` of groups with their ratings and raters, behind the columns `names`."""
+    tables = [rater_agreement(pl.DataFrame(schema={"doc_id": pl.String}), [])]
+    tables[0] = tables[0].select(*(pl.lit("").alias(name) for name in names), "*")
+    for key, table, raters in rated:
+        kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
+        columns = [pl.lit(value).alias(name) for name, value in zip(names, key, strict=True)]
+        tables.append(kappas.select(*columns, "*"))
+    return pl.concat(tables)
 
 
 def disagreements(decisions: pl.DataFrame) -> pl.DataFrame:
@@ -106,20 +113,20 @@ def fact_agreement(ratings: pl.DataFrame, *, resamples: int = 1000, seed: int = 
     labels = sorted(set(marks.drop_nulls()) - {NOTHING, ""})
     groups = [list(pair) for pair in itertools.combinations(raters, 2)]
     groups += [raters] if len(raters) > 2 else []
-    tables = []
+    rated, overlaps = [], []
     for label in ("all", *labels):
-        kept = labels if label == "all" else [label]
+        compared = labels if label == "all" else [label]
         chosen = ratings.with_columns(
-            pl.when(pl.col(name).is_in(kept) | pl.col(name).is_null())
+            pl.when(pl.col(name).is_in(compared) | pl.col(name).is_null())
             .then(name)
             .otherwise(pl.lit(NOTHING))
             .alias(name)
             for name in raters
         )
-        table = rater_agreement(chosen, raters, resamples=resamples, seed=seed)
-        overlap = pl.Series([_overlap(chosen, group) for group in groups], dtype=pl.Float64)
-        tables.append(table.with_columns(f1=overlap, label=pl.lit(label)))
-    return pl.concat(tables).select("label", pl.exclude("label"))
+        rated.append(((label,), chosen, raters))
+        overlaps += [_overlap(chosen, group) for group in groups]
+    table = grouped(("label",), rated, resamples=resamples, seed=seed)
+    return table.with_columns(f1=pl.Series(overlaps, dtype=pl.Float64))
 
 
 def _overlap(ratings: pl.DataFrame, raters: list[str]) -> float:

@@ -68,8 +68,7 @@ def check(exports: tuple[Path, ...], as_json: bool) -> None:
 
     folders = [each for each in exports if each.is_dir()]
     faults = [fault for each in folders for fault in fact_checks.problems_of_gold(each)]
-    if jsons := [each for each in exports if not each.is_dir()]:
-        faults += annotation.read(*jsons).problems
+    faults += annotation.read(*(each for each in exports if not each.is_dir())).problems
     show([fault._asdict() for fault in faults], as_json=as_json)
     say({"problems": len(faults)})
 
@@ -131,11 +130,7 @@ def list_queue(
             what = "this file is there already and may hold decisions"
             raise DataBroken(what, where=out, remedy="another --out")
         files.write_jsonl(out, rows)
-    short = [
-        {"doc_id": row["doc_id"], "context": row["context"]}
-        | {name: _short(facts) for name, facts in row["readings"].items()}
-        for row in rows
-    ]
+    short = adjudication.in_short(rows)
     raters = dict.fromkeys(name for row in short for name in row)
     show(rows if as_json else [dict.fromkeys(raters) | row for row in short], as_json=as_json)
 
@@ -213,7 +208,3 @@ def _ratings(file: Path) -> pl.DataFrame:
         remedy = "columns doc_id, item and one for each of two or more annotators"
         raise DataBroken("not a file of ratings", where=file, remedy=remedy)
     return table
-
-
-def _short(facts: list[list[str]]) -> str:
-    return "; ".join(f"{label}: {text}" for label, text in facts) or "none"

@@ -16,7 +16,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus
 from formlab_review._spans import LABELS, PageText, Span, without_tags
 from formlab_review.agreement import NOTHING
-from formlab_review.fact_checks import Problem, of_mark, of_page
+from formlab_review.fact_checks import AnnotationFault, of_mark, of_page
 
 # The paper's two types of facts; the released files know four more.
 PAPER_LABELS = ("Number", "Date")
@@ -103,12 +103,12 @@ class Annotations:
     data: dict[str, dict[str, Any]] = field(default_factory=dict)
     seen: dict[str, list[str]] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[AnnotationFault] = field(default_factory=list)
 
     def report(self, where: str, page: str, who: str, what: str, remedy: str) -> None:
         """Add a problem."""
         task = self.data[page]["task"]
-        self.problems.append(Problem(where, task, page, who, what, remedy))
+        self.problems.append(AnnotationFault(where, task, page, who, what, remedy))
 
     def without(self, annotator: str | None) -> Annotations:
         """The same without one annotator, whose marks are not compared with the others'.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from formlab import files
@@ -17,8 +18,9 @@ from formlab.benchmarks.formcraft import (
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.llm_json import as_text
-from formlab_review._revision import NAMED
 
+# What names fields in a question or check.
+NAMED = ("fields", "source", "dependent")
 # The lists of a form, and what stands in each of them.
 MODELS = {"fields": FieldModel, "groups": Group, "vqa": Question, "consistency": Check}
 # What is no attribute: the id, and the lists of a group.
@@ -53,7 +55,7 @@ def _notation(name: str, hint: str) -> str:
     if name in NAMED:
         return "paths" if "list" in hint else "path"
     kinds = {"list": "lines", "dict": "json", "tuple": "box", "int": "number", "float": "number"}
-    return next((notation for part, notation in kinds.items() if part in hint), "text")
+    return next((notation for name, notation in kinds.items() if name in hint), "text")
 
 
 def written(value: Any, notation: str) -> str:
@@ -80,15 +82,35 @@ def read_value(name: str, notation: str, text: str) -> Any:
         if not isinstance(value, dict):
             raise DataBroken(f"{name} should be a JSON object")
         return value
-    try:
-        numbers = [float(side) for side in text.replace(",", " ").split()]
-        numbers = [int(number) if number == int(number) else number for number in numbers]
-    except (ValueError, OverflowError):
-        numbers = []
+    numbers = numbers_in(text)
     if notation == "number" and len(numbers) == 1:
         return numbers[0]
-    if notation == "box" and len(numbers) == 4:
-        x0, y0, x1, y1 = numbers
-        if x0 < x1 and y0 < y1:
-            return numbers
+    is_box = len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]
+    if notation == "box" and is_box:
+        return numbers
     raise DataBroken(f"{name} should be " + ("a number" if notation == "number" else "x0 y0 x1 y1"))
+
+
+def numbers_in(text: str) -> list[float]:
+    """The numbers that a text consists of, whole ones as integers; none if it has anything else."""
+    try:
+        numbers = [float(word) for word in text.replace(",", " ").split()]
+        return [int(number) if number == int(number) else number for number in numbers]
+    except (ValueError, OverflowError):
+        return []
+
+
+def readdressed(item: dict[str, Any], moved: Mapping[str, str]) -> dict[str, Any]:
+    """A question or check, or some attributes of one, with the paths of fields as they are now."""
+
+    def at(path: Any) -> Any:
+        if isinstance(path, list):
+            return [at(entry) for entry in path]
+        return moved.get(path, path) if isinstance(path, str) else path
+
+    now = {name: at(value) if name in NAMED else value for name, value in item.items()}
+    derivation = now.get("derivation")
+    if isinstance(derivation, dict) and isinstance(named := derivation.get("fields"), dict):
+        new = {name: at(path) for name, path in named.items()}
+        now["derivation"] = derivation | {"fields": new}
+    return now

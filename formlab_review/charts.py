@@ -8,11 +8,10 @@ import polars as pl
 
 from formlab import decisions as decided
 from formlab.charts import Caption, Card, Cards, Table
-from formlab_review.adjudication import queue
+from formlab_review.adjudication import in_short, queue
 from formlab_review.agreement import disagreements, fact_agreement, reviewer_agreement
 from formlab_review.annotation import Annotations, ratings
 from formlab_review.editor import FormReview
-from formlab_review.fact_checks import Problem
 from formlab_review.form_differences import form_agreement, form_queue
 from formlab_review.label_audit import by_majority
 
@@ -34,16 +33,13 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
     """
     items = int(progress["items"].sum())
     done = items - int(progress["open"].sum())
-    cards = [Card("items decided", done, f"of {items:,}")]
-    cards += [
-        Card(word.replace("_", " "), int(progress[word].sum()))
-        for word in decided.REVIEW
-        if word in progress.columns
-    ]
     majority = by_majority(proposed).height
-    cards.append(
-        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any")
-    )
+    words = [word for word in decided.REVIEW if word in progress.columns]
+    cards = [
+        Card("items decided", done, f"of {items:,}"),
+        *(Card(word.replace("_", " "), int(progress[word].sum())) for word in words),
+        Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
+    ]
     finding = (
         f"{done:,} of {items:,} items are decided by {reviewer}; a majority of systems contradicts "
         f"{majority:,} labels with one and the same value."
@@ -95,17 +91,13 @@ def agreement_tables(
     if not kappas["n_items"].sum():
         text = "Agreement needs two reviewers who decided on the same items, a file for each."
         return (Caption(text, label="Note"),)
-    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
-    settings += f"|decisions={decided.version(decisions)}"
     text = "Cohen's kappa of reviewers, beyond chance; 95 % intervals by drawing documents."
-    titles = {"ci_low": "low", "ci_high": "high", "n_items": "both", "n_same": "the same"}
-    shown = (Caption(text, label="Table", settings=settings), Table(kappas, titles=titles))
+    settings = f"n={resamples},seed={seed}|decisions={decided.version(decisions)}"
     differ = disagreements(decisions).drop("benchmark", "split")
-    if not differ.height:
-        return *shown, Caption("The reviewers decided the same throughout.", label="Note")
+    differ = differ.with_columns(_short(*differ.columns))
     caption = f"What reviewers decided differently, n = {differ.height:,}."
-    table = Table(differ.select(_short(name).alias(name) for name in differ.columns))
-    return *shown, Caption(caption, label="Table"), table
+    same = "The reviewers decided the same throughout."
+    return *_kappas(text, kappas, settings, n_items="both"), *_listed(caption, differ, same)
 
 
 def form_tables(
@@ -128,18 +120,15 @@ def form_tables(
     if not count:
         text = "Agreement on whole forms needs two reviewers who verified the same ones."
         return (Caption(text, label="Note"),)
-    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
     text = f"Agreement by attribute on {count:,} forms; Cohen's kappa, intervals by documents."
     table = form_agreement(first, second, resamples=resamples, seed=seed)
-    shown = (Caption(text, label="Table", settings=settings), Table(table))
     differ = form_queue(first, second, decisions)
-    if not differ.height:
-        return *shown, Caption("The reviewers left the forms the same.", label="Note")
     open_count = differ["decision"].null_count()
     caption = f"What they left differently, n = {differ.height:,}; {open_count:,} open."
-    short = differ.select(_short(name).alias(name) for name in differ.columns)
-    texts = Table(short, titles={"doc_id": "form"})
-    return *shown, Caption(caption, label="Table"), texts
+    same = "The reviewers left the forms the same."
+    short = differ.with_columns(_short(*differ.columns))
+    settings = f"n={resamples},seed={seed}"
+    return *_kappas(text, table, settings), *_listed(caption, short, same, doc_id="form")
 
 
 def annotation_tables(
@@ -167,28 +156,31 @@ def annotation_tables(
         "Cohen's kappa of pairs of annotators, Fleiss' of all, and the F1 of what they marked, by "
         "fact (entity) and by word (token); 95 % intervals by drawing pages."
     )
-    settings = f"kappa|ci=bootstrap,documents,n={resamples},seed={seed}"
-    titles = {"ci_low": "low", "ci_high": "high", "n_items": "items", "n_same": "the same"}
-    shown = (Caption(text, label="Table", settings=settings), Table(table, titles=titles))
-    differ = [
-        {"page": row["doc_id"], "context": row["context"]}
-        | {name: "; ".join(map(": ".join, facts)) for name, facts in row["readings"].items()}
-        for row in queue(annotations)
-    ]
-    lists = {
-        "What the lead has to decide": pl.DataFrame(differ, infer_schema_length=None),
-        "What the checks report": pl.DataFrame(
-            [fault[2:] for fault in annotations.problems], schema=Problem._fields[2:], orient="row"
-        ),
-    }
-    for title, frame in lists.items():
-        text = f"{title}, n = {frame.height:,}."
-        shown += (Caption(text, label="Table" if frame.height else "Note"),)
-        shown += (Table(frame),) if frame.height else ()
-    return shown
+    differ = pl.DataFrame(in_short(queue(annotations)), infer_schema_length=None)
+    faults = [fault._asdict() for fault in annotations.problems]
+    wrong = pl.DataFrame(faults).drop("where", "task", strict=False)
+    return (
+        *_kappas(text, table, f"n={resamples},seed={seed}"),
+        *_listed(f"What the lead has to decide, n = {differ.height:,}.", differ, doc_id="page"),
+        *_listed(f"What the checks report, n = {wrong.height:,}.", wrong, doc_id="page"),
+    )
 
 
-def _short(name: str) -> pl.Expr:
-    value = pl.col(name)
+def _kappas(text: str, table: pl.DataFrame, settings: str, **titles: str) -> tuple[Any, ...]:
+    """A table of agreement under its caption."""
+    names = {"ci_low": "low", "ci_high": "high", "n_items": "items", "n_same": "the same"}
+    caption = Caption(text, label="Table", settings=f"kappa|ci=bootstrap,documents,{settings}")
+    return caption, Table(table, titles=names | titles)
+
+
+def _listed(text: str, frame: pl.DataFrame, empty: str = "", **titles: str) -> tuple[Any, ...]:
+    """A table under its caption; without rows, a note."""
+    if not frame.height:
+        return (Caption(empty or text, label="Note"),)
+    return Caption(text, label="Table"), Table(frame, titles=titles)
+
+
+def _short(*names: str) -> pl.Expr:
+    value = pl.col(names)
     long = value.str.len_chars() > _LONG
     return pl.when(long).then(value.str.head(_LONG) + "…").otherwise(value)

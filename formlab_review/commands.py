@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formlab import benchmarks, resources
-from formlab.console import as_json, asked, asking, plain, prompt, root, say, show, split
+from formlab.console import as_json, asked, asking, path, plain, prompt, root, say, show, split
 
 if TYPE_CHECKING:
+    from formlab_review.acceptance import Accepted
     from formlab_review.drafts import Draft
     from formlab_review.editor import FormReview
 
 FILE = "drafts.jsonl"
 NOTEBOOK = resources.folder("notebooks") / "02_review.ipynb"
-_path = click.Path(path_type=Path)
 _model = click.option("--model", required=True, help="The model, as the server names it.")
-_out = click.option("--out", type=_path, required=True, help=f"Folder of the drafts ({FILE}).")
+_out = click.option("--out", type=path, required=True, help=f"Folder of the drafts ({FILE}).")
 _limit = click.option("--limit", type=click.IntRange(min=1), help="Only the first so many forms.")
 _examples = click.option(
-    "--examples", type=_path, help="Forms with good items, to show to the model [formlab's own]."
+    "--examples", type=path, help="Forms with good items, to show to the model [formlab's own]."
 )
 
 
@@ -33,8 +33,8 @@ def formcraft() -> None:
 
 
 @formcraft.command()
-@click.argument("annotations", type=_path)
-@click.option("--images", type=_path, help="Their images [beside ANNOTATIONS, or in it].")
+@click.argument("annotations", type=path)
+@click.option("--images", type=path, help="Their images [beside ANNOTATIONS, or in it].")
 @_model
 @_limit
 @prompt
@@ -95,12 +95,10 @@ consistency = _drafting(
 
 
 @formcraft.command()
-@click.option("--drafts", "drafted", type=_path, required=True, help=f"Folder of drafts ({FILE}).")
-@click.option(
-    "--reviews", type=_path, required=True, help="Folder of decisions, one file a person."
-)
+@click.option("--drafts", "drafted", type=path, required=True, help=f"Folder of drafts ({FILE}).")
+@click.option("--reviews", type=path, required=True, help="Folder of decisions, one file a person.")
 @root
-@click.option("--out", type=_path, required=True, help="Folder of the forms.")
+@click.option("--out", type=path, required=True, help="Folder of the forms.")
 @as_json
 def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: bool) -> None:
     """Write the drafts that people accepted or edited into forms of FORMCRAFT's schema.
@@ -117,21 +115,17 @@ def accept(drafted: Path, reviews: Path, root: Path | None, out: Path, as_json: 
     base = root or (drafted if splits(drafted) else None)
     for name in sorted({draft.split for draft in made}):
         corpus = benchmarks.load("formcraft", root=base, split=name)
-        accepted = review.accepted(corpus, made, decided)
-        accepted.save(out)
-        for doc_id, path, why in accepted.kept_out():
-            click.echo(plain(f"kept out: {doc_id}{path or ''}: {why}"), err=True)
-        say(accepted.notes)
-        rows += [{"split": name, **row} for row in accepted.counts().iter_rows(named=True)]
-    show([row for row in rows if row["drafts"]], as_json=as_json)
+        counts = _saved(review.accepted(corpus, made, decided), out)
+        rows += [{"split": name, **row} for row in counts]
+    show(rows, as_json=as_json)
 
 
 _reviewers = click.argument("reviewers", nargs=-1, required=True)
 _edits = click.option(
-    "--edits", type=_path, required=True, help="Folder of changes to forms, one file a person."
+    "--edits", type=path, required=True, help="Folder of changes to forms, one file a person."
 )
 _decisions = click.option(
-    "--decisions", type=_path, help="Folder of decisions on what the reviewers left differently."
+    "--decisions", type=path, help="Folder of decisions on what the reviewers left differently."
 )
 
 
@@ -179,7 +173,7 @@ def queue(
 @_decisions
 @root
 @split
-@click.option("--out", type=_path, required=True, help="Folder of the forms.")
+@click.option("--out", type=path, required=True, help="Folder of the forms.")
 @as_json
 def gold(
     reviewers: tuple[str, ...], decisions: Path | None, out: Path, as_json: bool, **options: Any
@@ -191,13 +185,19 @@ def gold(
     import formlab_review as review
 
     made = review.gold(*_desks(reviewers, len(reviewers), options), decisions=_decided(decisions))
-    made.save(out)
-    for doc_id, _, why in made.kept_out():
-        click.echo(plain(f"kept out: {doc_id}: {why}"), err=True)
-    say(made.notes)
+    rows = _saved(made, out)
     if made.forms:
         say(benchmarks.load("formcraft", root=out, split=options["split"]).flaws)
-    show([row for row in made.counts().to_dicts() if row["drafts"]], as_json=as_json)
+    show(rows, as_json=as_json)
+
+
+def _saved(made: Accepted, out: Path) -> list[dict[str, Any]]:
+    """Write forms; the counts of what was drafted, by kind."""
+    made.save(out)
+    for doc_id, place, why in made.kept_out():
+        click.echo(plain(f"kept out: {doc_id}{place or ''}: {why}"), err=True)
+    say(made.notes)
+    return [row for row in made.counts().to_dicts() if row["drafts"]]
 
 
 def _desks(reviewers: tuple[str, ...], count: int, options: dict[str, Any]) -> list[FormReview]:

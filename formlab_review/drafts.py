@@ -12,9 +12,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
+from pydantic import ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from formlab import files, tables
 from formlab.benchmarks.formcraft import CONSISTENCY, VQA, FormCraft, item_rows
@@ -22,17 +24,17 @@ from formlab.errors import DataBroken
 
 FILE = "drafts.jsonl"
 TASKS = ("consistency", "layout", "vqa")
-_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
+ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 Row = dict[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
+@pydantic_dataclass(frozen=True, config={"extra": "forbid"})
 class Draft:
     """One line of a file of drafts."""
 
     split: str
     doc_id: str
-    task: str
+    task: Literal["consistency", "layout", "vqa"]
     path: str | None
     status: str = "ok"
     rejected: tuple[str, ...] = ()
@@ -44,9 +46,6 @@ class Draft:
     def key(self) -> tuple[str, str, str, str]:
         """What it is known by, and sorted by."""
         return (self.split, self.doc_id, self.task, self.path or "")
-
-
-_TEXTS = ("split", "doc_id", "task", "status", "system", "origin")
 
 
 def read(path: str | Path) -> list[Draft]:
@@ -69,19 +68,13 @@ def read(path: str | Path) -> list[Draft]:
 
 
 def _draft(row: Row, where: str) -> Draft:
-    names = {field.name for field in dataclasses.fields(Draft)}
-    wrong = [name for name in _TEXTS if not isinstance(row.get(name), str)]
-    wrong += [name for name in row if name not in names]
-    wrong += ["task"] if row.get("task") not in TASKS else []
-    wrong += ["path"] if not isinstance(row.get("path"), str | None) else []
-    wrong += ["item"] if not isinstance(row.get("item"), dict | None) else []
-    reasons = row.get("rejected")
-    listed = isinstance(reasons, list) and all(isinstance(reason, str) for reason in reasons)
-    wrong += [] if listed else ["rejected"]
-    if wrong:
-        names = ", ".join(dict.fromkeys(wrong))
-        raise DataBroken(f"not a draft: {names}", where=where, remedy="formlab formcraft …")
-    return Draft(**row | {"rejected": tuple(row["rejected"])})
+    names = [field.name for field in dataclasses.fields(Draft)]
+    try:
+        return Draft(**dict.fromkeys(names) | row)
+    except ValidationError as error:
+        wrong = ", ".join(dict.fromkeys(str(fault["loc"][0]) for fault in error.errors()))
+        what = f"not a draft: {wrong}"
+        raise DataBroken(what, where=where, remedy="formlab formcraft …") from error
 
 
 def write(path: str | Path, drafts: Iterable[Draft]) -> Path:
@@ -101,7 +94,7 @@ def records(drafts: Iterable[Draft]) -> pl.DataFrame:
     """The sound questions and checks as *records* of the systems that made them."""
     rows = []
     for draft in sound(drafts):
-        if draft.task not in _ROOTS:
+        if draft.task not in ROOTS:
             continue
         form = FormCraft.model_validate({draft.task: [draft.item]})
         (row,) = item_rows(form, set(), Counter())
@@ -126,7 +119,7 @@ def added(form: Row, drafts: Iterable[Draft]) -> Row:
     """
     made = dict(form)
     for draft in sound(drafts):
-        if draft.task not in _ROOTS:
+        if draft.task not in ROOTS:
             continue
         items = list(made.get(draft.task) or [])
         taken, name, number = {item.get("id") for item in items}, draft.item["id"], 1

@@ -25,15 +25,7 @@ _DAY = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|[A-Za-z]{3,9}\.? \d{1,2},? \d
 _BETWEEN = re.compile(r"\b(?:thru|through|until|to|and)\b", re.IGNORECASE)
 
 
-class TagProblem(NamedTuple):
-    """A fact tag that is not as it should be, and the line and column where it stands, from 1."""
-
-    line: int
-    column: int
-    what: str
-
-
-class Problem(NamedTuple):
+class AnnotationFault(NamedTuple):
     """What is wrong with a mark, an annotation or a tag; `where` names file and place in it."""
 
     where: str
@@ -63,7 +55,7 @@ def of_mark(page: PageText, span: Span) -> Iterator[tuple[str, str]]:
             _DIGIT_AFTER.match(after) and text[-1].isdigit()
         ):
             yield f"{shown} is cut out of a longer number", "mark the whole number"
-    elif span.label in ("Date", "Temporal"):
+    elif span.label in _DATES:
         if not _TIME.search(text):
             yield f"{shown} is no date or duration", "mark the date alone"
         elif _DAY.fullmatch(text) and date(text) is None:
@@ -92,24 +84,25 @@ def of_page(spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
         yield what, "compare both with the page's image"
 
 
-def problems_of_gold(folder: Path) -> list[Problem]:
+def problems_of_gold(folder: Path) -> list[AnnotationFault]:
     """Fact tags of a folder's gold pages that are not as they should be, with file and line."""
     remedy = "mend the tag in the file"
     return [
-        Problem(f"{file}:{line}:{column}", "", file.stem.removeprefix("gold_"), "", what, remedy)
+        AnnotationFault(
+            f"{file}:{line}:{column}", "", file.stem.removeprefix("gold_"), "", what, remedy
+        )
         for file in sorted(files.folder(folder, remedy="a folder of gold pages").rglob("gold_*.*"))
         for line, column, what in problems(decoded(file, Counter()))
     ]
 
 
-def problems(markup: str) -> list[TagProblem]:
-    """Fact tags that are nested, not closed, not opened or empty, from top to bottom.
+def problems(markup: str) -> list[tuple[int, int, str]]:
+    """Line and column, from 1, of fact tags that are nested, not closed, not opened or empty.
 
     Examples
     --------
     >>> problems("<number>5</number>\\n<number>6 <date>7</date>")
-    [TagProblem(line=2, column=1, what='<number> is not closed'), \
-TagProblem(line=2, column=11, what='<date> inside <number>')]
+    [(2, 1, '<number> is not closed'), (2, 11, '<date> inside <number>')]
     """
     faults: list[tuple[int, str]] = []
     stack: list[tuple[str, int, int]] = []
@@ -130,4 +123,4 @@ TagProblem(line=2, column=11, what='<date> inside <number>')]
     faults += [(start, f"<{name}> is not closed") for name, start, _ in stack]
     lines = [0, *(match.end() for match in re.finditer("\n", markup))]
     placed = [(bisect_right(lines, at), at, what) for at, what in sorted(faults)]
-    return [TagProblem(line, at - lines[line - 1] + 1, what) for line, at, what in placed]
+    return [(line, at - lines[line - 1] + 1, what) for line, at, what in placed]

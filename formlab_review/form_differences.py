@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from formlab import decisions as decided
-from formlab.analysis.kappa import rater_agreement
 from formlab.errors import DataBroken, FormlabError
 from formlab_review.acceptance import Accepted
-from formlab_review.attributes import attributes
+from formlab_review.agreement import grouped
+from formlab_review.attributes import attributes, numbers_in
 from formlab_review.editor import FormReview
-from formlab_review.forms import INSIDE, FormNodes, Node
-from formlab_review.items import Item
+from formlab_review.forms import INSIDE, ITEMS, FormNode, FormNodes
+from formlab_review.items import Item, ItemDecisions
 from formlab_review.pages import Pages
 from formlab_review.session import Review
 
@@ -25,7 +26,6 @@ SAME_BOX = 0.5
 PRESENCE, KEPT, LEFT_OUT = "presence", "kept", "left out"
 _NAMES = {"": "form", "fields": "field", "groups": "group", "vqa": "question"}
 _NAMES |= {"consistency": "check"}
-_TASKS = {"vqa": "vqa", "consistency": "consistency"}
 _ORDER = "order of "
 
 
@@ -67,18 +67,15 @@ def form_agreement(
     ratings = sorted((r for r in _ratings(first, second) if r.first or r.second), key=_rank)
     rows = [(_NAMES[r.kind], r.attribute, r.doc_id, r.first, r.second) for r in ratings]
     names = [first.reviewer, second.reviewer]
-    columns = ["of", "attribute", "doc_id", *names]
-    table = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
-    tables = []
-    for (of, attribute), part in table.group_by("of", "attribute", maintain_order=True):
-        kappas = rater_agreement(part, names, resamples=resamples, seed=seed)
-        tables.append(kappas.with_columns(of=pl.lit(of), attribute=pl.lit(attribute)))
-    if not tables:
-        text = pl.lit("", pl.String)
-        tables = [rater_agreement(table, []).with_columns(of=text, attribute=text)]
-    whole = pl.concat(tables).with_columns(share=pl.col("n_same") / pl.col("n_items"))
-    order = ["of", "attribute", "raters", "kappa", "ci_low", "ci_high", "share"]
-    return whole.select(*order, "n_items", "n_same")
+    schema = dict.fromkeys(("of", "attribute", "doc_id", *names), pl.String)
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    groups = table.partition_by("of", "attribute", as_dict=True, maintain_order=True)
+    rated = ((key, group, names) for key, group in groups.items())
+    whole = grouped(("of", "attribute"), rated, resamples=resamples, seed=seed)
+    share = pl.col("n_same") / pl.col("n_items")
+    return whole.with_columns(share=share).select(
+        pl.exclude("n_items", "n_same"), "n_items", "n_same"
+    )
 
 
 def differences(first: FormReview, second: FormReview) -> list[Rating]:
@@ -105,15 +102,14 @@ def form_queue(
         ``second``, ``edit``, or ``disputed`` where those who adjudicate differ) and the `value`
         decided on; null where it is open. `path` is that in the form as drafted.
     """
-    settled = _Settled(decisions)
+    settled = ItemDecisions(decisions, decided.ADJUDICATION)
     schema = dict.fromkeys(
         ("doc_id", "path", "attribute", first.reviewer, second.reviewer, "decision", "value"),
         pl.String,
     )
     rows = []
     for rating in differences(first, second):
-        decision, value = settled.on(_item(rating, first))
-        rows.append((*rating[:2], *rating[3:6], decision, value))
+        rows.append((*rating[:2], *rating[3:6], *_ruling(_item(rating, first), settled)))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -159,7 +155,7 @@ def gold(
         ``kept_out`` where the decisions contradict each other. A form that nobody changed is
         written as its file was, byte for byte.
     """
-    settled = _Settled(decisions)
+    settled = ItemDecisions(decisions, decided.ADJUDICATION)
     by_form: dict[str, list[Rating]] = {}
     for rating in differences(first, second) if second else ():
         by_form.setdefault(rating.doc_id, []).append(rating)
@@ -169,7 +165,7 @@ def gold(
         form, why = first.form(doc_id), ""
         outcome = "undecided"
         if form.verified and (second is None or second.form(doc_id).verified):
-            ruled = [(r, *settled.on(_item(r, first))) for r in by_form.get(doc_id, ())]
+            ruled = [(r, *_ruling(_item(r, first), settled)) for r in by_form.get(doc_id, ())]
             open_words = {word for _, word, _ in ruled} & {None, "disputed"}
             if open_words:
                 outcome = "undecided" if None in open_words else "disputed"
@@ -194,20 +190,19 @@ def _rank(rating: Rating) -> tuple[int, int]:
 
 
 def _ratings(first: FormReview, second: FormReview) -> Iterator[Rating]:
-    if (first.corpus.benchmark, first.corpus.split) != (
-        second.corpus.benchmark, second.corpus.split,
-    ):  # fmt: skip
+    corpora = {(each.corpus.benchmark, each.corpus.split) for each in (first, second)}
+    if len(corpora) > 1:
         raise DataBroken("the reviews are of different corpora", remedy="two reviews of one corpus")
     if first.reviewer == second.reviewer:
         raise DataBroken(f"{first.reviewer} cannot be compared with {first.reviewer}")
     for doc_id in first.documents:
-        one, other = first.form(doc_id), second.form(doc_id)
-        if one.verified and other.verified:
-            yield from _compared(doc_id, one, other)
+        forms = first.form(doc_id), second.form(doc_id)
+        if all(form.verified for form in forms):
+            yield from _compared(doc_id, *forms)
 
 
-def _compared(doc_id: str, one: FormNodes, other: FormNodes) -> Iterator[Rating]:
-    ours, theirs = ({node.id: node for node in form.walk()} for form in (one, other))
+def _compared(doc_id: str, form: FormNodes, other: FormNodes) -> Iterator[Rating]:
+    ours, theirs = ({node.id: node for node in each.walk()} for each in (form, other))
     shared = ours.keys() & theirs.keys()
     for name, node in (theirs | ours).items():
         here, there = ours.get(name), theirs.get(name)
@@ -215,10 +210,10 @@ def _compared(doc_id: str, one: FormNodes, other: FormNodes) -> Iterator[Rating]
         own = node.parent == "" or node.parent in shared
         yield Rating(doc_id, name, node.kind, PRESENCE, *presence, own)
         if here and there:
-            yield from _attributes(doc_id, one, other, here, there)
+            yield from _attributes(doc_id, form, other, here, there)
     for name in ("", *(name for name, node in ours.items() if name in shared)):
         for kind in INSIDE["groups"] if not name or ours[name].kind == "groups" else ():
-            lists = [one.children(name, kind), other.children(name, kind)]
+            lists = [form.children(name, kind), other.children(name, kind)]
             both = set(lists[0]) & set(lists[1])
             texts = ["\n".join(child for child in side if child in both) for side in lists]
             if len(both) > 1:
@@ -226,13 +221,13 @@ def _compared(doc_id: str, one: FormNodes, other: FormNodes) -> Iterator[Rating]
 
 
 def _attributes(
-    doc_id: str, one: FormNodes, other: FormNodes, here: Node, there: Node
+    doc_id: str, form: FormNodes, other: FormNodes, here: FormNode, there: FormNode
 ) -> Iterator[Rating]:
     rating = (doc_id, here.id, here.kind)
     if here.kind in INSIDE["groups"]:
         yield Rating(*rating, "parent", here.parent or "/", there.parent or "/")
     # Other nodes by their ids, which are the same in both.
-    ours, theirs = one.texts(here.id, {}), other.texts(here.id, {})
+    ours, theirs = form.texts(here.id, {}), other.texts(here.id, {})
     for name, notation in attributes(here.kind).items():
         texts = ours[name], theirs[name]
         if notation == "box" and all(texts) and _overlap(*texts) >= SAME_BOX:
@@ -242,68 +237,52 @@ def _attributes(
 
 def _overlap(first: str, second: str) -> float:
     """The intersection over union of two boxes."""
-    try:
-        a, b = ([float(side) for side in text.split()] for text in (first, second))
-    except ValueError:
+    boxes = [np.array(numbers_in(text)) for text in (first, second)]
+    if not len(boxes[0]) == len(boxes[1]) == 4:
         return 0.0
-    sides = [min(a[2 + i], b[2 + i]) - max(a[i], b[i]) for i in (0, 1)]
-    inner = max(0.0, sides[0]) * max(0.0, sides[1])
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
-    union = sum(areas) - inner
-    return inner / union if union > 0 else float(a == b)
+    sides = np.min(boxes, axis=0)[2:] - np.max(boxes, axis=0)[:2]
+    inner = sides.clip(0).prod()
+    union = sum((box[2:] - box[:2]).prod() for box in boxes) - inner
+    return inner / union if union > 0 else float(first == second)
 
 
 def _item(rating: Rating, *reviews: FormReview) -> Item:
     """A difference as an item to decide on; what stands in its label makes a decision stale."""
-    first = reviews[0]
+    corpus, values = reviews[0].corpus, (rating.first, rating.second)
+    task = rating.kind if rating.kind in ITEMS else "layout"
     path = f"{rating.node}@{rating.attribute}"
-    key = (first.corpus.benchmark, first.corpus.split, rating.doc_id)
-    key = (*key, _TASKS.get(rating.kind, "layout"), path)
-    label = json.dumps([rating.first, rating.second], ensure_ascii=False)
+    key = (corpus.benchmark, corpus.split, rating.doc_id, task, path)
     facts = [("attribute", f"{_NAMES[rating.kind]}: {rating.attribute.replace('_', ' ')}")]
-    values = (rating.first, rating.second)
-    # Without the reviews there is nobody to look at the item.
     boxes = []
-    if len(reviews) > 1:
-        for review, value in zip(reviews, values, strict=True):
-            facts.append((review.reviewer, value or "(empty)"))
-            boxes += review.form(rating.doc_id).boxes(rating.node)
-    key_row = dict(zip(decided.KEY, key, strict=True))
-    parts = {rating.attribute: rating.first}
-    return Item(key_row, label, parts, tuple(facts), tuple(dict.fromkeys(boxes)))
+    # Without the second review there is nobody to look at the item.
+    for review, value in zip(reviews, values, strict=True) if len(reviews) > 1 else ():
+        facts.append((review.reviewer, value or "(empty)"))
+        boxes += review.form(rating.doc_id).boxes(rating.node)
+    return Item(
+        dict(zip(decided.KEY, key, strict=True)), json.dumps(values, ensure_ascii=False),
+        {rating.attribute: rating.first}, tuple(facts), tuple(dict.fromkeys(boxes)),
+    )  # fmt: skip
 
 
-class _Settled:
-    """The decisions of those who adjudicate."""
-
-    def __init__(self, decisions: pl.DataFrame | None) -> None:
-        self._rows: dict[tuple, list[dict[str, Any]]] = {}
-        self.stale = 0
-        for row in () if decisions is None else decisions.iter_rows(named=True):
-            if row["decision"] in decided.ADJUDICATION:
-                self._rows.setdefault(tuple(row[n] for n in decided.KEY), []).append(row)
-
-    def on(self, item: Item) -> tuple[str | None, str | None]:
-        """The word and the value decided on; None where nobody decided."""
-        rows = self._rows.get(tuple(item.key[name] for name in decided.KEY), [])
-        fresh = [row for row in rows if row["label"] == item.label]
-        self.stale += len(rows) - len(fresh)
-        if not fresh:
-            return None, None
-        first, second = json.loads(item.label or "[]")
-        values = set()
-        for row in fresh:
-            # The value of a field has a column of its own in a decision.
-            edited = next(iter(json.loads(row["parts"] or "{}").values()), row["value"] or "")
-            edited = "\n".join(edited) if isinstance(edited, list) else str(edited)
-            values.add({"first": first, "second": second}.get(row["decision"], edited))
-        return (fresh[0]["decision"], values.pop()) if len(values) == 1 else ("disputed", None)
+def _ruling(item: Item, decisions: ItemDecisions) -> tuple[str | None, str | None]:
+    """The word and the value decided on; None where nobody decided."""
+    rows = decisions.on(item)
+    if rows is None:
+        return None, None
+    first, second = json.loads(item.label or "[]")
+    values = set()
+    for row in rows.iter_rows(named=True):
+        # The value of a field has a column of its own in a decision.
+        edited = next(iter(json.loads(row["parts"] or "{}").values()), row["value"] or "")
+        edited = "\n".join(edited) if isinstance(edited, list) else str(edited)
+        values.add({"first": first, "second": second}.get(row["decision"], edited))
+    return (rows["decision"][0], values.pop()) if len(values) == 1 else ("disputed", None)
 
 
-Ruled = Sequence[tuple[Rating, str | None, str | None]]
-
-
-def _merged(first: FormReview, second: FormReview, doc_id: str, ruled: Ruled) -> FormNodes:
+def _merged(
+    first: FormReview, second: FormReview, doc_id: str,
+    ruled: Sequence[tuple[Rating, str | None, str | None]],
+) -> FormNodes:  # fmt: skip
     """The first reviewer's form with all that was decided against it."""
     fresh = FormReview(first.corpus, first.folder, first.reviewer)
     form, other = fresh.form(doc_id), second.form(doc_id)
@@ -318,7 +297,8 @@ def _merged(first: FormReview, second: FormReview, doc_id: str, ruled: Ruled) ->
         follows = node.parent in form.paths() and node.parent not in ours
         if name not in ours and (word == KEPT or (follows and word is None)):
             form.apply(_copied(form, other, node))
-    _move(form, other, {node: value for (node, name), value in values.items() if name == "parent"})
+    parents = {node: value for (node, name), value in values.items() if name == "parent"}
+    _move(form, other, {node: "" if value == "/" else value for node, value in parents.items()})
     for (node, name), value in values.items():
         if name == PRESENCE and value not in (KEPT, LEFT_OUT):
             raise DataBroken(f"{value!r:.80} is neither {KEPT} nor {LEFT_OUT}", where=node)
@@ -336,7 +316,7 @@ def _merged(first: FormReview, second: FormReview, doc_id: str, ruled: Ruled) ->
     return form
 
 
-def _copied(form: FormNodes, other: FormNodes, node: Node) -> dict[str, Any]:
+def _copied(form: FormNodes, other: FormNodes, node: FormNode) -> dict[str, Any]:
     whole = other.delete(node.id)["before"]
     values = {k: v for k, v in whole.items() if k not in (*INSIDE.get(node.kind, ()), "place")}
     index = _index(form, other, node.id, node.parent, node.kind)
@@ -355,19 +335,16 @@ def _index(form: FormNodes, other: FormNodes, node: str, parent: str, kind: str)
 
 
 def _move(form: FormNodes, other: FormNodes, parents: Mapping[str, str]) -> None:
-    todo, error = dict(parents), None
+    todo = dict(parents)
     while todo:
-        moved = []
+        error, waiting = None, {}
         for node, parent in todo.items():
-            parent = "" if parent == "/" else parent
             try:
-                kind = form.kind(node)
-                index = _index(form, other, node, parent, kind)
+                index = _index(form, other, node, parent, form.kind(node))
                 form.apply(form.move(node, parent, index))
-                moved.append(node)
             except FormlabError as problem:
                 # A group may have to leave another before that can go into it.
-                error = problem
-        if error and not moved:
+                error, waiting[node] = problem, parent
+        if error and len(waiting) == len(todo):
             raise error
-        todo = {node: parent for node, parent in todo.items() if node not in moved}
+        todo = waiting

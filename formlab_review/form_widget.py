@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from formlab.benchmarks.formcraft import FormCraft, field_rows, tidied
 from formlab.charts._output import clean
 from formlab.errors import FormlabError
 from formlab_review.attributes import MODELS, WORDS, attributes
 from formlab_review.faults import faults
+from formlab_review.forms import ITEMS
 from formlab_review.widget import LIMIT, DeskWidget, script
 
 if TYPE_CHECKING:
@@ -67,15 +66,13 @@ class FormWidget(DeskWidget):
         return change["node"]
 
     def _form(self, doc: str) -> dict[str, Any]:
-        form, content = self._review.form(doc), self._review.form(doc).content()
-        paths = form.paths()
-        parsed = FormCraft.model_validate(tidied(content)[0])
-        fields = {row["path"]: row for row in field_rows(parsed, Counter())}
-        nodes = []
+        form = self._review.form(doc)
+        content, paths = form.content(), form.paths()
+        fields, nodes = form.check(), []
         for node in form.walk():
             texts = form.texts(node.id, paths)
             notes: tuple[str, ...] = ()
-            if node.kind in ("vqa", "consistency"):
+            if node.kind in ITEMS:
                 index = form.children("", node.kind).index(node.id)
                 notes = faults(node.kind, content[node.kind][index], fields)
             nodes.append({
@@ -85,7 +82,4 @@ class FormWidget(DeskWidget):
                 "boxes": [[page, *box] for page, box in form.boxes(node.id)],
                 "notes": [clean(note, limit=500) for note in notes],
             })  # fmt: skip
-        counts = self._review.counts(doc)
-        return {"type": "form", "doc": doc, "nodes": nodes} | {
-            name: counts[name] for name in ("changes", "verified")
-        }
+        return self._review.counts(doc) | {"type": "form", "doc": doc, "nodes": nodes}

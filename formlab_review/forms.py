@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,22 +25,36 @@ from formlab.benchmarks.formcraft import (
     NotAFormError,
     Paths,
     canonical,
+    field_rows,
     modality_of,
     read_form,
     tidied,
 )
 from formlab.errors import DataBroken, UnknownName
 from formlab.text.llm_json import as_text
-from formlab_review._revision import dumped, item_readdressed, readdressed
-from formlab_review.attributes import MODELS, attributes, read_value, written
+from formlab_review.attributes import (
+    MODELS,
+    attributes,
+    numbers_in,
+    read_value,
+    readdressed,
+    written,
+)
 
 # The lists of a form and of a group.
 INSIDE = {"": tuple(MODELS), "groups": ("fields", "groups")}
+ITEMS = ("vqa", "consistency")
 Row = dict[str, Any]
 Texts = dict[str, str]
 
 
-class Node(NamedTuple):
+def dumped(form: FormCraft) -> Row:
+    """A form as its JSON without defaults."""
+    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
+    return {"fields": [], "groups": []} | whole
+
+
+class FormNode(NamedTuple):
     """Where a node stands: its list is `kind`, a key of `MODELS`; `path` is as in the corpus."""
 
     id: str
@@ -109,18 +124,18 @@ class FormNodes:
                 self._home[path] = (node, name)
                 self._read(path, name, child, paths)
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[FormNode]:
         """All nodes, as benchmark formcraft reads them: a group before what is in it."""
-        yield from self._walk("", "", "", Paths())
+        return self._walk("", "", "", Paths())
 
-    def _walk(self, node: str, kind: str, path: str, paths: Paths) -> Iterator[Node]:
+    def _walk(self, node: str, kind: str, path: str, paths: Paths) -> Iterator[FormNode]:
         for name in INSIDE.get(kind, ()):
             for child in self._children.get((node, name), ()):
                 values = self._values[child]
                 own = f"/{name}/{as_text(values.get('id'))}"
                 if name in INSIDE["groups"]:
                     own = paths.of(path, as_text(values.get("label", "")))
-                yield Node(child, node, name, own)
+                yield FormNode(child, node, name, own)
                 yield from self._walk(child, name, own, paths)
 
     def paths(self) -> Texts:
@@ -156,7 +171,11 @@ class FormNodes:
 
     def content(self) -> Row:
         """The form's JSON as it now is; questions and checks name fields by their paths now."""
-        return copy.deepcopy(readdressed(self._built("", ""), self.paths()))
+        form, paths = self._built("", ""), self.paths()
+        for kind in ITEMS:
+            if form.get(kind):
+                form[kind] = [readdressed(item, paths) for item in form[kind]]
+        return copy.deepcopy(form)
 
     @property
     def is_changed(self) -> bool:
@@ -184,14 +203,13 @@ class FormNodes:
         Other nodes are named by `paths`, by id; by their paths now if left out.
         """
         kind = self.kind(node)
-        values = item_readdressed(self._values[node], self.paths() if paths is None else paths)
+        values = readdressed(self._values[node], self.paths() if paths is None else paths)
         known = attributes(kind).items()
         texts = {name: written(values.get(name), notation) for name, notation in known}
+        words = {name: canonical(name, texts[name]) for name in RELATIONS if name in texts}
         if kind == "fields":
             pair = modality_of(texts["modality"], texts["modality_subtype"])
-            names = dict(zip(("modality", "modality_subtype"), pair, strict=True))
-            return texts | {name: word for name, word in names.items() if word}
-        words = {name: canonical(name, texts[name]) for name in RELATIONS if name in texts}
+            words = dict(zip(("modality", "modality_subtype"), pair, strict=True))
         return texts | {name: word for name, word in words.items() if word}
 
     def boxes(self, node: str) -> list[tuple[int, tuple[float, ...]]]:
@@ -199,19 +217,14 @@ class FormNodes:
         if not node or not self._stands(node):
             return []
         texts, notations = self.texts(node, {}), attributes(self.kind(node))
-        named = [
-            name for key, notation in notations.items() if notation in ("path", "paths")
-            for name in texts[key].split("\n")
-        ]  # fmt: skip
+        named = [texts[name] for name, notation in notations.items() if "path" in notation]
         if named:
             # A model's question may name itself.
-            return [box for name in named if self._home.get(name, ("", ""))[1] in INSIDE["groups"]
-                    for box in self.boxes(name)]  # fmt: skip
-        try:
-            x0, y0, x1, y1 = map(float, texts.get("box", "").split())
-            return [(int(texts["page"] or 1), (x0, y0, x1, y1))]
-        except ValueError:
-            return []
+            names = [name for text in named for name in text.split("\n") if name in self._home]
+            fields = [name for name in names if self._home[name][1] in INSIDE["groups"]]
+            return [box for name in fields for box in self.boxes(name)]
+        box, page = numbers_in(texts.get("box", "")), numbers_in(texts.get("page", "")) or [1]
+        return [(int(page[0]), tuple(box))] if len(box) == 4 else []
 
     def edit(self, node: str, texts: Mapping[str, str]) -> Row:
         """The change that gives attributes of a node other values, as text."""
@@ -306,8 +319,8 @@ class FormNodes:
             self._home[node] = (parent, kind)
         values = {name: value for name, value in after.items() if name != "place"}
         gone = set(before or ()) - set(after)
-        kept = {name: value for name, value in self._values[node].items() if name not in gone}
-        self._values[node] = kept | copy.deepcopy(values)
+        others = {name: value for name, value in self._values[node].items() if name not in gone}
+        self._values[node] = others | copy.deepcopy(values)
 
     def _now(self, node: str, before: Row | None) -> Row | None:
         if not node:
@@ -315,9 +328,7 @@ class FormNodes:
         if not self._stands(node):
             return None
         whole = {"place": self._place(node)} | self._built(node, self.kind(node))
-        return {
-            name: whole[name] for name in (whole if before is None else before) if name in whole
-        }
+        return whole if before is None else {n: whole[n] for n in before if n in whole}
 
     def reorder(self, node: str, kind: str, order: list[str]) -> None:
         """Put some nodes of a list into another order, in the places that they have."""
@@ -326,10 +337,11 @@ class FormNodes:
             raise DataBroken(f"the order of {node!r:.200} names other nodes than are there")
         self._children[node, kind] = [next(rest) if c in order else c for c in inside]
 
-    def check(self) -> None:
-        """Raise `DataBroken` if the form is not of the schema as it now stands."""
+    def check(self) -> dict[str, Row]:
+        """Rows of the fields and groups by their paths now; `DataBroken` if it is no such form."""
         try:
-            FormCraft.model_validate(tidied(self.content())[0])
+            form = FormCraft.model_validate(tidied(self.content())[0])
+            return {row["path"]: row for row in field_rows(form, Counter())}
         except (NotAFormError, ValidationError) as error:
             raise DataBroken(f"then this is no form: {str(error).splitlines()[0]}") from error
 
@@ -354,4 +366,4 @@ class FormNodes:
                 # The node's id as well: a review of two reviewers' changes has no other name.
                 if path not in ids and path not in ids.values():
                     raise DataBroken(f"there is no field at {path!r:.200}")
-        return item_readdressed(values, ids)
+        return readdressed(values, ids)

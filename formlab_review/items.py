@@ -41,14 +41,32 @@ class Item:
     facts: tuple[tuple[str, str], ...] = ()
     boxes: tuple[tuple[int, Box], ...] = ()
 
-    def payload(self) -> dict[str, Any]:
-        """What ``review.js`` draws."""
-        return {
-            "doc": self.key["doc_id"], "task": self.key["task"], "path": self.key["path"] or "",
-            "parts": [[name, text, name in LISTS] for name, text in self.parts.items()],
-            "facts": [list(fact) for fact in self.facts],
-            "boxes": [[page, *box] for page, box in self.boxes],
-        }  # fmt: skip
+
+class ItemDecisions:
+    """The decisions of people on items as they read now; `stale` counts those on older texts."""
+
+    def __init__(self, decisions: pl.DataFrame | None, words: Sequence[str]) -> None:
+        self.stale, self._by_key, self._met = 0, {}, set()
+        if decisions is not None:
+            chosen = decisions.filter(pl.col("decision").is_in(list(words)))
+            self._by_key = chosen.partition_by(KEY, as_dict=True) if chosen.height else {}
+
+    def on(self, item: Item) -> pl.DataFrame | None:
+        """The decisions on an item; None if there are none."""
+        key = tuple(item.key[name] for name in KEY)
+        # A decision on this split goes before one on every split.
+        for known in (key, (key[0], None, *key[2:])):
+            if (rows := self._by_key.get(known)) is not None:
+                self._met.add(known)
+                fresh = rows.filter(pl.col("label").eq_missing(pl.lit(item.label)))
+                self.stale += rows.height - fresh.height
+                return fresh if fresh.height else None
+        return None
+
+    @property
+    def unmet(self) -> int:
+        """On how many things there are decisions and was no item."""
+        return len(self._by_key.keys() - self._met)
 
 
 def of_records(records: pl.DataFrame, *, fields: pl.DataFrame | None = None) -> list[Item]:

@@ -35,7 +35,8 @@ def proposals(evaluations: Sequence[Evaluation], *, share: float = 0.0) -> pl.Da
         are after `text.normalise`. One that differs from the label in form alone, or that is
         empty, does not contradict it, nor does one that depends on formlab's own reading rule.
     """
-    scored = pl.concat([_scored(one) for one in evaluations])
+    is_scored = pl.col("gold").is_not_null() & (pl.col("outcome") != "unscored")
+    scored = pl.concat([each.fields for each in evaluations]).filter(is_scored)
     counts = scored.group_by(_LABEL).agg(n_systems=pl.col("system").n_unique().cast(pl.Int64))
     wrong = pl.col("outcome").is_in(["mismatch", "spurious"]) & ~pl.col("typed").fill_null(False)
     wrong &= pl.col("cause").ne_missing("reader")
@@ -63,13 +64,9 @@ def by_majority(proposed: pl.DataFrame) -> pl.DataFrame:
     return proposed.filter(pl.col("n_agree") * 2 > pl.col("n_systems"))
 
 
-def _scored(evaluation: Evaluation) -> pl.DataFrame:
-    return evaluation.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
-
-
 def _shared(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """By document, whether the same image stands in several splits: then it is one document."""
-    every = pl.concat([one.documents for one in evaluations])
+    every = pl.concat([each.documents for each in evaluations])
     splits, images = pl.col("split").n_unique(), pl.col("image")
     one_image = (images.n_unique() == 1) & (images.null_count() == 0)
     return every.group_by("benchmark", "doc_id").agg(shared=(splits > 1) & one_image)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import polars as pl
 from PIL import Image
 
 from formlab import files
+from formlab.benchmarks.meta import page_images
 from formlab.errors import DataMissing, FormlabError
 
 # Wide enough to read small print when zoomed in, small enough to travel at once.
@@ -36,7 +35,7 @@ class Pages:
 
     def count(self, doc_id: str) -> int:
         """How many images of pages a document names, at least 1."""
-        return max(1, len(_named(self._documents.get(doc_id, {}))))
+        return max(1, len(page_images(self._documents.get(doc_id, {}))))
 
     def draw(self, doc_id: str, page: int) -> tuple[bytes, int, int]:
         """A page in WebP, and its width and height in the unit of the boxes.
@@ -49,7 +48,7 @@ class Pages:
         document = self._documents.get(doc_id)
         if self.root is None or document is None or document["image"] is None:
             raise DataMissing("no page image is known", where=doc_id)
-        names = _named(document)
+        names = page_images(document)
         if page > 1 and len(names) > 1:
             if page > len(names):
                 raise DataMissing(f"no image of page {page}", where=doc_id)
@@ -69,12 +68,3 @@ def _opened(path: Path, **options: Any) -> Image.Image:
     except ValueError as error:
         # A NUL in a path is a ValueError before it is a missing file.
         raise FormlabError(f"not a usable path: {error}") from error
-
-
-def _named(document: Mapping[str, Any]) -> list[str]:
-    try:
-        meta = json.loads(document.get("meta") or "{}")
-    except ValueError:
-        return []
-    pages = meta.get("pages") if isinstance(meta, dict) else None
-    return [str(page) for page in pages] if isinstance(pages, list) else []

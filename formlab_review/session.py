@@ -76,12 +76,11 @@ class Review:
     def __post_init__(self) -> None:
         self.file = file_of(self.folder, self.reviewer)
         self._at = {self._key(item.key): at for at, item in enumerate(self.items)}
-        self._undo: list[tuple[int, dict[str, Any] | None]] = []
         self._view: ReviewWidget | None = None
         self.reload()
         # What an earlier session decided can be taken back too, the last first.
         in_time = sorted(self.done, key=lambda at: self.done[at]["time"] or "")
-        self._undo = [(at, None) for at in in_time]
+        self._undo: list[tuple[int, dict[str, Any] | None]] = [(at, None) for at in in_time]
 
     @staticmethod
     def _key(row: Mapping[str, Any]) -> tuple:
@@ -152,9 +151,9 @@ class Review:
             # The editor opens on what the systems read, so an unchanged text is an answer too.
             new |= {"value": texts["value"]} if "value" in texts else {}
         value = new.pop("value", None)
-        shown = {name: text.split("\n") if name in LISTS else text for name, text in new.items()}
-        kept = json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else None
-        return {"value": value, "parts": kept}
+        lists = {name: text.split("\n") for name, text in new.items() if name in LISTS}
+        line = json.dumps(new | lists, ensure_ascii=False, sort_keys=True) if new else None
+        return {"value": value, "parts": line}
 
     def undo(self) -> int | None:
         """Take the last decision back; the place of its item, or None if there is none."""

@@ -11,6 +11,7 @@ import traitlets
 from formlab import decisions as decided
 from formlab.charts._output import clean
 from formlab.errors import FormlabError
+from formlab_review.items import LISTS, Item
 
 if TYPE_CHECKING:
     from formlab_review.editor import FormReview
@@ -33,12 +34,6 @@ def script(name: str) -> str:
     return shared + _asset(f"assets/{name}", "formlab_review")
 
 
-def _styles() -> str:
-    # The tokens are a page's own; here they belong to the widget, not to JupyterLab's page.
-    tokens = _asset("charts/assets/tokens.css").replace(":root", ".fl-review")
-    return tokens + _asset("assets/review.css", "formlab_review")
-
-
 class DeskWidget(anywidget.AnyWidget):
     """A page of a review; the session in the kernel holds all state, so a reload loses none.
 
@@ -46,7 +41,9 @@ class DeskWidget(anywidget.AnyWidget):
     ``page`` the answer is the image of a page.
     """
 
-    _css = _styles()
+    # The tokens are a page's own; here they belong to the widget, not to JupyterLab's page.
+    _css = _asset("charts/assets/tokens.css").replace(":root", ".fl-review")
+    _css += _asset("assets/review.css", "formlab_review")
     setup = traitlets.Dict().tag(sync=True)
 
     def __init__(self, review: Review | FormReview, **traits: Any) -> None:
@@ -106,7 +103,7 @@ class ReviewWidget(DeskWidget):
         words = tuple(review.words)
         super().__init__(
             review,
-            items=[_sendable(item.payload()) for item in review.items],
+            items=[_sendable(item) for item in review.items],
             setup={
                 "choices": choices, "audit": words == decided.LABEL_AUDIT,
                 "values": words == decided.REVIEW,
@@ -116,7 +113,8 @@ class ReviewWidget(DeskWidget):
     def _answer(self, what: Any, message: dict[str, Any]) -> None:
         if what == "hello":
             self._review.reload()
-            self.send(self._state())
+            done = {str(at): _shown(row) for at, row in self._review.done.items()}
+            self.send({"type": "state", "entries": done, "first": self._review.first_open})
         elif what == "decide":
             self._decide(message)
         elif what == "undo":
@@ -134,22 +132,21 @@ class ReviewWidget(DeskWidget):
         self._review.decide(at, str(message["decision"]), parts=parts, note=message.get("note"))
         self.send(self._entry(at) | {"type": "decided"})
 
-    def _state(self) -> dict[str, Any]:
-        done = {str(at): _shown(row) for at, row in self._review.done.items()}
-        return {"type": "state", "entries": done, "first": self._review.first_open}
-
     def _entry(self, at: int) -> dict[str, Any]:
         row = self._review.done.get(at)
         return {"at": at, "entry": None if row is None else _shown(row)}
 
 
-def _sendable(payload: dict[str, Any]) -> dict[str, Any]:
-    long = any(len(text) > LIMIT for _, text, _ in payload["parts"])
-    parts = [[name, clean(text, limit=LIMIT), many] for name, text, many in payload["parts"]]
-    facts = [[name, clean(text, limit=2_000)] for name, text in payload["facts"]]
-    return payload | {
-        "doc": clean(payload["doc"]), "path": clean(payload["path"], limit=500),
-        "parts": parts, "facts": facts, "editable": not long,
+def _sendable(item: Item) -> dict[str, Any]:
+    """What ``review.js`` draws."""
+    texts = item.parts.items()
+    return {
+        "doc": clean(item.key["doc_id"]), "task": item.key["task"],
+        "path": clean(item.key["path"] or "", limit=500),
+        "parts": [[name, clean(text, limit=LIMIT), name in LISTS] for name, text in texts],
+        "facts": [[name, clean(text, limit=2_000)] for name, text in item.facts],
+        "boxes": [[page, *box] for page, box in item.boxes],
+        "editable": all(len(text) <= LIMIT for _, text in texts),
     }  # fmt: skip
 
 

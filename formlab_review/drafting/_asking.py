@@ -70,8 +70,8 @@ def keep(made: list[Draft], out: str | Path) -> None:
     file = Path(out) / drafts.FILE
     redone = {(draft.split, draft.doc_id, draft.task) for draft in made}
     before = drafts.read(file) if file.is_file() else []
-    left = [d for d in before if (d.split, d.doc_id, d.task) not in redone]
-    drafts.write(file, [*left, *made])
+    others = [d for d in before if (d.split, d.doc_id, d.task) not in redone]
+    drafts.write(file, [*others, *made])
 
 
 def counts(made: list[Draft]) -> dict[str, int]:

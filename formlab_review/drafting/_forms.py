@@ -26,6 +26,7 @@ from formlab.systems.chat._formcraft import FORM
 from formlab_review.drafting._asking import asked, keep
 from formlab_review.drafts import Draft
 from formlab_review.faults import field_faults
+from formlab_review.forms import dumped
 
 SPLIT = "test"
 # Short texts occur in any annotation by chance; a longer one that does not is made up or changed.
@@ -117,12 +118,10 @@ def _form(value: Any, _: Place) -> list[Row]:
 
 
 def _write(form: FormCraft, name: str, image: Path | None, out: Path) -> None:
-    whole = form.model_dump(exclude_none=True, exclude_defaults=True)
     if image:
-        (out / "images").mkdir(parents=True, exist_ok=True)
         with files.atomic(out / "images" / f"{name}{image.suffix}") as copy:
             shutil.copyfile(image, copy)
-    files.write_json(out / "forms" / f"{name}.json", {"fields": [], "groups": []} | whole)
+    files.write_json(out / "forms" / f"{name}.json", dumped(form))
 
 
 def _drafts(whole: Draft, form: FormCraft | None, annotation: Any) -> Iterator[Draft]:

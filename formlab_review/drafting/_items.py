@@ -10,14 +10,13 @@ from typing import Any
 import polars as pl
 
 from formlab import files, text
-from formlab.benchmarks.formcraft import CONSISTENCY, RELATIONS, TASK_OF, VQA
+from formlab.benchmarks.formcraft import RELATIONS, TASK_OF
 from formlab.errors import DataBroken
 from formlab.folders import Corpus
 from formlab.systems.chat._ask import (
     NUMBER,
     TEXT,
     Ask,
-    Place,
     Row,
     closed,
     items_of,
@@ -26,7 +25,7 @@ from formlab.systems.chat._ask import (
 )
 from formlab.systems.prompts import FOLDER
 from formlab_review.drafting._asking import asked, keep
-from formlab_review.drafts import Draft
+from formlab_review.drafts import ROOTS, Draft
 from formlab_review.faults import faults
 
 _RELATION = {axis: {"type": "string", "enum": list(words)} for axis, words in RELATIONS.items()}
@@ -42,7 +41,6 @@ ITEMS = {
         confidence=NUMBER, rationale=TEXT, **_RELATION,
     ),
 }  # fmt: skip
-_ROOTS = {"vqa": VQA, "consistency": CONSISTENCY}
 # What is shown of a field; the questions and checks that a form has already are not.
 _SHOWN = ("path", "value", "modality", "subtype", "page")
 _MOST_EXAMPLES = 4
@@ -86,7 +84,7 @@ def items(
     shown = examples or files.read_json(FOLDER / "draft_examples.json")[task]
     fields = _fields(corpus)
     chosen = corpus.documents.head(limit) if limit else corpus.documents
-    todo = []
+    schema, todo = closed(items=listed(ITEMS[task])), []
     for document in chosen.iter_rows(named=True):
         rows = fields.get(document["doc_id"], {}).values()
         question = {
@@ -94,8 +92,8 @@ def items(
             "EXAMPLES": shown,
         }
         lacking = "" if rows else "this form has no fields"
-        schema = closed(items=listed(ITEMS[task]))
-        todo.append((document, Ask(question, schema, _listed, lacking=lacking)))
+        ask = Ask(question, schema, lambda value, _: items_of(value, "items"), lacking=lacking)
+        todo.append((document, ask))
     results = asked(
         f"draft_{task}", todo, model=model, out=out, settings=settings, split=corpus.split
     )
@@ -150,10 +148,6 @@ def _fields(corpus: Corpus) -> dict[str, dict[str, Row]]:
     return fields
 
 
-def _listed(value: Any, _: Place) -> list[Row]:
-    return items_of(value, "items")
-
-
 def _items(base: Draft, answer: list[Row], fields: Mapping[str, Row]) -> list[Draft]:
     paths = {_plain(path): path for path in fields}
     made, seen = [], set()
@@ -163,7 +157,7 @@ def _items(base: Draft, answer: list[Row], fields: Mapping[str, Row]) -> list[Dr
         about = _plain(str(item.get("question") or (item.get("source"), item.get("dependent"))))
         why += ("the same as an earlier item",) if about in seen else ()
         seen.add(about)
-        path = f"{_ROOTS[base.task]}/d{number}"
+        path = f"{ROOTS[base.task]}/d{number}"
         made.append(dataclasses.replace(base, path=path, item=item, rejected=why))
     return made
 

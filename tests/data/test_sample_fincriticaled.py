@@ -9,7 +9,7 @@ import pytest
 from data.sample.generate import fincriticaled
 from data.sample.generate.content import load_all
 from formlab.benchmarks._own import OWN
-from formlab_review.annotation import problems
+from formlab_review.fact_checks import problems
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data" / "sample" / "fincriticaled"

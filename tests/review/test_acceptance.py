@@ -189,6 +189,10 @@ def test_a_rejected_field_goes_and_what_names_the_others_still_finds_them(desk, 
         ("/consistency/d1", "consistency", "checked"),
     ]  # fmt: skip
     form = result.forms["order"]
+    # Words of the taxonomy are written in its spelling.
+    assert form["fields"][1] == {
+        "label": "Paid", "value": "checked", "modality": "marking", "modality_subtype": "checkbox",
+    }  # fmt: skip
     assert form["vqa"][0]["fields"] == ["/Name", "/Paid"]
     assert form["vqa"][0]["derivation"]["fields"] == {"a": "/Name"}
     assert form["consistency"][0]["source"] == "/Name"

@@ -185,6 +185,12 @@ def test_a_decision_on_what_was_changed_since_counts_no_more(differing, tmp_path
     assert list(gold.notes.values()) == [1]
 
 
+def test_a_decision_without_a_split_holds_for_differing_forms_as_well(differing, tmp_path):
+    third = decide(differing, tmp_path / "third", CHOICES)
+    everywhere = third.with_columns(split=pl.lit(None, pl.String))
+    assert review.gold(*differing, everywhere).forms == review.gold(*differing, third).forms
+
+
 def test_two_who_adjudicate_otherwise_leave_a_form_out(differing, tmp_path):
     decide(differing, tmp_path / "third", CHOICES)
     both = decide(differing, tmp_path / "third", CHOICES | {"/vqa/q1@scope": "second"}, "dora")

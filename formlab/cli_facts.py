@@ -148,9 +148,9 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) ->
 @click.argument("pages", type=path)
 @click.option("--filing", "tagged", type=path, help="An inline-XBRL filing with the same rows.")
 @click.option("--links", type=path, help="Its calculation links, the file that ends in _cal.xml.")
-@click.option("--all", "held", is_flag=True, help="Also the sums that hold.")
+@click.option("--all", "every", is_flag=True, help="Also the sums that hold.")
 @as_json
-def sums(pages: Path, tagged: Path | None, links: Path | None, held: bool, as_json: bool) -> None:
+def sums(pages: Path, tagged: Path | None, links: Path | None, every: bool, as_json: bool) -> None:
     """Find figures that do not add up on PAGES, without gold.
 
     PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt. The filing and its
@@ -174,12 +174,12 @@ def sums(pages: Path, tagged: Path | None, links: Path | None, held: bool, as_js
             raise DataMissing(what, where=pages, remedy=f"files that end in {', '.join(endings)}")
         read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
     known = known_sums(tagged, links) if tagged and links else ()
-    table = check_sums(read, known, held=True)
-    none = table.filter(table["held"].is_null())["doc_id"].n_unique()
-    broken = table.filter(~table["held"]).height
+    table = check_sums(read, known, every=True)
+    none = table.filter(table["holds"].is_null())["doc_id"].n_unique()
+    broken = table.filter(~table["holds"]).height
     say({
         "sums found": table.height - none, "of them broken": broken,
         "pages without a sum": none,
     })  # fmt: skip
-    table = table.drop_nulls("held")
-    show((table if held else table.filter(~table["held"])).to_dicts(), as_json=as_json)
+    table = table.drop_nulls("holds")
+    show((table if every else table.filter(~table["holds"])).to_dicts(), as_json=as_json)

@@ -34,7 +34,7 @@ from pydantic import ValidationError
 
 from formlab import files
 from formlab.benchmarks._build import Row, corpus, image_columns
-from formlab.benchmarks.formcraft._sources import Source, sources
+from formlab.benchmarks.formcraft._sources import SplitFiles, sources
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
     CONSISTENCY,
@@ -121,14 +121,14 @@ def read(split: str, root: Path) -> Corpus:
     )  # fmt: skip
 
 
-def _own_forms(split: str, root: Path) -> Source:
+def _own_forms(split: str, root: Path) -> SplitFiles:
     base = root / split if (root / split / "forms").is_dir() else root
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
     forms = sorted(folder.glob("*.json"))
     if listed.is_file():
         forms = [folder / f"{name}.json" for name in _ids(listed)]
-    return Source(forms, lambda file, _: read_form(file), base / "images")
+    return SplitFiles(forms, lambda file, _: read_form(file), base / "images")
 
 
 def read_form(file: Path) -> FormCraft:

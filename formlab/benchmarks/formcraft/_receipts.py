@@ -28,7 +28,13 @@ import numpy as np
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft._found import DEPENDENT, Found, has_letters, same, with_relations
+from formlab.benchmarks.formcraft._relations import (
+    DEPENDENT,
+    Relation,
+    has_letters,
+    same,
+    with_relations,
+)  # fmt: skip
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
@@ -225,16 +231,16 @@ def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
     return {}
 
 
-def _times(items: list[Item]) -> Iterator[Found]:
+def _times(items: list[Item]) -> Iterator[Relation]:
     for name, item in items:
         # Once a price is the price: nothing follows that was not read already.
         if len(item) == 3 and item["quantity"].value != "1":
             sources = {"n": item["quantity"], "price": item["unit price"]}
             asked = f"Going by its quantity and unit price, what must the amount of “{name}” be?"
-            yield Found("quantity", item["amount"], sources, "n * price", asked)
+            yield Relation("quantity", item["amount"], sources, "n * price", asked)
 
 
-def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
+def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [line for line in lines if line.role != "none" and line.amount and line.is_single]
     totals = [n for n, line in enumerate(rows) if line.role == "total"]
@@ -242,7 +248,7 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
     if amounts and totals:
         formula = " + ".join(amounts)
         asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
-        sums = [Found("items", rows[n].amount, amounts, formula, asked) for n in totals]
+        sums = [Relation("items", rows[n].amount, amounts, formula, asked) for n in totals]
         yield next((found for found in sums if found.holds()), sums[0])
     for end in totals:
         for start in reversed([n for n in totals if n < end]):
@@ -254,7 +260,7 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
             terms = (f" {sign} {name}" for sign, name in zip(signs, sources, strict=True))
             if between:
                 base = {"base": rows[start].amount}
-                yield Found("total", rows[end].amount, base | sources, "base" + "".join(terms))
+                yield Relation("total", rows[end].amount, base | sources, "base" + "".join(terms))
     paid = [n for n, line in enumerate(rows) if line.role == "cash"]
     back = [line for line in rows if line.role == "change"]
     if len(paid) == 1 and len(back) == 1:
@@ -262,14 +268,14 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
         for total in reversed([n for n in totals if n < paid[0]]):
             sources = {"cash": cash, "total": rows[total].amount}
             formula = "-cash - total" if cash.value.startswith("-") else "cash - total"
-            yield Found("change", back[0].amount, sources, formula)
+            yield Relation("change", back[0].amount, sources, formula)
     for number, line in enumerate(rows):
         if line.role == "card" or (line.role == "cash" and not back):
             for total in reversed([n for n in totals if n < number]):
-                yield Found("payment", line.amount, {"total": rows[total].amount}, "total")
+                yield Relation("payment", line.amount, {"total": rows[total].amount}, "total")
 
 
-def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
+def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Relation]:
     for line in lines:
         rate = _RATE.search(line.text)
         # Nothing follows from a rate of nought that is not there already.
@@ -280,7 +286,7 @@ def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
             group.groups = [*(group.groups or ()), table]
             percent = rate[1] or rate[2]
             asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
-            yield Found("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
+            yield Relation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
 
 def _keys(
@@ -303,7 +309,7 @@ def _keys(
 
 def _dates(
     date: FieldModel, lines: list[_Line], homes: dict[int, list[FieldModel]], rest: list[FieldModel]
-) -> Iterator[Found]:
+) -> Iterator[Relation]:
     """Puts what repeats the date of the receipt among the fields of its row."""
     for line in lines:
         before = ""
@@ -318,7 +324,7 @@ def _dates(
                     homes.get(id(line), rest).append(other)
                     place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
                     asked = f"Going by the date of the receipt, which date must {place}?"
-                    yield Found("date", other, {"date": date}, question=asked)
+                    yield Relation("date", other, {"date": date}, question=asked)
             before = piece["value"]
 
 

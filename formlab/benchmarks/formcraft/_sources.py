@@ -13,7 +13,7 @@ from formlab.benchmarks.formcraft import _linked, _receipts
 from formlab.benchmarks.formcraft.schema import FormCraft
 
 
-class Source(NamedTuple):
+class SplitFiles(NamedTuple):
     """The files of the forms of one split, how a form is read, and where the images are."""
 
     files: list[Path]
@@ -21,13 +21,13 @@ class Source(NamedTuple):
     images: Path
 
 
-def sources(root: Path) -> dict[str, Source]:
+def sources(root: Path) -> dict[str, SplitFiles]:
     """The splits of a dataset in the folder `root`, named as the dataset names them."""
     if (root / "key").is_dir() and (root / "box").is_dir():
         keys, form_of = sorted((root / "key").glob("*.json")), partial(_receipts.form_of, root)
-        return {"train": Source(keys, form_of, root / "img")}
+        return {"train": SplitFiles(keys, form_of, root / "img")}
     return {
-        split: Source(
+        split: SplitFiles(
             sorted((root / folder / "annotations").glob("*.json")),
             _linked.form_of,
             root / folder / "images",

@@ -78,9 +78,8 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
         _overrule(entry, lower, packed)
     _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
-        _recount(
-            answer, word, Counter(entry.get("type", "") for entry in entries if entry.get(key))
-        )
+        kinds = Counter(entry.get("type", "") for entry in entries if entry.get(key))
+        _recount(answer, word, kinds)
     for suffix in ("", *(f"_with_{key}_type" for key, _ in TYPES.values())):
         total, found = answer[f"total_entities{suffix}"], answer[f"found_entities{suffix}"]
         answer[f"not_found_entities{suffix}"] = total - found
@@ -101,10 +100,8 @@ def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     for value in values:
         entry: Answer = {"value": value}
         _overrule(entry, lower, packed)
-        found = entry.get("found_in_prediction", False)
-        verdicts.append(
-            FactVerdict(found, entry.get("correct", False), False, entry.get("matched_text", ""))
-        )
+        flags = entry.get("found_in_prediction", False), entry.get("correct", False)
+        verdicts.append(FactVerdict(*flags, False, entry.get("matched_text", "")))
     return verdicts
 
 
@@ -207,8 +204,8 @@ def settled(
     --------
     >>> from formlab.text.flow import read
     >>> fact = {"type": "Number", "value": "5", "hint": "page 5"}
-    >>> said = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
-    >>> settled({"entity_diagnostics": [said]}, [fact], Places(read("in 2015")))[0].correct
+    >>> entry = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
+    >>> settled({"entity_diagnostics": [entry]}, [fact], Places(read("in 2015")))[0].correct
     False
     """
     notes = Counter() if notes is None else notes

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,9 +56,10 @@ _NO_LETTER = re.compile(r"[^a-z]+")
 _BEHIND_LABEL = re.compile(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$")
 _COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
 _COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
-Item = tuple[str, dict[str, FieldModel]]
+# The group of an item, and its fields by what they are.
+Item = tuple[Group, dict[str, FieldModel]]
 # What a row is by its label, the first that fits; others can be part of no sum.
-_ROLES = {
+_PATTERNS = {
     "change": r"\bchange\b",
     "none": r"\bqty\b|quantity|item|saving|point|balance|outstanding|total.*disc|disc.*total"
     r"|included in|includes",
@@ -72,7 +74,7 @@ _ROLES = {
     "cash": r"\b(?:cash|tender\w*|received)\b|^paid|^payment",
     "card": r"\b(?:visa|master\w*|amex|debit|credit card|edc)\b",
 }
-_ROLES = {role: re.compile(pattern) for role, pattern in _ROLES.items()}
+_ROLES = {role: re.compile(pattern) for role, pattern in _PATTERNS.items()}
 _SIGNS = {"tax": "+", "service": "+", "rounding": "+", "discount": "-"}
 _OF_TOTALS = {"total", "tax", "service", "rounding", "cash", "card", "change"}
 
@@ -175,9 +177,7 @@ def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     end = sums[-1] + 1
     parts = {"totals": lines[sums[0] : end], "footer": lines[end:]}
     if heading is not None:
-        items = lines[heading + 1 : sums[0]]
-        while items and _is_heading(items[0]):
-            items = items[1:]
+        items = list(dropwhile(_is_heading, lines[heading + 1 : sums[0]]))
         parts = {"header": lines[:heading], "items": items} | parts
     return {name: part for name, part in parts.items() if part}
 
@@ -188,13 +188,13 @@ def _is_heading(line: _Line) -> bool:
 
 
 def _items(lines: list[_Line], page: list[_Line], group: Group) -> list[Item]:
-    """The items as groups in `group`: name, amount and, where told, quantity and unit price."""
+    """The items as groups in `group`: name, amount and, where known, quantity and unit price."""
     named = [has_letters(line.label) for line in lines]
     after = bool(lines[0].amount) and not named[0]
     headings = " ".join(line.text.casefold() for line in page if _is_heading(line))
     columns = "qty" in headings and "price" in headings
     before: list[str] = []
-    items: list[tuple[Group, dict[str, FieldModel]]] = []
+    items: list[Item] = []
     for line, has_name in zip(lines, named, strict=True):
         if line.amount is None:
             if _COUNTED.search(line.text.casefold()):
@@ -212,8 +212,7 @@ def _items(lines: list[_Line], page: list[_Line], group: Group) -> list[Item]:
         item = Group(label=name, fields=list(fields.values()), box=line.box)
         group.groups = [*(group.groups or ()), item]
         items.append((item, fields))
-    # Names that stand below are whole only now.
-    return [(item.label, fields) for item, fields in items]
+    return items
 
 
 def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
@@ -232,35 +231,35 @@ def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
 
 
 def _times(items: list[Item]) -> Iterator[Relation]:
-    for name, item in items:
+    for item, fields in items:
         # Once a price is the price: nothing follows that was not read already.
-        if len(item) == 3 and item["quantity"].value != "1":
-            sources = {"n": item["quantity"], "price": item["unit price"]}
-            asked = f"Going by its quantity and unit price, what must the amount of “{name}” be?"
-            yield Relation("quantity", item["amount"], sources, "n * price", asked)
+        if len(fields) == 3 and fields["quantity"].value != "1":
+            sources = {"n": fields["quantity"], "price": fields["unit price"]}
+            amount = f"the amount of “{item.label}”"
+            asked = f"Going by its quantity and unit price, what must {amount} be?"
+            yield Relation("quantity", fields["amount"], sources, "n * price", asked)
 
 
 def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [line for line in lines if line.role != "none" and line.amount and line.is_single]
     totals = [n for n, line in enumerate(rows) if line.role == "total"]
-    amounts = {f"i{n}": item["amount"] for n, (_, item) in enumerate(items, start=1)}
+    amounts = {f"i{n}": fields["amount"] for n, (_, fields) in enumerate(items, start=1)}
     if amounts and totals:
         formula = " + ".join(amounts)
         asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
         sums = [Relation("items", rows[n].amount, amounts, formula, asked) for n in totals]
-        yield next((found for found in sums if found.holds()), sums[0])
+        yield next((relation for relation in sums if relation.holds()), sums[0])
     for end in totals:
         for start in reversed([n for n in totals if n < end]):
             between = [line for line in rows[start + 1 : end] if line.role in _SIGNS]
-            sources = {f"a{n}": line.amount for n, line in enumerate(between)}
-            signs = [
-                "+" if line.amount.value.startswith("-") else _SIGNS[line.role] for line in between
-            ]
-            terms = (f" {sign} {name}" for sign, name in zip(signs, sources, strict=True))
+            sources, formula = {"base": rows[start].amount}, "base"
+            for n, line in enumerate(between):
+                sources[f"a{n}"] = line.amount
+                sign = "+" if line.amount.value.startswith("-") else _SIGNS[line.role]
+                formula += f" {sign} a{n}"
             if between:
-                base = {"base": rows[start].amount}
-                yield Relation("total", rows[end].amount, base | sources, "base" + "".join(terms))
+                yield Relation("total", rows[end].amount, sources, formula)
     paid = [n for n, line in enumerate(rows) if line.role == "cash"]
     back = [line for line in rows if line.role == "change"]
     if len(paid) == 1 and len(back) == 1:

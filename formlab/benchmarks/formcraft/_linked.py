@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.formcraft._relations import Relation, has_letters, same, with_relations
+from formlab.benchmarks.formcraft._relations import RuleRelation, has_letters, same, with_relations
 from formlab.benchmarks.formcraft.formulas import number_in
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
@@ -105,7 +105,7 @@ def _name(label: str) -> str:
     return text.normalise(label, text.LADDER_STEPS).strip(" :.")
 
 
-def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Relation]:
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
     cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
     for answer in answers:
         box, names = answer.field.box, [_name(row["value"]) for row in answer.questions]
@@ -122,7 +122,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Relation]:
             row, column = (answer.questions[side.index(True)]["value"] for side in (beside, over))
             if has_letters(row) and has_letters(column):
                 asked = f"What stands in the row “{row}” under “{column}”?"
-                yield Relation("cell", answer.field, {}, question=asked, link=True)
+                yield RuleRelation("cell", answer.field, {}, question=asked, link=True)
 
 
 def _share(box: tuple, other: tuple, axis: int) -> float:
@@ -130,7 +130,7 @@ def _share(box: tuple, other: tuple, axis: int) -> float:
     return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis])
 
 
-def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Relation]:
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
     keys = [(_name(answer.header), _name(answer.field.label)) for answer in answers]
     once, headers = Counter(keys), Counter(label for _, label in set(keys))
     for answer, key in zip(answers, keys, strict=True):
@@ -138,10 +138,10 @@ def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Rel
         single = once[key] == labels[key[0]] == len(answer.questions) == 1
         if known and single and headers[key[1]] > 1:
             asked = f"Under “{answer.header}”, what is filled in for “{answer.field.label}”?"
-            yield Relation("header", answer.field, {}, question=asked, link=True)
+            yield RuleRelation("header", answer.field, {}, question=asked, link=True)
 
 
-def _sums(answers: list[_Answer]) -> Iterator[Relation]:
+def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """Totals under a column, and at the end of a row, of numbers."""
     numbers = [
         answer for answer in answers
@@ -157,7 +157,7 @@ def _sums(answers: list[_Answer]) -> Iterator[Relation]:
         for parts in (column, row):
             if len(parts) > 1:
                 sources = {f"n{n}": part.field for n, part in enumerate(parts)}
-                yield Relation("sum", total.field, sources, " + ".join(sources))
+                yield RuleRelation("sum", total.field, sources, " + ".join(sources))
 
 
 def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
@@ -170,7 +170,7 @@ def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
     ]  # fmt: skip
 
 
-def _repeated(answers: list[_Answer]) -> Iterator[Relation]:
+def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """The same number in the two fields of one label: short texts are the same by chance."""
     labels = Counter(_name(answer.field.label) for answer in answers)
     for first, second in combinations(answers, 2):
@@ -178,4 +178,4 @@ def _repeated(answers: list[_Answer]) -> Iterator[Relation]:
         is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
         twice = label == _name(second.field.label) and labels[label] == 2
         if twice and is_number and has_letters(label) and same(value, second.field.value):
-            yield Relation("same", second.field, {"first": first.field})
+            yield RuleRelation("same", second.field, {"first": first.field})

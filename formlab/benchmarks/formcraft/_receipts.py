@@ -31,7 +31,7 @@ from formlab import tables, text
 from formlab.benchmarks import sroie
 from formlab.benchmarks.formcraft._relations import (
     DEPENDENT,
-    Relation,
+    RuleRelation,
     has_letters,
     same,
     with_relations,
@@ -230,17 +230,17 @@ def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
     return {}
 
 
-def _times(items: list[Item]) -> Iterator[Relation]:
+def _times(items: list[Item]) -> Iterator[RuleRelation]:
     for item, fields in items:
         # Once a price is the price: nothing follows that was not read already.
         if len(fields) == 3 and fields["quantity"].value != "1":
             sources = {"n": fields["quantity"], "price": fields["unit price"]}
             amount = f"the amount of “{item.label}”"
             asked = f"Going by its quantity and unit price, what must {amount} be?"
-            yield Relation("quantity", fields["amount"], sources, "n * price", asked)
+            yield RuleRelation("quantity", fields["amount"], sources, "n * price", asked)
 
 
-def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
+def _sums(lines: list[_Line], items: list[Item]) -> Iterator[RuleRelation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [line for line in lines if line.role != "none" and line.amount and line.is_single]
     totals = [n for n, line in enumerate(rows) if line.role == "total"]
@@ -248,7 +248,7 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
     if amounts and totals:
         formula = " + ".join(amounts)
         asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
-        sums = [Relation("items", rows[n].amount, amounts, formula, asked) for n in totals]
+        sums = [RuleRelation("items", rows[n].amount, amounts, formula, asked) for n in totals]
         yield next((relation for relation in sums if relation.holds()), sums[0])
     for end in totals:
         for start in reversed([n for n in totals if n < end]):
@@ -259,7 +259,7 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
                 sign = "+" if line.amount.value.startswith("-") else _SIGNS[line.role]
                 formula += f" {sign} a{n}"
             if between:
-                yield Relation("total", rows[end].amount, sources, formula)
+                yield RuleRelation("total", rows[end].amount, sources, formula)
     paid = [n for n, line in enumerate(rows) if line.role == "cash"]
     back = [line for line in rows if line.role == "change"]
     if len(paid) == 1 and len(back) == 1:
@@ -267,14 +267,14 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Relation]:
         for total in reversed([n for n in totals if n < paid[0]]):
             sources = {"cash": cash, "total": rows[total].amount}
             formula = "-cash - total" if cash.value.startswith("-") else "cash - total"
-            yield Relation("change", back[0].amount, sources, formula)
+            yield RuleRelation("change", back[0].amount, sources, formula)
     for number, line in enumerate(rows):
         if line.role == "card" or (line.role == "cash" and not back):
             for total in reversed([n for n in totals if n < number]):
-                yield Relation("payment", line.amount, {"total": rows[total].amount}, "total")
+                yield RuleRelation("payment", line.amount, {"total": rows[total].amount}, "total")
 
 
-def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Relation]:
+def _taxes(lines: list[_Line], group: Group | None) -> Iterator[RuleRelation]:
     for line in lines:
         rate = _RATE.search(line.text)
         # Nothing follows from a rate of nought that is not there already.
@@ -285,7 +285,7 @@ def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Relation]:
             group.groups = [*(group.groups or ()), table]
             percent = rate[1] or rate[2]
             asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
-            yield Relation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
+            yield RuleRelation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
 
 def _keys(
@@ -308,7 +308,7 @@ def _keys(
 
 def _dates(
     date: FieldModel, lines: list[_Line], homes: dict[int, list[FieldModel]], rest: list[FieldModel]
-) -> Iterator[Relation]:
+) -> Iterator[RuleRelation]:
     """Puts what repeats the date of the receipt among the fields of its row."""
     for line in lines:
         before = ""
@@ -323,7 +323,7 @@ def _dates(
                     homes.get(id(line), rest).append(other)
                     place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
                     asked = f"Going by the date of the receipt, which date must {place}?"
-                    yield Relation("date", other, {"date": date}, question=asked)
+                    yield RuleRelation("date", other, {"date": date}, question=asked)
             before = piece["value"]
 
 

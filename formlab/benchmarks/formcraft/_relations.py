@@ -27,7 +27,7 @@ DEPENDENT = "{dependent}"
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class Relation(NamedTuple):
+class RuleRelation(NamedTuple):
     """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
 
     Without a formula the values are the same, as dates or as texts. `question` asks for the
@@ -75,7 +75,9 @@ def fields_of(form: FormCraft) -> Iterator[FieldModel]:
     return inside(form.fields, form.groups)
 
 
-def with_relations(form: FormCraft, proposed: Iterable[Relation], flaws: Counter[str]) -> FormCraft:
+def with_relations(
+    form: FormCraft, proposed: Iterable[RuleRelation], flaws: Counter[str]
+) -> FormCraft:
     """The form with a check and a question for each relation that holds, rule by rule.
 
     Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
@@ -83,7 +85,7 @@ def with_relations(form: FormCraft, proposed: Iterable[Relation], flaws: Counter
     """
     rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
     paths = {id(field): row["path"] for field, row in zip(fields_of(form), rows, strict=True)}
-    kept: dict[tuple[str, int], Relation] = {}
+    kept: dict[tuple[str, int], RuleRelation] = {}
     failed: set[tuple[str, int]] = set()
     for relation in proposed:
         key = (relation.rule, id(relation.dependent))
@@ -106,7 +108,7 @@ def with_relations(form: FormCraft, proposed: Iterable[Relation], flaws: Counter
     return form
 
 
-def _item(relation: Relation, paths: dict[int, str], derived: set[int]) -> dict[str, Any]:
+def _item(relation: RuleRelation, paths: dict[int, str], derived: set[int]) -> dict[str, Any]:
     sources = {name: paths[id(source)] for name, source in relation.sources.items()}
     dependent = paths[id(relation.dependent)]
     groups = {path.rpartition("/")[0] for path in (*sources.values(), dependent)}
@@ -134,7 +136,7 @@ def _names(form: FormCraft) -> dict[int, str]:
     return names
 
 
-def _question(relation: Relation, names: dict[int, str]) -> str:
+def _question(relation: RuleRelation, names: dict[int, str]) -> str:
     dependent = names[id(relation.dependent)]
     if relation.question:
         return relation.question.replace(DEPENDENT, dependent)

@@ -79,8 +79,8 @@ def open_evaluations(
     """
     if not str(folder):
         splits = benchmarks.get(benchmark).splits_in(benchmarks.SAMPLES / benchmark)
-        some = [split for split in splits if _can_be_read(benchmark, split, system)]
-        return [_of_sample(benchmark, system, split) for split in some]
+        readable = (split for split in splits if _can_be_read(benchmark, split, system))
+        return [_of_sample(benchmark, system, split) for split in readable]
     folder = Path(folder)
     if (folder / "manifest.json").is_file():
         return [_loaded(folder)]

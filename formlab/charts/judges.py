@@ -87,11 +87,9 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
 def beside_published(kappas: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
     """Kappas measured here and those of the paper's annotators, in one table."""
     own = kappas.with_columns(kind=pl.lit(OWN)).filter(pl.col("kappa").is_not_nan())
-    names = pl.format("annotators {} × {}", "annotator", "other")
-    everyone = pl.when(pl.col("annotator") == "all").then(pl.lit("all annotators"))
+    pair = pl.format("annotators {} × {}", "annotator", "other")
+    raters = pl.when(annotator="all").then(pl.lit("all annotators")).otherwise(pair)
     theirs = printed.select(
-        everyone.otherwise(names).alias("raters"),
-        pl.col("kappa").cast(pl.Float64),
-        kind=pl.lit(PUBLISHED),
+        raters=raters, kappa=pl.col("kappa").cast(float), kind=pl.lit(PUBLISHED)
     )
     return pl.concat([own, theirs], how="diagonal") if own.height else own

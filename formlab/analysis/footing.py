@@ -154,9 +154,10 @@ def _down(rows: Sequence[_Row], known: Sequence[KnownSum]) -> Iterator[Sum]:
     for row in rows:
         parts = named.get(id(row)) or _block(row, loose) or _two(row, loose)
         if parts:
-            for column in sorted(_checked(row, parts)):
+            for column in sorted(row.cells):
                 cells = [(part.cells[column], s) for part, s in parts if column in part.cells]
-                yield Sum(row.label, row.cells[column], tuple(cells))
+                if len(cells) >= 2:
+                    yield Sum(row.label, row.cells[column], tuple(cells))
             summed = [id(part) for part, _ in parts]
             loose = [other for other in loose if id(other) not in summed]
         loose.append(row)
@@ -206,13 +207,6 @@ def _two(row: _Row, loose: Sequence[_Row]) -> _Parts | None:
     return None
 
 
-def _checked(row: _Row, parts: _Parts) -> list[int]:
-    """The columns in which two parts have a figure."""
-    return [
-        column for column in row.cells if sum(column in part.cells for part, _ in parts) >= 2
-    ]  # fmt: skip
-
-
 def _add(values: _Values, part: _Row, sign: int = 1) -> None:
     for column in values.keys() & part.cells.keys():
         values[column].append(part.cells[column].value * sign)
@@ -245,16 +239,13 @@ def _across(rows: Sequence[_Row]) -> Iterator[Sum]:
         yield from across
 
 
-def _digits(value: Decimal) -> str:
-    return f"{abs(value):f}".replace(".", "")
-
-
-def _misread(one: Decimal, other: Decimal) -> bool:
+def _misread(value: Decimal, other: Decimal) -> bool:
     """Whether one wrong, lost or added digit, or the sign, makes one value of the other."""
-    if one == -other:
+    if value == -other:
         return True
-    same_sign = (one < 0) == (other < 0)
-    return same_sign and Levenshtein.distance(_digits(one), _digits(other), score_cutoff=1) == 1
+    digits = (f"{abs(each):f}".replace(".", "") for each in (value, other))
+    same_sign = (value < 0) == (other < 0)
+    return same_sign and Levenshtein.distance(*digits, score_cutoff=1) == 1
 
 
 def check_sums(

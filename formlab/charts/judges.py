@@ -41,8 +41,7 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     scores = audit.summary.filter(pl.col("metric").is_in(list(_SCORES))).with_columns(
         score=pl.col("metric").replace(_SCORES), counts=pl.col("mode").replace(_MODES),
         kind=pl.when(slice_by="kind").then("slice_value").otherwise(pl.lit("all")),
-        order=pl.col("metric").replace_strict({name: n for n, name in enumerate(_SCORES)}),
-    ).sort("order", "kind", "mode", maintain_order=True)  # fmt: skip
+    ).sort(pl.col("metric").cast(pl.Enum([*_SCORES])), "kind", "mode")  # fmt: skip
     raters = facts.select(RATERS).unpivot(variable_name="rater", value_name="right")
     raters = raters.group_by("rater", maintain_order=True).agg(
         pl.col("right").count().alias("facts judged"), pl.col("right").mean().alias("called right")

@@ -213,7 +213,7 @@ def matched(
     """The entry of each fact that has one, by its place."""
     entries: dict[int, Mapping[str, Any]] = {}
     listed = raw.get(ENTRIES)
-    for entry in listed if isinstance(listed, list) else []:
+    for entry in listed if isinstance(listed, list) else ():
         index = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
         if index is None:
             notes["judge: entries for no fact"] += 1

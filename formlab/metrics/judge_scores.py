@@ -95,18 +95,17 @@ _STATED = "overall_score"
 _PAPER = "He et al., arXiv:2511.14998v1, appendix C"
 METRICS = {
     name: Metric(
-        name=name, title=title, high=high, unit=unit, source=source, view="counts",
+        name=name, title=title, high=high, unit=unit, source=_PAPER, view="counts",
         units=("page",), tasks=("fact",),
     )
-    for name, title, high, unit, source in (
-        ("judge_structure", "structure score of the judge", 2.0, "points of 2, mean over pages",
-         _PAPER),
-        ("judge_entity_accuracy", "facts right by the judge", 1.0, "correct per fact", _PAPER),
+    for name, title, high, unit in (
+        ("judge_structure", "structure score of the judge", 2.0, "points of 2, mean over pages"),
+        ("judge_entity_accuracy", "facts right by the judge", 1.0, "correct per fact"),
         ("judge_entity_score", "entity score of the judge", 5.0,
-         "5 × facts right, mean over pages", _PAPER),
+         "5 × facts right, mean over pages"),
         ("judge_overall", "overall score of the judge", 10.0,
-         "2 × structure + entity score, mean over pages", _PAPER),
+         "2 × structure + entity score, mean over pages"),
         ("judge_overall_stated", "overall score as the judge states it", 10.0,
-         "points of 10, mean over pages", _PAPER),
+         "points of 10, mean over pages"),
     )
 }  # fmt: skip

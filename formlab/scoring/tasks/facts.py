@@ -25,8 +25,6 @@ from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import is_html, visible_text, written_events
 
-# The denominator, for the settings of each metric.
-PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _PAGES = 64
 Row = dict[str, Any]
@@ -186,7 +184,8 @@ def _scores(
     if facts.height:
         rule = "match=context" if mode == "fixed" else "match=substring"
         for name, tallies in family.counts(verdicts).items():
-            settings = made_by(f"per={PER.get(name, 'gold')}", rule)
+            per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
+            settings = made_by(per, rule)
             yield score_rows(facts, metrics.get(name), tallies, settings, level="fact", mode=mode)
     if not whole.height:
         return

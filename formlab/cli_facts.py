@@ -50,21 +50,13 @@ def check(raw: Path, root: Path, predictions: Path | None, out: Path | None, as_
 @split
 @asking
 @click.option(
-    "--judge-prompt",
-    "prompt",
-    default="judge",
-    show_default=True,
-    metavar="NAME|FILE",
+    "--judge-prompt", "prompt", default="judge", show_default=True, metavar="NAME|FILE",
     help="Another prompt, word for word; places: {gold_html} and {generated_html}.",
-)
+)  # fmt: skip
 @click.option(
-    "--judge-view",
-    "view",
-    type=click.Choice(("html", "text")),
-    default="html",
-    show_default=True,
+    "--judge-view", "view", type=click.Choice(("html", "text")), default="html", show_default=True,
     help="Show the judge both pages as HTML, or as their text.",
-)
+)  # fmt: skip
 @click.option("--out", type=path, required=True, help="File for the raw answers.")
 @as_json
 def ask(
@@ -91,31 +83,30 @@ def ask(
     if benchmark not in known:
         raise UnknownName.of("benchmark with facts", benchmark, known)
     corpus = benchmarks.load(benchmark, root=options["root"], split=options["split"])
-    answers_read = formats.read_predictions(predictions, corpus)
+    judged = formats.read_predictions(predictions, corpus)
     settings = chat.system(f"{chat.PREFIX}{model}").settings(asked(options))
     store = settings["store"] or out.with_suffix(".sqlite")
     call = judge_call(model, store=store, settings=settings)
-    prompt, workers = options["prompt"], settings["concurrency"]
-    has_places(prompts.read(prompt).text)
+    how = {"prompt": options["prompt"], "view": options["view"]}
+    has_places(prompts.read(how["prompt"]).text)
     answers: dict[str, Any] = {}
     counts = dict.fromkeys(("judged", "failed", "not_asked"), 0)
-    judged = audit.ask_judge(
-        corpus, answers_read, call=call, prompt=prompt, view=options["view"], workers=workers
-    )
+    asked_pages = audit.ask_judge(corpus, judged, call=call, workers=settings["concurrency"], **how)
     with progress("pages, {task.fields[failed]} failed") as bar:
-        bar.add_task("judge", total=len(texts_of(answers_read)), failed=0)
-        for page, answer, record in judged:
+        bar.add_task("judge", total=len(texts_of(judged)), failed=0)
+        for page, answer, record in asked_pages:
             if record["status"] == "missing":
                 counts["not_asked"] += 1
                 continue
-            done = record["status"] in USABLE
-            counts["judged" if done else "failed"] += 1
-            if not done:
+            if record["status"] in USABLE:
+                counts["judged"] += 1
+            else:
+                counts["failed"] += 1
                 click.echo(f"{record['status']}: {plain(page)}: {plain(answer['error'])}", err=True)
             answers[page] = answer | {"judge": model}
             files.write_json(out, answers)
             bar.update(bar.task_ids[0], advance=1, failed=counts["failed"])
-    scores = judge_scores(corpus, answers_read, answers)
+    scores = judge_scores(corpus, judged, answers)
     scores = scores.filter(pl.col("slice_by").is_null(), pl.col("total") > 0, mode="fixed")
     means = scores.group_by("metric", maintain_order=True).agg(
         (pl.col("hits").sum() / pl.col("total").sum()).round(4)
@@ -148,9 +139,9 @@ def filing(file: Path, out: Path, pages: int | None, dpi: int, as_json: bool) ->
 @click.argument("pages", type=path)
 @click.option("--filing", "tagged", type=path, help="An inline-XBRL filing with the same rows.")
 @click.option("--links", type=path, help="Its calculation links, the file that ends in _cal.xml.")
-@click.option("--all", "held", is_flag=True, help="Also the sums that hold.")
+@click.option("--all", "every", is_flag=True, help="Also the sums that hold.")
 @as_json
-def sums(pages: Path, tagged: Path | None, links: Path | None, held: bool, as_json: bool) -> None:
+def sums(pages: Path, tagged: Path | None, links: Path | None, every: bool, as_json: bool) -> None:
     """Find figures that do not add up on PAGES, without gold.
 
     PAGES is what formlab run wrote, or a folder of pages as .html, .md or .txt. The filing and its
@@ -170,16 +161,14 @@ def sums(pages: Path, tagged: Path | None, links: Path | None, held: bool, as_js
         endings = (".html", ".htm", ".md", ".txt")
         texts = sorted(file for file in pages.rglob("*") if file.suffix.lower() in endings)
         if not texts:
-            what = "no pages here"
-            raise DataMissing(what, where=pages, remedy=f"files that end in {', '.join(endings)}")
+            remedy = f"files that end in {', '.join(endings)}"
+            raise DataMissing("no pages here", where=pages, remedy=remedy)
         read = {file.relative_to(pages).as_posix(): files.read_text(file) for file in texts}
     known = known_sums(tagged, links) if tagged and links else ()
-    table = check_sums(read, known, held=True)
-    none = table.filter(table["held"].is_null())["doc_id"].n_unique()
-    broken = table.filter(~table["held"]).height
-    say({
-        "sums found": table.height - none, "of them broken": broken,
-        "pages without a sum": none,
-    })  # fmt: skip
-    table = table.drop_nulls("held")
-    show((table if held else table.filter(~table["held"])).to_dicts(), as_json=as_json)
+    table = check_sums(read, known, every=True)
+    none = table.filter(table["holds"].is_null())["doc_id"].n_unique()
+    broken = table.filter(~table["holds"]).height
+    sums_found = table.height - none
+    say({"sums found": sums_found, "of them broken": broken, "pages without a sum": none})
+    table = table.drop_nulls("holds")
+    show((table if every else table.filter(~table["holds"])).to_dicts(), as_json=as_json)

@@ -39,7 +39,7 @@ RATERS = ("rule", "judge", "human")
 COLUMNS = (
     "doc_id", "path", "kind", "gold", "text", *RATERS, "final", "override", "reason", "planted",
 )  # fmt: skip
-_HUMAN = ("doc_id", "path", "correct")
+_HUMAN = {"doc_id": pl.String, "path": pl.String, "correct": pl.Boolean, "reason": pl.String}
 _WORDS = dict.fromkeys(
     ("doc_id", "judge", "status", "error", "structure_explanation", "overall_explanation"),
     pl.String,
@@ -82,10 +82,10 @@ def answers(path: Path) -> dict[str, dict[str, Any]]:
         if None in numbers:
             where = f"{path}#/{numbers.index(None)}"
             raise DataBroken("an answer without its page", where=where, remedy='add "id"')
-        twice = [str(n) for n, count in Counter(map(str, numbers)).items() if count > 1]
-        if twice:
+        pages = [str(number) for number in numbers]
+        if twice := [page for page, count in Counter(pages).items() if count > 1]:
             raise DataBroken(f"pages answered twice: {', '.join(twice)}", where=path)
-        answers = {str(item["id"]): item for item in answers}
+        answers = dict(zip(pages, answers, strict=True))
     objects = answers.values() if isinstance(answers, dict) else [None]
     if not all(isinstance(item, dict) for item in objects):
         raise DataBroken("judge answers are an object by page or an array", where=path)
@@ -110,8 +110,7 @@ def check(raw: str | Path, *, root: str | Path, predictions: str | Path | None =
         raise DataMissing("no pred_<i>.txt", where=where, remedy="--predictions with their folder")
     texts = texts_of(folder.read(where, corpus))
     notes: Counter[str] = Counter()
-    checked = {}
-    facts = facts_of(corpus)
+    checked, facts = {}, facts_of(corpus)
     for page, answer in usable(answers(Path(raw)), notes).items():
         if page not in facts:
             notes["answers for pages without gold"] += 1
@@ -196,11 +195,8 @@ def audit(
         rows += _audited(doc_id, markup, facts.get(doc_id, []), texts.get(doc_id, ""), raw, notes)
     schema = dict.fromkeys(("doc_id", "path", "kind", "gold", "text", "planted"), pl.String)
     table = pl.DataFrame(rows, schema=schema | {"rule": pl.Boolean, "judge": pl.Boolean})
-    none = pl.DataFrame(schema={"doc_id": pl.String, "path": pl.String, "correct": pl.Boolean})
-    human = none if humans is None else humans
-    if "reason" not in human.columns:
-        human = human.with_columns(reason=pl.lit(None, pl.String))
-    human = human.select("doc_id", "path", human="correct", reason="reason")
+    verdicts = [pl.DataFrame(schema=_HUMAN), *([humans] if humans is not None else ())]
+    human = pl.concat(verdicts, how="diagonal").select(*_HUMAN).rename({"correct": "human"})
     table = table.join(human, on=["doc_id", "path"], how="left", maintain_order="left")
     table = table.with_columns(final=pl.coalesce("human", "rule"))
     # A human overrules the judge; without one the rules do, as their verdict can be retraced.
@@ -297,19 +293,19 @@ def open_audit(
     if evaluation.root is None:
         raise DataMissing("the evaluation names no folder of gold", remedy="score it again")
     corpus = benchmarks.load(evaluation.benchmark, root=evaluation.root, split=evaluation.split)
-    beside = evaluation.root / "pred"
-    judged = None if str(predictions) else evaluation.predictions
-    if judged is None:
-        if not str(predictions) and not beside.is_dir():
+    judged = evaluation.predictions
+    if str(predictions) or judged is None:
+        judged_at = Path(predictions) if str(predictions) else evaluation.root / "pred"
+        if not str(predictions) and not judged_at.is_dir():
             remedy = "the parameter predictions with what was judged"
-            raise DataMissing("no predictions to audit", where=beside, remedy=remedy)
-        judged = formats.read_predictions(predictions or beside, corpus)
+            raise DataMissing("no predictions to audit", where=judged_at, remedy=remedy)
+        judged = formats.read_predictions(judged_at, corpus)
     verdicts = _humans(Path(humans)) if str(humans) else None
-    said = answers(Path(judge))
-    table, notes = audit(corpus, judged, said, humans=verdicts)
+    raw = answers(Path(judge))
+    table, notes = audit(corpus, judged, raw, humans=verdicts)
     odd: Counter[str] = Counter()
-    scores = judge_scores(corpus, judged, said, odd)
-    words = [{"doc_id": page, "status": "ok"} | dict(answer) for page, answer in said.items()]
+    scores = judge_scores(corpus, judged, raw, odd)
+    words = [{"doc_id": page, "status": "ok"} | answer for page, answer in raw.items()]
     words = [{name: str(row[name]) if name in row else None for name in _WORDS} for row in words]
     raters = [name for name in RATERS if table[name].null_count() < table.height]
     kappas = rater_agreement(table, raters, resamples=resamples, seed=seed)
@@ -326,8 +322,7 @@ def _humans(file: Path) -> pl.DataFrame:
         table = pl.read_csv(text.encode(), infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise DataBroken(f"not a readable CSV: {error}", where=file) from error
-    missing = [name for name in _HUMAN if name not in table.columns]
-    if missing:
+    if missing := [name for name in [*_HUMAN][:3] if name not in table.columns]:
         raise DataBroken(f"no column {', '.join(missing)}", where=f"{file}:1")
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     known = pl.col("correct").str.strip_chars().str.to_lowercase()

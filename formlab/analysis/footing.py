@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -143,10 +144,7 @@ def figure(text: str) -> Decimal | None:
     match = _FIGURE.fullmatch(text.strip())
     if match is None or len(match["digits"]) > 40:
         return None
-    try:
-        value = Decimal(match["digits"].replace(",", ""))
-    except InvalidOperation:
-        return None
+    value = Decimal(match["digits"].replace(",", ""))
     return -value if match["open"] or match["minus"] else value
 
 
@@ -157,15 +155,18 @@ def _down(rows: Sequence[_Row], known: Sequence[KnownSum]) -> Iterator[Sum]:
     for row in rows:
         parts = named.get(id(row)) or _block(row, loose) or _two(row, loose)
         if parts:
-            for column in sorted(_checked(row, parts)):
+            for column in sorted(row.cells):
                 cells = [(part.cells[column], s) for part, s in parts if column in part.cells]
-                yield Sum(row.label, row.cells[column], tuple(cells))
+                if len(cells) >= 2:
+                    yield Sum(row.label, row.cells[column], tuple(cells))
             summed = [id(part) for part, _ in parts]
             loose = [other for other in loose if id(other) not in summed]
         loose.append(row)
 
 
 _Parts = list[tuple[_Row, int]]
+# Of each column the figures that are summed.
+_Values = dict[int, list[Decimal]]
 
 
 def _named(rows: Sequence[_Row], known: Sequence[KnownSum]) -> dict[int, _Parts]:
@@ -185,93 +186,71 @@ def _block(row: _Row, loose: Sequence[_Row]) -> _Parts | None:
     """The rows right above that `row` is the sum of."""
     least = 1 if _TOTAL.search(row.label) else 2
     best, size = 0, 0
-    tallies = {column: _Tally() for column in row.cells}
+    values: _Values = {column: [] for column in row.cells}
     for count, part in enumerate(reversed(loose[-_PARTS:]), start=1):
-        for column, tally in tallies.items():
-            if column in part.cells:
-                tally.add(part.cells[column].value)
-        held = _held(row, tallies) if count > 1 else 0
-        if held >= least and held > best:
-            best, size = held, count
+        _add(values, part)
+        columns = _columns(row, values) if count > 1 else 0
+        if columns >= least and columns > best:
+            best, size = columns, count
     return [(part, 1) for part in loose[-size:]] if best else None
 
 
 def _two(row: _Row, loose: Sequence[_Row]) -> _Parts | None:
     """Two of the last rows above that `row` is the sum or the difference of."""
     near = [part for part in loose[-_NEAR:] if len(part.cells.keys() & row.cells.keys()) >= 2]
-    for later in range(len(near) - 1, 0, -1):
-        for earlier in range(later - 1, -1, -1):
-            for sign in (-1, 1):
-                parts = [(near[earlier], 1), (near[later], sign)]
-                tallies = {column: _Tally() for column in _checked(row, parts)}
-                for column, tally in tallies.items():
-                    for part, factor in parts:
-                        tally.add(part.cells[column].value * factor)
-                if _held(row, tallies, spare=1) >= 2:
-                    return parts
+    for later, earlier in combinations(reversed(near), 2):
+        for sign in (-1, 1):
+            values: _Values = {column: [] for column in row.cells}
+            _add(values, earlier)
+            _add(values, later, sign)
+            if _columns(row, values, spare=1) >= 2:
+                return [(earlier, 1), (later, sign)]
     return None
 
 
-def _checked(row: _Row, parts: _Parts) -> list[int]:
-    """The columns in which two parts have a figure."""
-    return [
-        column for column in row.cells if sum(column in part.cells for part, _ in parts) >= 2
-    ]  # fmt: skip
+def _add(values: _Values, part: _Row, sign: int = 1) -> None:
+    for column in values.keys() & part.cells.keys():
+        values[column].append(part.cells[column].value * sign)
 
 
-class _Tally:
-    """The figures of a column summed so far."""
-
-    def __init__(self) -> None:
-        self.sum, self.count, self.real = Decimal(0), 0, 0
-
-    def add(self, value: Decimal) -> None:
-        self.sum += value
-        self.count += 1
-        self.real += value != 0
-
-
-def _held(row: _Row, tallies: dict[int, _Tally], *, spare: int | None = None) -> int:
+def _columns(row: _Row, values: _Values, *, spare: int | None = None) -> int:
     """How many totals of two digits or more add up; columns that are alike are one witness.
 
     0 if more columns are broken than `spare`, or than hold.
     """
-    checked = {column: tally for column, tally in tallies.items() if tally.count >= 2}
-    held = [
-        row.cells[column].value for column, tally in checked.items()
-        if tally.sum == row.cells[column].value and tally.real >= 2 and abs(tally.sum) >= 10
+    checked = {column: figures for column, figures in values.items() if len(figures) >= 2}
+    holding = [
+        row.cells[column].value for column, figures in checked.items()
+        if sum(figures) == row.cells[column].value and sum(map(bool, figures)) >= 2
+        and abs(row.cells[column].value) >= 10
     ]  # fmt: skip
-    broken = len(checked) - len(held)
-    return len(set(held)) if broken <= (len(held) if spare is None else spare) else 0
+    broken = len(checked) - len(holding)
+    return len(set(holding)) if broken <= (len(holding) if spare is None else spare) else 0
 
 
 def _across(rows: Sequence[_Row]) -> Iterator[Sum]:
-    wide = [row for row in rows if len(row.cells) >= 3]
-    found = []
-    for row in wide:
+    """The last cell of a row as the sum of those before it, if it is in most rows."""
+    across = []
+    for row in rows:
         *parts, last = (row.cells[column] for column in sorted(row.cells))
-        real = sum(cell.value != 0 for cell in parts) >= 2
-        found.append(Sum(row.label, last, tuple((cell, 1) for cell in parts if real)))
-    real = [each for each in found if each.parts]
-    held = sum(each.difference == 0 for each in real)
-    if held >= max(3, _MOST * len(real)):
-        yield from real
+        if sum(cell.value != 0 for cell in parts) >= 2:
+            across.append(Sum(row.label, last, tuple((cell, 1) for cell in parts)))
+    holding = sum(each.difference == 0 for each in across)
+    if holding >= max(3, _MOST * len(across)):
+        yield from across
 
 
-def _digits(value: Decimal) -> str:
-    return f"{abs(value):f}".replace(".", "")
-
-
-def _misread(one: Decimal, other: Decimal) -> bool:
+def _misread(value: Decimal, other: Decimal) -> bool:
     """Whether one wrong, lost or added digit, or the sign, makes one value of the other."""
-    if one == -other:
+    if value == -other:
         return True
-    same_sign = (one < 0) == (other < 0)
-    return same_sign and Levenshtein.distance(_digits(one), _digits(other), score_cutoff=1) == 1
+    digits = (f"{abs(each):f}".replace(".", "") for each in (value, other))
+    same_sign = (value < 0) == (other < 0)
+    return same_sign and Levenshtein.distance(*digits, score_cutoff=1) == 1
 
 
 def check_sums(
-    pages: Predictions | Mapping[str, str], known: Sequence[KnownSum] = (), *, held: bool = False
+    pages: Predictions | Mapping[str, str], known: Sequence[KnownSum] = (), *, every: bool = False
 ) -> pl.DataFrame:
     """The sums on the pages that a system read: no gold is needed.
 
@@ -283,14 +262,14 @@ def check_sums(
     known
         Sums by the names of rows, as `formlab.benchmarks.calculations.known_sums` reads them from
         a filing and its calculation links; the filing may be of another quarter.
-    held
+    every
         Also the sums that hold.
 
     Returns
     -------
     polars.DataFrame
         A row for each sum: `doc_id`; `label`, the words of its row; `total`, as printed; `parts`,
-        how many figures it sums; `held`; `difference`, the total less the sum of its parts;
+        how many figures it sums; `holds`; `difference`, the total less the sum of its parts;
         `effect`, the size of the difference as a share of the total, NaN for a total of 0;
         `suspects`, figures of which one wrong digit or sign explains the difference, with what
         they would have to be. A page on which no sum is found has one row with null in the place
@@ -300,39 +279,38 @@ def check_sums(
     --------
     >>> from formlab import analysis, benchmarks
     >>> read_pages = Predictions.load(benchmarks.SAMPLES / "runs" / "fincriticaled-test-ocr")
-    >>> table = check_sums(read_pages, held=True)
+    >>> table = check_sums(read_pages, every=True)
     >>> table["doc_id"].n_unique()
     10
     """
+    if isinstance(pages, Predictions):
+        whole = pl.col("path").is_null() & (pl.col("task") != "layout")
+        read_pages = pages.records.filter(whole, pl.col("status").is_in(USABLE))
+        texts = read_pages.select("doc_id", pl.col("value").fill_null("")).rows()
+    else:
+        texts = list(pages.items())
     rows: list[dict[str, Any]] = []
-    for doc_id, text in _texts(pages):
-        found = sums(read(text), known)
-        shown = [each for each in found if held or each.difference]
-        rows += [{"doc_id": doc_id} | _shown(each) for each in shown]
-        if not found:
+    for doc_id, text in texts:
+        all_sums = sums(read(text), known)
+        rows += [
+            {"doc_id": doc_id} | _columns_of(each) for each in all_sums if every or each.difference
+        ]
+        if not all_sums:
             rows.append({"doc_id": doc_id})
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def _texts(pages: Predictions | Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    if not isinstance(pages, Predictions):
-        return pages.items()
-    whole = pl.col("path").is_null() & (pl.col("task") != "layout")
-    read_pages = pages.records.filter(whole, pl.col("status").is_in(USABLE))
-    return read_pages.select("doc_id", pl.col("value").fill_null("")).iter_rows()
-
-
 _SCHEMA = {
     "doc_id": pl.String, "label": pl.String, "total": pl.String, "parts": pl.Int64,
-    "held": pl.Boolean, "difference": pl.Float64, "effect": pl.Float64,
+    "holds": pl.Boolean, "difference": pl.Float64, "effect": pl.Float64,
     "suspects": pl.List(pl.String),
 }  # fmt: skip
 
 
-def _shown(each: Sum) -> dict[str, Any]:
+def _columns_of(each: Sum) -> dict[str, Any]:
     gap = each.difference
     return {
-        "label": each.label, "total": each.total.text, "parts": len(each.parts), "held": not gap,
+        "label": each.label, "total": each.total.text, "parts": len(each.parts), "holds": not gap,
         "difference": float(gap), "effect": _share(gap, each.total.value),
         "suspects": [f"{cell.text} → {value:,f}" for cell, value in each.suspects if gap],
     }  # fmt: skip
@@ -361,25 +339,23 @@ def material_errors(evaluation: Evaluation, known: Sequence[KnownSum] = ()) -> p
         as the total itself. A figure that is missing counts as 0. `effect` is NaN, and `total`
         null, for what is in no sum, and for what was read as no number.
     """
-    corpus = evaluation.corpus
     wrong = evaluation.fields.filter(pl.col("kind") == "number", pl.col("outcome") != "match")
     columns = ["doc_id", "path", "gold", "pred", "cause"]
     rows = []
     for (doc_id,), cases in wrong.group_by("doc_id", maintain_order=True):
-        gold = corpus.records.filter(pl.col("doc_id") == doc_id)
-        tops = _tops(gold, known)
+        tops = _tops(evaluation.corpus.records.filter(doc_id=doc_id), known)
         for case in cases.select(columns).iter_rows(named=True):
-            top = tops.get(case["path"])
-            value, pred = figure(case["gold"]), figure(case["pred"] or "0")
-            defined = top is not None and value is not None and pred is not None
-            effect = _share(pred - value, top[1]) if defined else float("nan")
-            rows.append(case | {"total": top[0] if top else None, "effect": effect})
+            top, effect = tops.get(case["path"]), float("nan")
+            gold, pred = figure(case["gold"]), figure(case["pred"] or "0")
+            if top and gold is not None and pred is not None:
+                effect = _share(pred - gold, top.value)
+            rows.append(case | {"total": top and top.text, "effect": effect})
     schema = dict.fromkeys([*columns, "total"], pl.String) | {"effect": pl.Float64}
     return pl.DataFrame(rows, schema=schema)
 
 
-def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, tuple[str, Decimal]]:
-    """Of each fact in a sum of its page, the text and value of the highest total above it."""
+def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, Cell]:
+    """Of each fact in a sum of its page, the highest total above it."""
     markup = gold.filter(pl.col("path").is_null())["value"].first() or ""
     flow = Flow(written_events(markup), tags=FACTS)
     above: dict[int, Cell] = {}
@@ -387,7 +363,7 @@ def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, tuple[str,
         for cell, _ in each.parts:
             above.setdefault(cell.unit, each.total)
     totals = {cell.unit: cell for cell in above.values()}
-    tops: dict[str, tuple[str, Decimal]] = {}
+    tops: dict[str, Cell] = {}
     for fact in gold.filter(pl.col("path").is_not_null()).iter_rows(named=True):
         unit, _, _ = flow.marks.get(fact_meta(fact).mark, (-1, 0, 0))
         top, seen = totals.get(unit), {unit}
@@ -396,5 +372,5 @@ def _tops(gold: pl.DataFrame, known: Sequence[KnownSum]) -> dict[str, tuple[str,
             unit = top.unit
             seen.add(unit)
         if top:
-            tops[fact["path"]] = top.text, top.value
+            tops[fact["path"]] = top
     return tops

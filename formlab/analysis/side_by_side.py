@@ -105,9 +105,10 @@ def _groups(
     }
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in names:
+        plain = metrics.plain(name)
         tasks = {
-            system: {task for metric, task in pairs if metric == metrics.plain(name)}
-            for system, pairs in scored.items()
+            system: {task for metric, task in rows if metric == plain}
+            for system, rows in scored.items()
         }
         systems = tuple(system for system, own in tasks.items() if own)
         if len(systems) > 1 and set.intersection(*(tasks[system] for system in systems)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,18 +77,19 @@ def known_sums(filing: Path, linkbase: Path) -> list[KnownSum]:
 
     A concept whose printed name is not known is left out of its sum, with the sum.
     """
-    names = dict(_names(filing))
-    sums = {}
-    for total, parts in links(linkbase).items():
-        if total in names and len(parts) > 1 and all(part in names for part, _ in parts):
-            sums[names[total]] = tuple((names[part], sign) for part, sign in parts)
+    names = _names(filing)
+    sums = {
+        names[total]: tuple((names[part], sign) for part, sign in parts)
+        for total, parts in links(linkbase).items()
+        if total in names and len(parts) > 1 and all(part in names for part, _ in parts)
+    }
     return [KnownSum(total, parts) for total, parts in sums.items()]
 
 
-def _names(filing: Path) -> Iterator[tuple[str, str]]:
-    """Each concept, as a link names it, with the label of the first row that shows it."""
+def _names(filing: Path) -> dict[str, str]:
+    """Of each concept, as a link names it, the label of the first row that shows it."""
     pages, facts, _ = ixbrl.gold_pages(filing)
-    seen = set()
+    names: dict[str, str] = {}
     for page, own in zip(pages, facts, strict=True):
         flow = Flow(written_events(page), tags=FACTS)
         labels: dict[int, str] = {}
@@ -98,6 +98,6 @@ def _names(filing: Path) -> Iterator[tuple[str, str]]:
         for number, (unit, _, _) in flow.marks.items():
             concept = own[number].get("name", "").replace(":", "_")
             label = row_name(labels[flow.units[unit].line])
-            if concept not in seen and any(char.isalpha() for char in label):
-                seen.add(concept)
-                yield concept, label
+            if any(char.isalpha() for char in label):
+                names.setdefault(concept, label)
+    return names

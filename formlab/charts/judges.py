@@ -41,8 +41,7 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
     scores = audit.summary.filter(pl.col("metric").is_in(list(_SCORES))).with_columns(
         score=pl.col("metric").replace(_SCORES), counts=pl.col("mode").replace(_MODES),
         kind=pl.when(slice_by="kind").then("slice_value").otherwise(pl.lit("all")),
-        order=pl.col("metric").replace_strict({name: n for n, name in enumerate(_SCORES)}),
-    ).sort("order", "kind", "mode", maintain_order=True)  # fmt: skip
+    ).sort(pl.col("metric").cast(pl.Enum([*_SCORES])), "kind", "mode")  # fmt: skip
     raters = facts.select(RATERS).unpivot(variable_name="rater", value_name="right")
     raters = raters.group_by("rater", maintain_order=True).agg(
         pl.col("right").count().alias("facts judged"), pl.col("right").mean().alias("called right")
@@ -87,11 +86,9 @@ def audit_figures(audit: Audit, printed: pl.DataFrame) -> tuple[Any, ...]:
 def beside_published(kappas: pl.DataFrame, printed: pl.DataFrame) -> pl.DataFrame:
     """Kappas measured here and those of the paper's annotators, in one table."""
     own = kappas.with_columns(kind=pl.lit(OWN)).filter(pl.col("kappa").is_not_nan())
-    names = pl.format("annotators {} × {}", "annotator", "other")
-    everyone = pl.when(pl.col("annotator") == "all").then(pl.lit("all annotators"))
+    pair = pl.format("annotators {} × {}", "annotator", "other")
+    raters = pl.when(annotator="all").then(pl.lit("all annotators")).otherwise(pair)
     theirs = printed.select(
-        everyone.otherwise(names).alias("raters"),
-        pl.col("kappa").cast(pl.Float64),
-        kind=pl.lit(PUBLISHED),
+        raters=raters, kappa=pl.col("kappa").cast(float), kind=pl.lit(PUBLISHED)
     )
     return pl.concat([own, theirs], how="diagonal") if own.height else own

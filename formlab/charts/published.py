@@ -39,8 +39,7 @@ def _read(name: str) -> pl.DataFrame:
         raise UnknownName.of("published table", name, known)
     text = files.read_text(FOLDER / f"{name}.csv")
     table = pl.read_csv(text.encode(), infer_schema=False)
-    if "value" in table.columns:
-        table = table.with_columns(pl.col("value").cast(pl.Float64))
+    table = table.with_columns(pl.col("^value$").cast(pl.Float64))
     if "unit" in table.columns:
         share = pl.when(unit="percent").then(pl.col("value") / 100).otherwise("value")
         table = table.with_columns(share.alias("value"), pl.col("unit").replace("percent", "ratio"))
@@ -142,18 +141,17 @@ def paper_table(
     ranked = {key for _, key in best}
     sign = {"near": NEAR, None: UNTESTED}
     signs = {at: sign.get(cell["mark"], "") for at, cell in cells.items() if at[1] in ranked}
-    places = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
+    decimals = digits if isinstance(digits, Mapping) else dict.fromkeys(columns, digits)
+    texts = {
+        at: _measured(cell, signs.get(at, ""), decimals.get(at[1], 3)) for at, cell in cells.items()
+    }
     rows = [
-        {"system": name}
-        | {
-            key: _measured(cells.get((name, key)), signs.get((name, key), ""), places.get(key, 3))
-            for key in columns
-        }
+        {"system": name} | {key: texts.get((name, key), MISSING) for key in columns}
         for name in systems
     ]
     rows += [
         {"system": f"{name} ({PUBLISHED})"}
-        | {key: number(quoted.get((name, key)), places.get(key, 3)) for key in columns}
+        | {key: number(quoted.get((name, key)), decimals.get(key, 3)) for key in columns}
         for name in theirs
     ]
     marks = {cell["mark"] for cell in cells.values()}
@@ -174,10 +172,8 @@ def paper_table(
     )  # fmt: skip
 
 
-def _measured(cell: Mapping[str, Any] | None, sign: str, digits: int) -> str:
+def _measured(cell: Mapping[str, Any], sign: str, digits: int) -> str:
     """A value with its interval and its sign."""
-    if cell is None:
-        return MISSING
     text = number(cell["value"], digits)
     if cell["ci_low"] is not None and not math.isnan(cell["ci_low"]):
         text += f" [{number(cell['ci_low'], digits)}, {number(cell['ci_high'], digits)}]"

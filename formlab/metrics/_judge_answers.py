@@ -30,14 +30,17 @@ _FIGURES = {
     "entity_score": ("entity_score",),
     "overall_score": ("overall_score", "overall", "score"),
 }
-# What a verdict says: found, and correct.
-_WORDS = {
-    **dict.fromkeys(("correct", "true", "yes", "match", "matched", "exact", "right", "1"),
-                    (True, True)),
-    **dict.fromkeys(("incorrect", "wrong", "partial", "mismatch", "altered"), (True, False)),
-    **dict.fromkeys(("false", "no", "fail", "0"), (None, False)),
-    **dict.fromkeys(("missing", "absent", "omitted", "not_found"), (False, False)),
-}  # fmt: skip
+_RIGHT = {"correct": True, "found_in_prediction": True}
+_WRONG = {"correct": False, "found_in_prediction": True}
+_ABSENT = {"correct": False, "found_in_prediction": False}
+_UNKNOWN = {"correct": False}
+# What a verdict says, by its word.
+_WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("correct", "true", "yes", "match", "matched", "exact", "right", "1"), _RIGHT),
+    **dict.fromkeys(("incorrect", "wrong", "partial", "mismatch", "altered"), _WRONG),
+    **dict.fromkeys(("false", "no", "fail", "0"), _UNKNOWN),
+    **dict.fromkeys(("missing", "absent", "omitted", "not_found"), _ABSENT),
+}
 _DEEPEST = 3
 
 
@@ -129,9 +132,9 @@ def _entries(answer: Answer) -> list[Answer]:
         if any(listed):
             return [entry for entry in listed if entry]
     entries = [
-        {"value": item} | _verdict(_word(key) or _word(key.split("_")[0]))
+        {"value": item} | verdict
         for key, items in answer.items()
-        if isinstance(items, list) and (_word(key) or _word(key.split("_")[0]))
+        if isinstance(items, list) and (verdict := _verdict(key) or _verdict(key.split("_")[0]))
         for item in items if isinstance(item, str)
     ]  # fmt: skip
     return entries or _by_fact(answer)
@@ -143,7 +146,7 @@ def _by_fact(answer: Answer) -> list[Answer]:
     numbered = [*answer] == [str(n) for n in range(1, len(answer) + 1)]
     entries = []
     for key, value in answer.items():
-        entry = _entry(value) if isinstance(value, dict) else _verdict(_word(value))
+        entry = _entry(value) if isinstance(value, dict) else _verdict(value)
         if not entry or key in known or (isinstance(value, int) and not isinstance(value, bool)):
             return []
         entries.append(({"number": int(key)} if numbered else {"value": key}) | entry)
@@ -159,25 +162,18 @@ def _entry(item: Any) -> Answer:
         for alias in aliases:
             value = item.get(alias)
             if column in ("correct", "found_in_prediction"):
-                word = _word(value)
-                if word and column == "correct":
-                    entry |= {n: v for n, v in _verdict(word).items() if n not in entry}
-                elif word:
-                    entry[column] = word[1]
+                verdict = _verdict(value)
+                if verdict and column == "correct":
+                    entry |= verdict | entry
+                elif verdict:
+                    entry[column] = verdict["correct"]
             elif type(value) is (int if column == "number" else str):
                 entry.setdefault(column, value)
     return entry if "correct" in entry or "found_in_prediction" in entry else {}
 
 
-def _word(value: Any) -> tuple[bool | None, bool] | None:
+def _verdict(value: Any) -> Answer:
+    """What a word or flag says of a fact; empty for what is no verdict."""
     if not isinstance(value, bool | int | str) or (isinstance(value, str) and value.isdigit()):
-        return None
-    return _WORDS.get(re.sub(r"[\s_-]+", "_", str(value).strip().lower()))
-
-
-def _verdict(word: tuple[bool | None, bool] | None) -> Answer:
-    if word is None:
         return {}
-    found, correct = word
-    verdict: Answer = {"correct": correct}
-    return verdict if found is None else verdict | {"found_in_prediction": found}
+    return dict(_WORDS.get(re.sub(r"[\s_-]+", "_", str(value).strip().lower()), {}))

@@ -16,14 +16,8 @@ from formlab.metrics._places import Places, tokens
 from formlab.metrics.facts import MISSING, FactVerdict
 from formlab.text.markup import SILENT, Event, events, is_html, written_events
 
-# Published name of each type, its part of the keys of counts, and its part of those of rates.
-TYPES = {
-    "Number": ("Number", "number"),
-    "Temporal": ("Temporal", "temporal"),
-    "Monetary Unit": ("Monetary_Unit", "monetary_unit"),
-    "Reporting Entity": ("Reporting_Entity", "reporting_entity"),
-    "Financial Concepts": ("Financial_Concepts", "financial_concepts"),
-}
+# Published name of each type, and its part of the keys of counts; in those of rates in lower case.
+TYPES = {name: name.replace(" ", "_") for name, _ in FACTS.values()}
 # Beyond this length Python's parser, which the released code uses, may take minutes.
 _LONGEST = 300_000
 _SPACE = re.compile(r"\s+")
@@ -78,10 +72,9 @@ def official(raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], text: s
         _overrule(entry, lower, packed)
     _recount(answer, "total", Counter(str(fact["type"]) for fact in facts))
     for word, key in (("found", "found_in_prediction"), ("correct", "correct")):
-        _recount(
-            answer, word, Counter(entry.get("type", "") for entry in entries if entry.get(key))
-        )
-    for suffix in ("", *(f"_with_{key}_type" for key, _ in TYPES.values())):
+        kinds = Counter(entry.get("type", "") for entry in entries if entry.get(key))
+        _recount(answer, word, kinds)
+    for suffix in ("", *(f"_with_{key}_type" for key in TYPES.values())):
         total, found = answer[f"total_entities{suffix}"], answer[f"found_entities{suffix}"]
         answer[f"not_found_entities{suffix}"] = total - found
     return answer
@@ -101,10 +94,8 @@ def by_substring(values: Sequence[str], prediction: str) -> list[FactVerdict]:
     for value in values:
         entry: Answer = {"value": value}
         _overrule(entry, lower, packed)
-        found = entry.get("found_in_prediction", False)
-        verdicts.append(
-            FactVerdict(found, entry.get("correct", False), False, entry.get("matched_text", ""))
-        )
+        flags = entry.get("found_in_prediction", False), entry.get("correct", False)
+        verdicts.append(FactVerdict(*flags, False, entry.get("matched_text", "")))
     return verdicts
 
 
@@ -127,7 +118,7 @@ def _same(first: str, second: str) -> bool:
 
 def _recount(answer: Answer, word: str, counts: Counter[str]) -> None:
     answer[f"{word}_entities"] = counts.total()
-    for name, (key, _) in TYPES.items():
+    for name, key in TYPES.items():
         answer[f"{word}_entities_with_{key}_type"] = counts[name]
 
 
@@ -145,7 +136,7 @@ def performance(answers: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     [50.0, 50.0, 25.0]
     """
     answers = list(answers)
-    parts = {"": ""} | {name: f"_with_{key}_type" for key, name in TYPES.values()}
+    parts = {"": ""} | {key.lower(): f"_with_{key}_type" for key in TYPES.values()}
     rates, missing = {}, {}
     for name, suffix in parts.items():
         total, found, correct = (
@@ -207,8 +198,8 @@ def settled(
     --------
     >>> from formlab.text.flow import read
     >>> fact = {"type": "Number", "value": "5", "hint": "page 5"}
-    >>> said = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
-    >>> settled({"entity_diagnostics": [said]}, [fact], Places(read("in 2015")))[0].correct
+    >>> entry = fact | {"found_in_prediction": True, "correct": True, "matched_text": "5"}
+    >>> settled({"entity_diagnostics": [entry]}, [fact], Places(read("in 2015")))[0].correct
     False
     """
     notes = Counter() if notes is None else notes
@@ -222,7 +213,7 @@ def matched(
     """The entry of each fact that has one, by its place."""
     entries: dict[int, Mapping[str, Any]] = {}
     listed = raw.get(ENTRIES)
-    for entry in listed if isinstance(listed, list) else []:
+    for entry in listed if isinstance(listed, list) else ():
         index = _fact_of(entry, facts, entries) if isinstance(entry, dict) else None
         if index is None:
             notes["judge: entries for no fact"] += 1

@@ -13,28 +13,59 @@ from formlab.metrics._places import Places
 from formlab.metrics._spec import Metric
 from formlab.metrics.judge import kind_of, matched, settled
 
+Tallies = dict[str, tuple[float, float]]
 
-def page_counts(
+
+def page_scores(
     raw: Mapping[str, Any],
     facts: Sequence[Mapping[str, str]],
     pred: Places,
     *,
     mode: str,
-    notes: Counter[str] | None = None,
-) -> dict[str, tuple[float, float]]:
-    """Correct and all facts of a page by kind, of every kind under the empty name.
+    notes: Counter[str],
+) -> tuple[Tallies, Tallies]:
+    """The tally of each metric of `METRICS` on one page, and its correct and all facts by kind.
 
-    In mode `official` they are those of the judge's own verdicts, in mode `fixed` of its verified
-    ones (`settled`). Where a judge gives counts and no verdicts, these count in both modes, in
-    `fixed` over the gold facts. Mode `official` counts in `notes` where they differ.
+    In mode `official` facts are correct by the judge's own verdicts, in mode `fixed` by its
+    verified ones (`settled`). Where a judge gives counts and no verdicts, these count in both
+    modes, in `fixed` over the gold facts. The entity score is five times the accuracy, which mode
+    `official` rounds to two decimals first, as the paper asks. The overall score is twice the
+    structure score plus the entity score, within 0 to 10, whatever the judge calls it; its own
+    stands beside it. What the answer leaves undefined is NaN. Mode `official` counts in `notes`
+    where the judge's figures do not follow from its own parts, and scores that are out of range.
 
     Examples
     --------
     >>> from formlab.text.flow import read
-    >>> fact, said = {"type": "Number", "value": "5"}, {"correct_entities": 1, "total_entities": 2}
-    >>> page_counts(said, [fact], Places(read("5")), mode="official")
-    {'': (1.0, 2.0)}
+    >>> answer = {"correct_entities": 17, "total_entities": 28, "structure_score": 1}
+    >>> fact, notes = {"type": "Number", "value": "5"}, Counter()
+    >>> page, kinds = page_scores(answer, [fact], Places(read("5")), mode="official", notes=notes)
+    >>> page["judge_entity_score"], page["judge_overall"], kinds
+    ((3.05, 1.0), (5.05, 1.0), {})
     """
+    notes = notes if mode == "official" else Counter()
+    kinds = _by_kind(raw, facts, pred, mode, notes)
+    counts = kinds.pop("", (np.nan, np.nan))
+    structure, stated = _within(raw, "structure_score", 2, notes), _within(raw, _STATED, 10, notes)
+    share = counts[0] / counts[1] if counts[1] else np.nan
+    score = 5 * (round(share, 2) if mode == "official" else share)
+    overall = np.clip(2 * structure + score, 0, 10)
+    accuracy = figure(raw.get("entity_accuracy"))
+    own = figure(raw.get("entity_score"))
+    own = 5 * accuracy if own is None and accuracy is not None else score if own is None else own
+    # Parts are stated with two decimals.
+    parts = np.clip(2 * structure + own, 0, 10)
+    notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
+    values = (structure, np.nan, score, overall, stated)
+    tallies = {name: (float(value), 1.0) for name, value in zip(METRICS, values, strict=True)}
+    return tallies | {"judge_entity_accuracy": counts}, kinds
+
+
+def _by_kind(
+    raw: Mapping[str, Any], facts: Sequence[Mapping[str, str]], pred: Places, mode: str,
+    notes: Counter[str],
+) -> Tallies:  # fmt: skip
+    """Correct and all facts by kind, of every kind under the empty name."""
     stated = stated_counts(raw)
     kinds = [kind_of(fact["type"]) or fact["type"] for fact in facts]
     golds = Counter([*kinds, *[""] * len(facts)])
@@ -48,47 +79,9 @@ def page_counts(
         correct = [verdict.correct for verdict in settled(raw, facts, pred)]
     right = Counter(kind for kind, yes in zip(kinds, correct, strict=True) if yes)
     right[""] = sum(correct)
-    if notes is not None and mode == "official":
-        odd = stated.get("", (right[""], golds[""])) != (right[""], golds[""])
-        notes["judge: counts that its own verdicts do not make"] += odd
+    odd = stated.get("", (right[""], golds[""])) != (right[""], golds[""])
+    notes["judge: counts that its own verdicts do not make"] += odd
     return {kind: (float(right[kind]), float(count)) for kind, count in golds.items()}
-
-
-def page_tallies(
-    raw: Mapping[str, Any],
-    counts: tuple[float, float],
-    *,
-    mode: str = "fixed",
-    notes: Counter[str] | None = None,
-) -> dict[str, tuple[float, float]]:
-    """The tally of each metric of `METRICS` on one page; NaN where the answer leaves it undefined.
-
-    `counts` are correct and all facts, as from `page_counts`. The entity score is five times the
-    accuracy, which mode `official` rounds to two decimals first, as the paper asks. The overall
-    score is twice the structure score plus the entity score, within 0 to 10, whatever the judge
-    calls it; its own stands beside it. Mode `official` counts in `notes` where it is another than
-    the judge's own parts make, and scores that are out of range.
-
-    Examples
-    --------
-    >>> page = page_tallies({"structure_score": 1}, (17, 28), mode="official")
-    >>> page["judge_entity_score"], page["judge_overall"]
-    ((3.05, 1.0), (5.05, 1.0))
-    """
-    notes = Counter() if notes is None or mode != "official" else notes
-    structure, stated = _within(raw, "structure_score", 2, notes), _within(raw, _STATED, 10, notes)
-    share = counts[0] / counts[1] if counts[1] else np.nan
-    score = 5 * (round(share, 2) if mode == "official" else share)
-    overall = np.clip(2 * structure + score, 0, 10)
-    own = figure(raw.get("entity_score"))
-    accuracy = figure(raw.get("entity_accuracy"))
-    own = 5 * accuracy if own is None and accuracy is not None else score if own is None else own
-    # Parts are stated with two decimals.
-    parts = np.clip(2 * structure + own, 0, 10)
-    notes["judge: overall score that its own parts do not make"] += abs(stated - parts) > 0.06
-    values = (structure, np.nan, score, overall, stated)
-    tallies = {name: (float(value), 1.0) for name, value in zip(METRICS, values, strict=True)}
-    return tallies | {"judge_entity_accuracy": counts}
 
 
 def _within(raw: Mapping[str, Any], name: str, high: float, notes: Counter[str]) -> float:
@@ -102,18 +95,17 @@ _STATED = "overall_score"
 _PAPER = "He et al., arXiv:2511.14998v1, appendix C"
 METRICS = {
     name: Metric(
-        name=name, title=title, high=high, unit=unit, source=source, view="counts",
+        name=name, title=title, high=high, unit=unit, source=_PAPER, view="counts",
         units=("page",), tasks=("fact",),
     )
-    for name, title, high, unit, source in (
-        ("judge_structure", "structure score of the judge", 2.0, "points of 2, mean over pages",
-         _PAPER),
-        ("judge_entity_accuracy", "facts right by the judge", 1.0, "correct per fact", _PAPER),
+    for name, title, high, unit in (
+        ("judge_structure", "structure score of the judge", 2.0, "points of 2, mean over pages"),
+        ("judge_entity_accuracy", "facts right by the judge", 1.0, "correct per fact"),
         ("judge_entity_score", "entity score of the judge", 5.0,
-         "5 × facts right, mean over pages", _PAPER),
+         "5 × facts right, mean over pages"),
         ("judge_overall", "overall score of the judge", 10.0,
-         "2 × structure + entity score, mean over pages", _PAPER),
+         "2 × structure + entity score, mean over pages"),
         ("judge_overall_stated", "overall score as the judge states it", 10.0,
-         "points of 10, mean over pages", _PAPER),
+         "points of 10, mean over pages"),
     )
 }  # fmt: skip

@@ -112,10 +112,12 @@ def messages(
     if not has_places(prompt):
         body = {"FACTS": listed, "GROUND TRUTH": gold, "GENERATED": pred}
         # ASCII only: half surrogate pairs and control characters travel as escapes.
-        return [_said("system", prompt), _said("user", json.dumps(body))]
-    texts = {"gold": _fenced(gold), "pred": _fenced(pred), "facts": json.dumps(listed)}
-    filled = _PLACE.sub(lambda place: texts[place.lastgroup or ""], prompt)
-    return [_said("system", _FENCES), _said("user", filled.encode("utf-8", "replace").decode())]
+        system, user = prompt, json.dumps(body)
+    else:
+        texts = {"gold": _fenced(gold), "pred": _fenced(pred), "facts": json.dumps(listed)}
+        filled = _PLACE.sub(lambda match: texts[match.lastgroup or ""], prompt)
+        system, user = _FENCES, filled.encode("utf-8", "replace").decode()
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def has_places(prompt: str) -> bool:
@@ -127,10 +129,6 @@ def has_places(prompt: str) -> bool:
         remedy = "write {gold_html} and {generated_html}, or neither"
         raise DataBroken(f"the judge's prompt has no place for the {absent}", remedy=remedy)
     return bool(places)
-
-
-def _said(role: str, content: str) -> dict[str, str]:
-    return {"role": role, "content": content}
 
 
 def _fenced(page: str) -> str:
@@ -182,16 +180,17 @@ def ask(
     names = ("text", "attempts", "tokens_in", "tokens_out", "cost", "seconds", "error")
     key = answer.key or hashlib.sha256(json.dumps(asked).encode()).hexdigest()
     record = {"request": key, "status": status} | {name: getattr(answer, name) for name in names}
-    usable = status in USABLE and verdicts is not None
-    verdicts = verdicts if usable and verdicts else {}
+    verdicts = verdicts if verdicts and status in USABLE else {}
     entries = [e for e in verdicts.get(ENTRIES) or () if isinstance(e, dict)]
     for index, entry in enumerate(entries):
         number = entry.get("number")
         if type(number) is int and 0 < number <= len(facts):
             entries[index] = _named(facts[number - 1]) | entry
-    reason = answer.error or ("" if usable else "no verdicts in the answer")
-    kept: dict[str, Any] = {"id": page, ENTRIES: entries, "status": status, "view": view}
-    kept["prompt"] = instructions.version
+    reason = answer.error or ("" if verdicts else "no verdicts in the answer")
+    kept: dict[str, Any] = {
+        "id": page, ENTRIES: entries, "status": status, "view": view,
+        "prompt": instructions.version,
+    }  # fmt: skip
     if max(len(gold), len(pred)) > _LONGEST:
         kept["cut_at"] = _LONGEST
     return verdicts | kept | ({"error": reason} if reason else {}), record

@@ -87,7 +87,7 @@ def test_figures(text, value):
 
 def test_pages_without_sums_keep_their_row():
     table = check_sums({"a": STATEMENT.format(total=10, profit=40), "b": "no figures"})
-    assert table.select("doc_id", "label", "held", "effect").rows() == [
+    assert table.select("doc_id", "label", "holds", "effect").rows() == [
         ("a", "Total sales", False, 6.0), ("b", None, None, None)
     ]  # fmt: skip
 
@@ -101,17 +101,21 @@ def test_wrong_facts_are_weighed_by_the_total_above_them(tmp_path):
     page = (
         "<table>" + "".join(tag.format(*row) for row in rows) + "</table><p><number>7</number></p>"
     )
-    (tmp_path / "gold_0.txt").write_text(page)
+    for number in range(2):
+        (tmp_path / f"gold_{number}.txt").write_text(page)
     corpus = benchmarks.load("fincriticaled", root=tmp_path)
     # Cash was read as 4,810, land not at all, 7 as 1.
     text = page.replace(">4,310<", ">4,810<").replace(">30,000<", "><").replace(">7<", ">1<")
     answers = tmp_path / "answers.jsonl"
-    answers.write_text(json.dumps({"doc_id": "0", "text": text}))
+    lines = [json.dumps({"doc_id": doc_id, "text": text}) for doc_id in ("0", "1")]
+    answers.write_text("\n".join(lines))
     result = evaluate(corpus, read_predictions(answers, corpus))
-    parts = (("cash", 1), ("bonds", 1))
-    known = [KnownSum("current", parts)]
+    known = [KnownSum("current", (("cash", 1), ("bonds", 1)))]
     assert material_errors(result, known).equals(material_errors(result))
     table = material_errors(result).sort("gold")
+    # Two pages that are alike.
+    assert table.filter(doc_id="1").height == 3
+    table = table.filter(doc_id="0")
     assert table.select("gold", "total").rows() == [
         ("30,000", "40,400"), ("4,310", "40,400"), ("7", None)
     ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from formlab.metrics._judge_answers import ENTRIES, figure, released_form
 from formlab.metrics._places import Places
-from formlab.metrics.judge_scores import page_counts, page_tallies
+from formlab.metrics.judge_scores import page_scores
 from formlab.text.flow import read
 
 FACTS = [
@@ -19,8 +19,8 @@ FACTS = [
 
 def values(answer, text="page 5 in Q2 2023", mode="fixed"):
     notes = Counter()
-    counts = page_counts(answer, FACTS, Places(read(text)), mode=mode, notes=notes)
-    tallies = page_tallies(answer, counts.get("", (math.nan, math.nan)), mode=mode, notes=notes)
+    tallies, counts = page_scores(answer, FACTS, Places(read(text)), mode=mode, notes=notes)
+    counts |= {"": tallies["judge_entity_accuracy"]}
     odd = {name.removeprefix("judge: "): n for name, n in notes.items() if n}
     return {name[6:]: hits / total for name, (hits, total) in tallies.items()}, counts, odd
 

@@ -18,7 +18,7 @@ images, relative to `images`), `template`, `domain`, and the items of L3:
 
 The folders of FUNSD and of SROIE are read too, as forms in FORMCRAFT's terms: groups and fields
 from links (`_linked`) or from the places of lines (`_receipts`), and the relations that rules find
-to hold on the page (`_found`). Splits and documents keep the names that the dataset gives them.
+to hold on the page (`_relations`). Splits and documents keep the names that the dataset gives them.
 
 The path of a field is its labels from the top, ``/Section A/Name``, with ``~`` and ``/`` in labels
 escaped as in a JSON Pointer and ``#2`` after the second of equal paths.
@@ -28,13 +28,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from formlab import files
+from formlab.benchmarks import funsd
 from formlab.benchmarks._build import Row, corpus, image_columns
-from formlab.benchmarks.formcraft._sources import Source, sources
+from formlab.benchmarks.formcraft import _linked, _receipts
 from formlab.benchmarks.formcraft.formulas import NoFormulaError, is_written_as, number_in, value_of
 from formlab.benchmarks.formcraft.records import (
     CONSISTENCY,
@@ -80,10 +84,18 @@ __all__ = [
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 
 
+class SplitFiles(NamedTuple):
+    """The files of the forms of one split, how a form is read, and where the images are."""
+
+    files: list[Path]
+    form_of: Callable[[Path, Counter[str]], FormCraft]
+    images: Path
+
+
 def splits(root: Path) -> dict[str, int]:
     """The splits found under `root`, each with its count of forms."""
-    if others := sources(root):
-        return {name: len(source.files) for name, source in others.items()}
+    if others := _other_datasets(root):
+        return {name: len(split.files) for name, split in others.items()}
     listed = sorted((root / "splits").glob("*.txt"))
     if listed:
         return {file.stem: len(_ids(file)) for file in listed}
@@ -103,7 +115,7 @@ def read(split: str, root: Path) -> Corpus:
     DataBroken
         At the first form that is not JSON or not of the schema, with its file and place.
     """
-    source = sources(root).get(split) or _own_forms(split, root)
+    source = _other_datasets(root).get(split) or _own_forms(split, root)
     flaws: Counter[str] = Counter()
     documents, records, hashes = [], [], {}
     for file in source.files:
@@ -121,14 +133,29 @@ def read(split: str, root: Path) -> Corpus:
     )  # fmt: skip
 
 
-def _own_forms(split: str, root: Path) -> Source:
+def _other_datasets(root: Path) -> dict[str, SplitFiles]:
+    """The splits of FUNSD or SROIE in the folder `root`, named as the dataset names them."""
+    if (root / "key").is_dir() and (root / "box").is_dir():
+        keys, form_of = sorted((root / "key").glob("*.json")), partial(_receipts.form_of, root)
+        return {"train": SplitFiles(keys, form_of, root / "img")}
+    folders = {split: root / folder for split, folder in reversed(funsd.FOLDERS.items())}
+    return {
+        split: SplitFiles(
+            sorted((folder / "annotations").glob("*.json")), _linked.form_of, folder / "images"
+        )
+        for split, folder in folders.items()
+        if (folder / "annotations").is_dir()
+    }
+
+
+def _own_forms(split: str, root: Path) -> SplitFiles:
     base = root / split if (root / split / "forms").is_dir() else root
     folder = files.folder(base / "forms", remedy=f"a folder with forms or {split}/forms in it")
     listed = base / "splits" / f"{split}.txt"
     forms = sorted(folder.glob("*.json"))
     if listed.is_file():
         forms = [folder / f"{name}.json" for name in _ids(listed)]
-    return Source(forms, lambda file, _: read_form(file), base / "images")
+    return SplitFiles(forms, lambda file, _: read_form(file), base / "images")
 
 
 def read_form(file: Path) -> FormCraft:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from formlab import tables, text, trees
 from formlab.benchmarks import funsd
-from formlab.benchmarks.formcraft._found import Found, has_letters, same, with_relations
+from formlab.benchmarks.formcraft._relations import RuleRelation, has_letters, same, with_relations
 from formlab.benchmarks.formcraft.formulas import number_in
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
@@ -63,13 +63,15 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
         """Whether it is more than the answer of the question above it."""
         return bool(node.children) or entities[node.path]["kind"] in ("question", "header")
 
+    def contents(nodes: list[Node], above: Node | None, header: str) -> tuple[list, list]:
+        """The fields and groups that nodes stand for."""
+        pairs = [content(node, above, header) for node in nodes]
+        return [field for own, _ in pairs for field in own], [g for _, own in pairs for g in own]
+
     def content(node: Node, above: Node | None, header: str) -> tuple[list, list]:
-        """The fields and groups that a node stands for."""
         row = entities[node.path]
         inner = header if row["kind"] != "header" else node.label
-        parts = [content(child, node, inner) for child in node.children]
-        fields = [field for part in parts for field in part[0]]
-        groups = [group for part in parts for group in part[1]]
+        fields, groups = contents(node.children, node, inner)
         kind, asked = row["kind"], questions.get(node.path, [])
         if kind == "answer" or (kind == "other" and asked and not node.children):
             label = above.label if above and entities[above.path]["kind"] == "question" else ""
@@ -81,20 +83,11 @@ def form_of(file: Path, flaws: Counter[str]) -> FormCraft:
             fields, groups = [], [Group(label=node.label, fields=fields, groups=groups or None)]
         return fields, groups
 
-    parts = [content(node, None, "") for node in tree.children]
-    form = FormCraft(
-        fields=[field for part in parts for field in part[0]],
-        groups=[group for part in parts for group in part[1]],
-        domain="forms",
-    )
-    labels = Counter(_named(row["value"]) for row in entities.values())
-    found = [
-        *_cells(answers, labels),
-        *_under_headers(answers, labels),
-        *_sums(answers),
-        *_repeated(answers),
-    ]
-    return with_relations(form, found, flaws)
+    fields, groups = contents(tree.children, None, "")
+    form = FormCraft(fields=fields, groups=groups, domain="forms")
+    labels = Counter(_name(row["value"]) for row in entities.values())
+    links = (*_cells(answers, labels), *_under_headers(answers, labels))
+    return with_relations(form, (*links, *_sums(answers), *_repeated(answers)), flaws)
 
 
 def _field(label: str, row: Row) -> FieldModel:
@@ -108,14 +101,14 @@ def _box(row: Row) -> tuple[float, ...] | None:
     return tuple(row[side] for side in tables.BOX) if row.get("x0") is not None else None
 
 
-def _named(label: str) -> str:
+def _name(label: str) -> str:
     return text.normalise(label, text.LADDER_STEPS).strip(" :.")
 
 
-def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
+def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
     cells = Counter(frozenset(row["path"] for row in answer.questions) for answer in answers)
     for answer in answers:
-        box, names = answer.field.box, [_named(row["value"]) for row in answer.questions]
+        box, names = answer.field.box, [_name(row["value"]) for row in answer.questions]
         once = cells[frozenset(row["path"] for row in answer.questions)] == 1
         # Two columns of one name would leave open which is meant.
         if len(names) != 2 or not once or any(labels[name] > 1 for name in names):
@@ -129,7 +122,7 @@ def _cells(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
             row, column = (answer.questions[side.index(True)]["value"] for side in (beside, over))
             if has_letters(row) and has_letters(column):
                 asked = f"What stands in the row “{row}” under “{column}”?"
-                yield Found("cell", answer.field, {}, question=asked, link=True)
+                yield RuleRelation("cell", answer.field, {}, question=asked, link=True)
 
 
 def _share(box: tuple, other: tuple, axis: int) -> float:
@@ -137,18 +130,18 @@ def _share(box: tuple, other: tuple, axis: int) -> float:
     return min(box[axis + 2], other[axis + 2]) - max(box[axis], other[axis])
 
 
-def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[Found]:
-    keys = [(_named(answer.header), _named(answer.field.label)) for answer in answers]
+def _under_headers(answers: list[_Answer], labels: Counter[str]) -> Iterator[RuleRelation]:
+    keys = [(_name(answer.header), _name(answer.field.label)) for answer in answers]
     once, headers = Counter(keys), Counter(label for _, label in set(keys))
     for answer, key in zip(answers, keys, strict=True):
         known = all(has_letters(name) for name in key) and answer.field.value
         single = once[key] == labels[key[0]] == len(answer.questions) == 1
         if known and single and headers[key[1]] > 1:
             asked = f"Under “{answer.header}”, what is filled in for “{answer.field.label}”?"
-            yield Found("header", answer.field, {}, question=asked, link=True)
+            yield RuleRelation("header", answer.field, {}, question=asked, link=True)
 
 
-def _sums(answers: list[_Answer]) -> Iterator[Found]:
+def _sums(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """Totals under a column, and at the end of a row, of numbers."""
     numbers = [
         answer for answer in answers
@@ -157,29 +150,32 @@ def _sums(answers: list[_Answer]) -> Iterator[Found]:
     for total in numbers:
         if not any(_TOTAL.search(row["value"]) for row in total.questions):
             continue
-        column = [
-            other for other in numbers
-            if _share(other.field.box, total.field.box, 0) > 0 and other is not total
-            and other.field.box[3] <= total.field.box[1] + 1
-        ]  # fmt: skip
-        row = [
-            other for other in numbers
-            if other is not total and any(asked in total.questions for asked in other.questions)
-            and _share(other.field.box, total.field.box, 1) > 0
-            and other.field.box[2] <= total.field.box[0] + 1
-        ]  # fmt: skip
+        others = [other for other in numbers if other is not total]
+        column = _before(others, total, 1)
+        row = _before(others, total, 0)
+        row = [other for other in row if any(asked in total.questions for asked in other.questions)]
         for parts in (column, row):
             if len(parts) > 1:
                 sources = {f"n{n}": part.field for n, part in enumerate(parts)}
-                yield Found("sum", total.field, sources, " + ".join(sources))
+                yield RuleRelation("sum", total.field, sources, " + ".join(sources))
 
 
-def _repeated(answers: list[_Answer]) -> Iterator[Found]:
+def _before(answers: list[_Answer], total: _Answer, axis: int) -> list[_Answer]:
+    """The answers left of a total in its row (axis 0), or above it in its column (axis 1)."""
+    end = total.field.box
+    return [
+        answer for answer in answers
+        if _share(answer.field.box, end, 1 - axis) > 0
+        and answer.field.box[axis + 2] <= end[axis] + 1
+    ]  # fmt: skip
+
+
+def _repeated(answers: list[_Answer]) -> Iterator[RuleRelation]:
     """The same number in the two fields of one label: short texts are the same by chance."""
-    labels = Counter(_named(answer.field.label) for answer in answers)
+    labels = Counter(_name(answer.field.label) for answer in answers)
     for first, second in combinations(answers, 2):
-        label, value = _named(first.field.label), first.field.value
+        label, value = _name(first.field.label), first.field.value
         is_number = sum(map(str.isdigit, value)) >= _DIGITS and text.date(value) is None
-        twice = label == _named(second.field.label) and labels[label] == 2
+        twice = label == _name(second.field.label) and labels[label] == 2
         if twice and is_number and has_letters(label) and same(value, second.field.value):
-            yield Found("same", second.field, {"first": first.field})
+            yield RuleRelation("same", second.field, {"first": first.field})

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,13 @@ import numpy as np
 
 from formlab import tables, text
 from formlab.benchmarks import sroie
-from formlab.benchmarks.formcraft._found import DEPENDENT, Found, has_letters, same, with_relations
+from formlab.benchmarks.formcraft._relations import (
+    DEPENDENT,
+    RuleRelation,
+    has_letters,
+    same,
+    with_relations,
+)  # fmt: skip
 from formlab.benchmarks.formcraft.schema import FieldModel, FormCraft, Group
 from formlab.benchmarks.meta import Row
 from formlab.text.layout import rows as in_rows
@@ -49,9 +56,10 @@ _NO_LETTER = re.compile(r"[^a-z]+")
 _BEHIND_LABEL = re.compile(r"(?:\b(?:RM|MYR)|[\s:$=(*-])+$")
 _COUNT = re.compile(r"[\s@xX*]+\d{1,3}\s*[xX*@]?$")
 _COUNTED = re.compile(r"\bqty\b|quantity|\bitems?\b")
-Item = tuple[str, dict[str, FieldModel]]
+# The group of an item, and its fields by what they are.
+Item = tuple[Group, dict[str, FieldModel]]
 # What a row is by its label, the first that fits; others can be part of no sum.
-_ROLES = {
+_PATTERNS = {
     "change": r"\bchange\b",
     "none": r"\bqty\b|quantity|item|saving|point|balance|outstanding|total.*disc|disc.*total"
     r"|included in|includes",
@@ -66,7 +74,7 @@ _ROLES = {
     "cash": r"\b(?:cash|tender\w*|received)\b|^paid|^payment",
     "card": r"\b(?:visa|master\w*|amex|debit|credit card|edc)\b",
 }
-_ROLES = {role: re.compile(pattern) for role, pattern in _ROLES.items()}
+_ROLES = {role: re.compile(pattern) for role, pattern in _PATTERNS.items()}
 _SIGNS = {"tax": "+", "service": "+", "rounding": "+", "discount": "-"}
 _OF_TOTALS = {"total", "tax", "service", "rounding", "cash", "card", "change"}
 
@@ -169,9 +177,7 @@ def _parts(lines: list[_Line], flaws: Counter[str]) -> dict[str, list[_Line]]:
     end = sums[-1] + 1
     parts = {"totals": lines[sums[0] : end], "footer": lines[end:]}
     if heading is not None:
-        items = lines[heading + 1 : sums[0]]
-        while items and _is_heading(items[0]):
-            items = items[1:]
+        items = list(dropwhile(_is_heading, lines[heading + 1 : sums[0]]))
         parts = {"header": lines[:heading], "items": items} | parts
     return {name: part for name, part in parts.items() if part}
 
@@ -182,13 +188,13 @@ def _is_heading(line: _Line) -> bool:
 
 
 def _items(lines: list[_Line], page: list[_Line], group: Group) -> list[Item]:
-    """The items as groups in `group`: name, amount and, where told, quantity and unit price."""
+    """The items as groups in `group`: name, amount and, where known, quantity and unit price."""
     named = [has_letters(line.label) for line in lines]
     after = bool(lines[0].amount) and not named[0]
     headings = " ".join(line.text.casefold() for line in page if _is_heading(line))
     columns = "qty" in headings and "price" in headings
     before: list[str] = []
-    items: list[tuple[Group, dict[str, FieldModel]]] = []
+    items: list[Item] = []
     for line, has_name in zip(lines, named, strict=True):
         if line.amount is None:
             if _COUNTED.search(line.text.casefold()):
@@ -206,8 +212,7 @@ def _items(lines: list[_Line], page: list[_Line], group: Group) -> list[Item]:
         item = Group(label=name, fields=list(fields.values()), box=line.box)
         group.groups = [*(group.groups or ()), item]
         items.append((item, fields))
-    # Names that stand below are whole only now.
-    return [(item.label, fields) for item, fields in items]
+    return items
 
 
 def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
@@ -225,36 +230,36 @@ def _quantity(line: _Line, *, columns: bool) -> dict[str, FieldModel]:
     return {}
 
 
-def _times(items: list[Item]) -> Iterator[Found]:
-    for name, item in items:
+def _times(items: list[Item]) -> Iterator[RuleRelation]:
+    for item, fields in items:
         # Once a price is the price: nothing follows that was not read already.
-        if len(item) == 3 and item["quantity"].value != "1":
-            sources = {"n": item["quantity"], "price": item["unit price"]}
-            asked = f"Going by its quantity and unit price, what must the amount of “{name}” be?"
-            yield Found("quantity", item["amount"], sources, "n * price", asked)
+        if len(fields) == 3 and fields["quantity"].value != "1":
+            sources = {"n": fields["quantity"], "price": fields["unit price"]}
+            amount = f"the amount of “{item.label}”"
+            asked = f"Going by its quantity and unit price, what must {amount} be?"
+            yield RuleRelation("quantity", fields["amount"], sources, "n * price", asked)
 
 
-def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
+def _sums(lines: list[_Line], items: list[Item]) -> Iterator[RuleRelation]:
     """Sums of items, totals from other totals, change and payment."""
     rows = [line for line in lines if line.role != "none" and line.amount and line.is_single]
     totals = [n for n, line in enumerate(rows) if line.role == "total"]
-    amounts = {f"i{n}": item["amount"] for n, (_, item) in enumerate(items, start=1)}
+    amounts = {f"i{n}": fields["amount"] for n, (_, fields) in enumerate(items, start=1)}
     if amounts and totals:
         formula = " + ".join(amounts)
         asked = f"Going by the amounts of the items, what must {DEPENDENT} be?"
-        sums = [Found("items", rows[n].amount, amounts, formula, asked) for n in totals]
-        yield next((found for found in sums if found.holds()), sums[0])
+        sums = [RuleRelation("items", rows[n].amount, amounts, formula, asked) for n in totals]
+        yield next((relation for relation in sums if relation.holds()), sums[0])
     for end in totals:
         for start in reversed([n for n in totals if n < end]):
             between = [line for line in rows[start + 1 : end] if line.role in _SIGNS]
-            sources = {f"a{n}": line.amount for n, line in enumerate(between)}
-            signs = [
-                "+" if line.amount.value.startswith("-") else _SIGNS[line.role] for line in between
-            ]
-            terms = (f" {sign} {name}" for sign, name in zip(signs, sources, strict=True))
+            sources, formula = {"base": rows[start].amount}, "base"
+            for n, line in enumerate(between):
+                sources[f"a{n}"] = line.amount
+                sign = "+" if line.amount.value.startswith("-") else _SIGNS[line.role]
+                formula += f" {sign} a{n}"
             if between:
-                base = {"base": rows[start].amount}
-                yield Found("total", rows[end].amount, base | sources, "base" + "".join(terms))
+                yield RuleRelation("total", rows[end].amount, sources, formula)
     paid = [n for n, line in enumerate(rows) if line.role == "cash"]
     back = [line for line in rows if line.role == "change"]
     if len(paid) == 1 and len(back) == 1:
@@ -262,14 +267,14 @@ def _sums(lines: list[_Line], items: list[Item]) -> Iterator[Found]:
         for total in reversed([n for n in totals if n < paid[0]]):
             sources = {"cash": cash, "total": rows[total].amount}
             formula = "-cash - total" if cash.value.startswith("-") else "cash - total"
-            yield Found("change", back[0].amount, sources, formula)
+            yield RuleRelation("change", back[0].amount, sources, formula)
     for number, line in enumerate(rows):
         if line.role == "card" or (line.role == "cash" and not back):
             for total in reversed([n for n in totals if n < number]):
-                yield Found("payment", line.amount, {"total": rows[total].amount}, "total")
+                yield RuleRelation("payment", line.amount, {"total": rows[total].amount}, "total")
 
 
-def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
+def _taxes(lines: list[_Line], group: Group | None) -> Iterator[RuleRelation]:
     for line in lines:
         rate = _RATE.search(line.text)
         # Nothing follows from a rate of nought that is not there already.
@@ -280,7 +285,7 @@ def _taxes(lines: list[_Line], group: Group | None) -> Iterator[Found]:
             group.groups = [*(group.groups or ()), table]
             percent = rate[1] or rate[2]
             asked = f"Going by what is taxed at {percent} per cent, what must the tax on it be?"
-            yield Found("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
+            yield RuleRelation("tax", tax, {"taxed": taxed}, f"taxed * {percent} / 100", asked)
 
 
 def _keys(
@@ -303,7 +308,7 @@ def _keys(
 
 def _dates(
     date: FieldModel, lines: list[_Line], homes: dict[int, list[FieldModel]], rest: list[FieldModel]
-) -> Iterator[Found]:
+) -> Iterator[RuleRelation]:
     """Puts what repeats the date of the receipt among the fields of its row."""
     for line in lines:
         before = ""
@@ -318,7 +323,7 @@ def _dates(
                     homes.get(id(line), rest).append(other)
                     place = "stand there once more" if label == "date" else f"be at {DEPENDENT}"
                     asked = f"Going by the date of the receipt, which date must {place}?"
-                    yield Found("date", other, {"date": date}, question=asked)
+                    yield RuleRelation("date", other, {"date": date}, question=asked)
             before = piece["value"]
 
 

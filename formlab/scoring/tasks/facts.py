@@ -25,14 +25,12 @@ from formlab.tables import BOX, USABLE
 from formlab.text.flow import Flow, read
 from formlab.text.markup import is_html, visible_text, written_events
 
-# The denominator, for the settings of each metric.
-PER = {"fact_accuracy": "gold", "fact_accuracy_of_found": "found"}
 _TYPED = {"monetary_unit": "money", "temporal": "date", "number": "number"}
 _PAGES = 64
 Row = dict[str, Any]
 
 
-class Source(NamedTuple):
+class PageMarkup(NamedTuple):
     """A page's HTML without tags of facts, what was read of it, and the score of its structure."""
 
     gold: str
@@ -54,7 +52,7 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     pages, words = _predicted_pages(predictions, notes), words_of(predictions.records)
     cases: list[pl.DataFrame] = []
     verdicts: list[FactVerdict] = []
-    sources: list[Source] = []
+    sources: list[PageMarkup] = []
     golds = corpus.records.partition_by("doc_id", as_dict=True, maintain_order=True)
     batch: list[Row] = []
     how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
@@ -62,12 +60,14 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = pages.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})
-        rows, page_verdicts, source = _page(document, gold, pred, mode=mode, notes=notes)
-        read = read_boxes(rows, words.get(document["doc_id"], ()))
-        rows = [row | box for row, box in zip(rows, read, strict=True)]
-        batch += rows
-        verdicts += page_verdicts
-        sources += source
+        if gold is None:
+            notes["documents without gold"] += 1
+        else:
+            rows, page_verdicts, source = _page(document, gold, pred, mode=mode, notes=notes)
+            boxes = read_boxes(rows, words.get(document["doc_id"], ()))
+            batch += [row | box for row, box in zip(rows, boxes, strict=True)]
+            verdicts += page_verdicts
+            sources.append(source)
         if number % _PAGES == 0 or number == corpus.documents.height:
             cases.append(_cases(batch, **how))
             batch = []
@@ -92,16 +92,13 @@ def _predicted_pages(predictions: Predictions, notes: Counter[str]) -> dict[str,
 
 
 def _page(
-    document: Row, gold: pl.DataFrame | None, pred: Row, *, mode: str, notes: Counter[str]
-) -> tuple[list[Row], list[FactVerdict], list[Source]]:
+    document: Row, gold: pl.DataFrame, pred: Row, *, mode: str, notes: Counter[str]
+) -> tuple[list[Row], list[FactVerdict], PageMarkup]:
     """The cases of a page, the verdicts on its facts, and what of its markup is scored."""
     base = {key: document[key] for key in ("benchmark", "split", "doc_id")}
     base |= {"task": "fact", "page": 1, "status": pred["status"], "pred_origin": pred["origin"]}
-    if gold is None:
-        notes["documents without gold"] += 1
-        return [], [], []
     whole = gold.filter(pl.col("path").is_null())
-    markup = whole["value"][0] if whole.height else ""
+    markup = whole["value"].first() or ""
     facts = gold.filter(pl.col("path").is_not_null()).to_dicts()
     verdicts, signed = _verdicts(markup, facts, pred["value"], mode=mode, notes=notes)
     rows = [
@@ -115,17 +112,15 @@ def _page(
         for fact, verdict, written in zip(facts, verdicts, signed, strict=True)
     ]  # fmt: skip
     texts = visible_text(markup), visible_text(pred["value"])
-    source = Source(untagged(markup), pred["value"], structure(markup, pred["value"]).score)
-    notes["predictions without markup, compared with HTML as they are"] += bool(
-        source.pred.strip()
-    ) and not is_html(source.pred)
+    source = PageMarkup(untagged(markup), pred["value"], structure(markup, pred["value"]).score)
+    plain = bool(source.pred.strip()) and not is_html(source.pred)
+    notes["predictions without markup, compared with HTML as they are"] += plain
     same = _outcome(texts[0] == texts[1], bool(texts[1]))
-    origin = whole["origin"][0] if whole.height else None
-    page = {"level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1]}
-    rows.append(
-        base | page | {"outcome": same, "gold_origin": origin, "misplaced": False, "why": None}
-    )
-    return rows, verdicts, [source]
+    rows.append(base | {
+        "level": "page", "path": None, "kind": "page", "gold": texts[0], "pred": texts[1],
+        "outcome": same, "gold_origin": whole["origin"].first(), "misplaced": False, "why": None,
+    })  # fmt: skip
+    return rows, verdicts, source
 
 
 def _verdicts(
@@ -141,11 +136,7 @@ def _verdicts(
     if not pred.strip():
         return [MISSING] * len(facts), unsigned
     page = Places(Flow(written_events(markup), tags=FACTS))
-    marks = (fact_meta(fact).mark for fact in facts)
-    targets = [
-        locate(page, fact["kind"], fact["value"], mark)
-        for fact, mark in zip(facts, marks, strict=True)
-    ]
+    targets = [locate(page, fact["kind"], fact["value"], fact_meta(fact).mark) for fact in facts]
     notes["facts that the page does not show"] += sum(fact is None for fact in targets)
     signed = [page.figure(fact.first, fact.last) if fact else None for fact in targets]
     return match_facts(page, targets, Places(read(pred))), signed
@@ -161,8 +152,7 @@ def _why(value: str, written: str | None, verdict: FactVerdict) -> str | None:
     numbers = text.number(written or ""), text.number(verdict.text)
     if None in numbers:
         return None
-    same = numbers[0] == numbers[1]
-    return cause(written or "", verdict.text, right=same)
+    return cause(written or "", verdict.text, right=numbers[0] == numbers[1])
 
 
 def _outcome(right: bool, found: bool) -> str:
@@ -184,28 +174,25 @@ def _cases(rows: list[Row], **how: Any) -> pl.DataFrame:
 
 
 def _scores(
-    cases: pl.DataFrame,
-    verdicts: list[FactVerdict],
-    sources: list[Source],
-    mode: str,
+    cases: pl.DataFrame, verdicts: list[FactVerdict], sources: list[PageMarkup], mode: str,
     threshold: float,
-) -> Iterator[pl.DataFrame]:
-    facts = cases.filter(pl.col("path").is_not_null())
-    whole = cases.filter(pl.col("path").is_null())
+) -> Iterator[pl.DataFrame]:  # fmt: skip
+    facts, whole = cases.filter(level="fact"), cases.filter(level="page")
     scored = facts["outcome"] != "unscored"
     facts = facts.filter(scored)
     verdicts = [verdict for verdict, counts in zip(verdicts, scored, strict=True) if counts]
     if facts.height:
         rule = "match=context" if mode == "fixed" else "match=substring"
         for name, tallies in family.counts(verdicts).items():
-            settings = made_by(f"per={PER.get(name, 'gold')}", rule)
+            per = "per=found" if name == "fact_accuracy_of_found" else "per=gold"
+            settings = made_by(per, rule)
             yield score_rows(facts, metrics.get(name), tallies, settings, level="fact", mode=mode)
     if not whole.height:
         return
     how: dict[str, Any] = {"task": "fact", "level": "page", "mode": mode, "norm": None}
     yield from text_rows(whole, threshold=threshold, **how)
     gold, pred, points = (pl.Series(side) for side in zip(*sources, strict=True))
-    written = whole.with_columns(gold=gold, pred=pred)
-    yield from text_rows(written, threshold=threshold, view="markup", **how)
+    markup = whole.with_columns(gold=gold, pred=pred)
+    yield from text_rows(markup, threshold=threshold, view="markup", **how)
     tallies = np.stack([points.to_numpy().astype(float), np.ones(len(points))], axis=1)
     yield score_rows(whole, structure_score, tallies, made_by(), level="page", mode=mode)

@@ -43,27 +43,24 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())
-        fields, how, took_part = None, (), answers
+        fields, how, answered = None, (), answers
         if task == "consistency" and gold.height:
             read, rules, _ = content.read_cases(corpus, predictions, threshold=threshold)
             fields, how = _fields(gold, answers, read), (_ANSWERED, *filter(None, rules))
             # A page's text alone shows no marks: it is no reading of fields.
             read = read.filter(pl.col("pred").is_not_null(), pl.lit(rules[0] is not None))
-            took_part = answers if answers.height else read
-        if not any_for(predictions.records, took_part):
+            answered = answers if answers.height else read
+        if not any_for(predictions.records, answered):
             notes[f"gold items of {task} not scored: the predictions answer none"] = gold.height
             continue
         joined = side_by_side(gold, answers, same_paths(gold, answers))
         joined = joined if fields is None else _with_extracted(joined, fields)
         # Who read a form and left an item out missed the item, not the document.
-        has_answer = pl.col("doc_id").is_in(_answered(predictions).implode())
+        usable = predictions.records.filter(pl.col("status").is_in(USABLE))
+        has_answer = pl.col("doc_id").is_in(usable["doc_id"].unique().implode())
         joined = with_status(joined, predictions.records)
-        cases = judged(
-            joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer),
-            system=predictions.system,
-            threshold=threshold,
-            orders=orders,
-        )
+        joined = joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer)
+        cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
         cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
         if fields is not None:
             if read.height or fields["answer"].count() or not answers.height:
@@ -77,25 +74,22 @@ def score(corpus: Corpus, predictions: Predictions, *, mode: str, threshold: flo
     return TaskScores.of(case_tables, scores, notes)
 
 
-def _answered(predictions: Predictions) -> pl.Series:
-    """The documents of which there is anything usable."""
-    return predictions.records.filter(pl.col("status").is_in(USABLE))["doc_id"].unique()
-
-
 def _fields(gold: pl.DataFrame, answers: pl.DataFrame, read: pl.DataFrame) -> pl.DataFrame:
     """A row for each field of each check, with what stands there and what was read or answered."""
     answered = {row[:2]: row[2] for row in answers.select(*_KEY, "meta").iter_rows()}
     rows = []
     for doc_id, check, meta in gold.select(*_KEY, "meta").iter_rows():
-        item, given = item_meta(meta), item_meta(answered.get((doc_id, check))).values
-        values = {text.normalise(path, LADDER_STEPS): value for path, value in given.items()}
+        item, answer = item_meta(meta), item_meta(answered.get((doc_id, check)))
+        values = {text.normalise(p, LADDER_STEPS): value for p, value in answer.values.items()}
         rows += [
             (doc_id, check, path, path == item.dependent, (doc_id, check) in answered,
              values.get(text.normalise(path, LADDER_STEPS)))
             for path in item.relevant
         ]  # fmt: skip
-    columns = {"doc_id": pl.String, "check": pl.String, "path": pl.String}
-    columns |= {"is_dependent": pl.Boolean, "is_answered": pl.Boolean, "answer": pl.String}
+    columns = {
+        "doc_id": pl.String, "check": pl.String, "path": pl.String, "is_dependent": pl.Boolean,
+        "is_answered": pl.Boolean, "answer": pl.String,
+    }  # fmt: skip
     fields = pl.DataFrame(rows, columns, orient="row")
     usable = pl.when(pl.col("status").is_in(USABLE)).then("pred").alias("pred")
     read = read.filter(pl.col("gold").is_not_null()).with_columns(usable).select(
@@ -182,7 +176,7 @@ def _scores(
 ) -> Iterator[pl.DataFrame]:
     if not cases.height:
         return
-    of = {"level": LEVELS[task], "mode": mode}
+    scope = {"level": LEVELS[task], "mode": mode}
     measured = {TASKS[task]: cases["whole"]}
     if task == "consistency":
         measured["consistency_dependent_accuracy"] = cases["dependent"]
@@ -191,10 +185,11 @@ def _scores(
         tallies = metric.count(right.to_list())
         settings = made_by("rung=typed", text.DATE_RULE, *how)
         for by, values in _slices(cases):
-            yield score_rows(
-                cases, metric, tallies, settings, slice_by=by, slice_value=values, **of
-            )
+            slices = {"slice_by": by, "slice_value": values}
+            yield score_rows(cases, metric, tallies, settings, **slices, **scope)
     settings = made_by(f"fuzzy>={threshold:g}", text.DATE_RULE)
     for metric in metrics.of(task, "field", *LADDER):
         tallies = metric.count(cases[metric.view].to_list())
-        yield score_rows(cases, metric, tallies, settings, slice_by="task", slice_value=task, **of)
+        yield score_rows(
+            cases, metric, tallies, settings, slice_by="task", slice_value=task, **scope
+        )

@@ -18,8 +18,8 @@ FOLDER = Path(__file__).parent
 _HEAD = re.compile(r"\A<!--.*?-->\s*", re.DOTALL)
 
 
-class Prompt(NamedTuple):
-    """A prompt: its text, and the name or the whole path that it was read by."""
+class Instructions(NamedTuple):
+    """Instructions for a model: the text, and the name or whole path it was read by."""
 
     source: str
     text: str
@@ -41,7 +41,7 @@ def names() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.md"))
 
 
-def read(source: str | Path) -> Prompt:
+def read(source: str | Path) -> Instructions:
     """The prompt of a name, or that in a file, word for word.
 
     Parameters
@@ -63,14 +63,14 @@ def read(source: str | Path) -> Prompt:
     """
     if str(source) in names():
         text = files.read_text(FOLDER / f"{source}.md")
-        return Prompt(str(source), _HEAD.sub("", text))
+        return Instructions(str(source), _HEAD.sub("", text))
     file = Path(source)
     if not file.is_file():
         raise UnknownName.of("prompt, nor a file", str(source), names())
     text = files.read_text(file)
     if not text.strip():
         raise DataBroken("an empty prompt", where=file, remedy="instructions for the model")
-    return Prompt(str(file.resolve()), text)
+    return Instructions(str(file.resolve()), text)
 
 
 def version_of(text: str) -> str:

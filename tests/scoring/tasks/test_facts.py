@@ -31,6 +31,10 @@ def predicted(corpus, texts):
     return predictions(*(base | {"doc_id": doc, "value": text} for doc, text in texts.items()))
 
 
+def scored_pages(corpus, texts, mode="fixed"):
+    return score(corpus, predicted(corpus, texts), mode=mode, threshold=0.8)
+
+
 def pooled(scored, metric, kind=None):
     rows = scored.scores.filter(pl.col("metric") == metric)
     if kind:
@@ -43,7 +47,7 @@ def pooled(scored, metric, kind=None):
 def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
     # Page 0: 4,310 right, (1,200) lost its brackets, the date is missing, 5 right. Page 1: nothing.
     text = "Net sales 4,310\nCosts 1,200\nFiled in the year 2015, page 5"
-    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    scored = scored_pages(corpus, {"0": text})
     tables.check("cases", scored.cases)
     tables.check("scores", scored.scores)
     assert pooled(scored, "fact_accuracy") == (2, 8)
@@ -57,7 +61,7 @@ def test_both_definitions_are_given_and_say_what_they_divide_by(corpus):
 
 
 def test_a_page_without_a_prediction_is_missing_and_counts(corpus):
-    scored = score(corpus, predicted(corpus, {"0": GOLD}), mode="fixed", threshold=0.8)
+    scored = scored_pages(corpus, {"0": GOLD})
     assert pooled(scored, "fact_accuracy") == (4, 8)
     left = scored.cases.filter(pl.col("doc_id") == "1")
     assert set(left["status"]) == {"missing"}
@@ -66,23 +70,20 @@ def test_a_page_without_a_prediction_is_missing_and_counts(corpus):
 
 def test_a_number_inside_another_counts_in_official_alone(corpus):
     texts = dict.fromkeys("01", "in the year 2015")
-    fixed, official = (
-        score(corpus, predicted(corpus, texts), mode=mode, threshold=0.8)
-        for mode in ("fixed", "official")
-    )
+    fixed, official = (scored_pages(corpus, texts, mode) for mode in ("fixed", "official"))
     assert pooled(fixed, "fact_accuracy") == (0, 8)
     assert pooled(official, "fact_accuracy") == (2, 8)
 
 
 def test_values_that_change_places_have_the_cause_wrong_row(corpus):
     text = GOLD.replace("4,310", "x").replace("(1,200)", "4,310").replace("x", "(1,200)")
-    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    scored = scored_pages(corpus, {"0": text})
     wrong = scored.cases.filter(pl.col("cause") == "wrong_row")
     assert sorted(wrong["gold"]) == ["(1,200)", "4,310"]
 
 
 def test_an_unusable_or_empty_page_is_nothing_found(corpus):
-    empty = score(corpus, predicted(corpus, {"0": "", "1": " "}), mode="fixed", threshold=0.8)
+    empty = scored_pages(corpus, {"0": "", "1": " "})
     assert pooled(empty, "fact_accuracy") == (0, 8)
     assert empty.notes == {"empty predictions": 2}
 
@@ -91,7 +92,7 @@ def test_an_unusable_or_empty_page_is_nothing_found(corpus):
     "text", ["\0\x1b[31m\u2028", "\ud800", "<script>4,310</script>", "<table>" * 3000]
 )
 def test_hostile_pages_are_scored(corpus, text):
-    scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+    scored = scored_pages(corpus, {"0": text})
     tables.check("scores", scored.scores)
     assert pooled(scored, "fact_accuracy")[0] == 0
 
@@ -111,7 +112,7 @@ def test_page_metrics_equal_the_released_code(shared):
 def causes(tmp_path, gold, pred):
     (tmp_path / "gold_0.txt").write_text(gold)
     corpus = OWN["fincriticaled"].load("test", tmp_path)
-    scored = score(corpus, predicted(corpus, {"0": pred}), mode="fixed", threshold=0.8)
+    scored = scored_pages(corpus, {"0": pred})
     return scored.cases.drop_nulls("path")["cause"].to_list()
 
 
@@ -164,7 +165,7 @@ def test_html_is_compared_as_it_is_written_and_without_the_tags_of_facts(tmp_pat
     corpus = OWN["fincriticaled"].load("test", tmp_path)
 
     def values(text):
-        scored = score(corpus, predicted(corpus, {"0": text}), mode="fixed", threshold=0.8)
+        scored = scored_pages(corpus, {"0": text})
         pages = scored.scores.filter(level="page").select("metric", "value").iter_rows()
         return dict(pages), scored.notes
 

@@ -27,7 +27,7 @@ DEPENDENT = "{dependent}"
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-class Found(NamedTuple):
+class RuleRelation(NamedTuple):
     """A relation: the value of `dependent` follows from `sources`, by `formula` over their names.
 
     Without a formula the values are the same, as dates or as texts. `question` asks for the
@@ -44,12 +44,10 @@ class Found(NamedTuple):
 
     def holds(self) -> bool:
         """Whether the printed values are as the relation says."""
-        values = [source.value for source in self.sources.values()]
-        if self.link:
-            return True
+        values = {name: source.value for name, source in self.sources.items()}
         if self.formula is None:
-            return all(same(value, self.dependent.value) for value in values)
-        numbers = {name: number_in(source.value) for name, source in self.sources.items()}
+            return self.link or all(same(v, self.dependent.value) for v in values.values())
+        numbers = {name: number_in(value) for name, value in values.items()}
         known = {name: number for name, number in numbers.items() if number is not None}
         try:
             return is_written_as(value_of(self.formula, known), self.dependent.value)
@@ -77,7 +75,9 @@ def fields_of(form: FormCraft) -> Iterator[FieldModel]:
     return inside(form.fields, form.groups)
 
 
-def with_relations(form: FormCraft, proposed: Iterable[Found], flaws: Counter[str]) -> FormCraft:
+def with_relations(
+    form: FormCraft, proposed: Iterable[RuleRelation], flaws: Counter[str]
+) -> FormCraft:
     """The form with a check and a question for each relation that holds, rule by rule.
 
     Each dependent field gets one relation of a rule. The `derivation` of an item names the rule,
@@ -85,15 +85,13 @@ def with_relations(form: FormCraft, proposed: Iterable[Found], flaws: Counter[st
     """
     rows = (row for row in field_rows(form, Counter()) if row["kind"] != "group")
     paths = {id(field): row["path"] for field, row in zip(fields_of(form), rows, strict=True)}
-    kept: dict[tuple[str, int], Found] = {}
+    kept: dict[tuple[str, int], RuleRelation] = {}
     failed: set[tuple[str, int]] = set()
     for relation in proposed:
         key = (relation.rule, id(relation.dependent))
-        if key in kept:
-            continue
-        if relation.holds():
+        if key not in kept and relation.holds():
             kept[key] = relation
-        else:
+        elif key not in kept:
             failed.add(key)
     flaws[DISAGREE] += len(failed - kept.keys())
     derived = {at for (_, at), relation in kept.items() if not relation.link}
@@ -110,7 +108,7 @@ def with_relations(form: FormCraft, proposed: Iterable[Found], flaws: Counter[st
     return form
 
 
-def _item(relation: Found, paths: dict[int, str], derived: set[int]) -> dict[str, Any]:
+def _item(relation: RuleRelation, paths: dict[int, str], derived: set[int]) -> dict[str, Any]:
     sources = {name: paths[id(source)] for name, source in relation.sources.items()}
     dependent = paths[id(relation.dependent)]
     groups = {path.rpartition("/")[0] for path in (*sources.values(), dependent)}
@@ -138,7 +136,7 @@ def _names(form: FormCraft) -> dict[int, str]:
     return names
 
 
-def _question(relation: Found, names: dict[int, str]) -> str:
+def _question(relation: RuleRelation, names: dict[int, str]) -> str:
     dependent = names[id(relation.dependent)]
     if relation.question:
         return relation.question.replace(DEPENDENT, dependent)

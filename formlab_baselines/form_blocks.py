@@ -8,7 +8,7 @@ import numpy as np
 
 from formlab.text.layout import page_text, rows
 from formlab_baselines.page_spec import Grid, Marks, Rect, around
-from formlab_baselines.page_text import TextLine, Word, joined, lines_of
+from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
 _SLANTED = 6.0
@@ -45,12 +45,15 @@ def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], li
         else:
             frames += [cell for cell, text in zip(grid.cells, texts, strict=True) if text]
     result += _chains_and_plans(single, words, marks.unit)
-    taken = [block.box for block in result]
-    return result, frames, [w for w in words if not any(box.holds(w.box) for box in taken)]
+    return result, frames, _outside(result, words)
 
 
 def _inside(box: Rect, words: list[Word]) -> list[Word]:
     return [word for word in words if box.holds(word.box)]
+
+
+def _outside(blocks: list[Block], words: list[Word]) -> list[Word]:
+    return [word for word in words if not any(block.box.holds(word.box) for block in blocks)]
 
 
 def _is_read(text: list[Word]) -> bool:
@@ -70,18 +73,13 @@ def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
     ]  # fmt: skip
     groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
-        near = (g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box))
-        if group := next(near, None):
-            group.append(line)
-        else:
-            groups.append([line])
-    stamps = [
-        Block(around([line.box for line in group]), " ".join(line.text for line in group),
-              "visual", "printed-paint")
-        for group in groups
-    ]  # fmt: skip
+        near = (g for g in groups if box_of(g).grown(2 * unit).holds(line.box))
+        if (group := next(near, None)) is None:
+            groups.append(group := [])
+        group.append(line)
+    stamps = [Block(box_of(g), joined(g), "visual", "printed-paint") for g in groups]
     # What else was read within a stamp is part of it, and no value of a field.
-    return stamps, [w for w in words if not any(block.box.holds(w.box) for block in stamps)]
+    return stamps, _outside(stamps, words)
 
 
 def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
@@ -111,17 +109,16 @@ def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
     """The grid as a table, if its cells stand in two or more rows and columns."""
     lefts = _steps([cell.x0 for cell in grid.cells], unit)
     tops = _steps([cell.y0 for cell in grid.cells], unit)
-    places = {}
-    for cell in grid.cells:
-        column = min(range(len(lefts)), key=lambda n: abs(lefts[n] - cell.x0))
-        row = min(range(len(tops)), key=lambda n: abs(tops[n] - cell.y0))
-        places[row, column] = _read(_inside(cell, words))
+    texts = {
+        (min(tops, key=lambda top: abs(top - cell.y0)),
+         min(lefts, key=lambda left: abs(left - cell.x0))): _read(_inside(cell, words))
+        for cell in grid.cells
+    }  # fmt: skip
     size = len(lefts) * len(tops)
     # Noise may eat some walls of a large table; a few cells that do not line up are a plan.
-    if min(len(lefts), len(tops)) < 2 or len(places) < (0.65 if size > 8 else 1) * size:
+    if min(len(lefts), len(tops)) < 2 or len(texts) < (0.65 if size > 8 else 1) * size:
         return None
-    columns = range(len(lefts))
-    table = [tuple(places.get((row, n), "") for n in columns) for row in range(len(tops))]
+    table = [tuple(texts.get((top, left), "") for left in lefts) for top in tops]
     filled = tuple(row for row in table if any(row))
     value = "\n".join(" | ".join(row) for row in filled)
     return Block(grid.box, value, "marking", "table-grid", filled)

@@ -48,28 +48,11 @@ class Cell:
     @property
     def box(self) -> Rect:
         """The box around all of it."""
-        return around([word.box for word in self.words] + ([self.tick.box] if self.tick else []))
+        return box_of([*self.words, self.tick] if self.tick else self.words)
 
 
-@dataclass
-class CellRow:
-    """The cells of a row, left to right."""
-
-    cells: list[Cell]
-
-    @property
-    def box(self) -> Rect:
-        """The box around the row."""
-        return around([cell.box for cell in self.cells])
-
-    @property
-    def options(self) -> list[Cell]:
-        """The cells with a box to tick."""
-        return [cell for cell in self.cells if cell.tick]
-
-
-def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
-    """The rows of one part of a page, top to bottom."""
+def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[list[Cell]]:
+    """The rows of one part of a page, top to bottom; the cells of each from left to right."""
     lines = lines_of(words)
     if not lines:
         return []
@@ -87,7 +70,7 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
         for cell in cells:
             cell.rule = cell.rule or _rule_after(cell, cells, marks)
         if cells := [cell for cell in cells if cell.words]:
-            result.append(CellRow(cells))
+            result.append(cells)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,7 +12,7 @@ _BELOW, _RIGHT, _INDENT = 30.0, 200.0, 45.0
 
 
 class Run(NamedTuple):
-    """A piece of text on a page (from 1), in points from the top left."""
+    """A piece of text on a page (from 1), its corners in points or pixels from the top left."""
 
     text: str
     page: int
@@ -83,12 +84,8 @@ def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, tuple[str, 
     >>> entities(runs, ["contract_num"])["contract_num"][0]
     '204417'
     """
-    values = {}
-    for name in names:
-        for value, run in _candidates(name, runs):
-            values[name] = (value, run)
-            break
-    return values
+    values = ((name, next(_candidates(name, runs), None)) for name in names)
+    return {name: value for name, value in values if value}
 
 
 def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
@@ -114,21 +111,18 @@ def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tup
         if "inside" in sides and not run.text[end - 1 : end + 1].isalnum():
             yield rest, run
         return
-    page = [other for other in runs if other.page == run.page and other is not run]
-    height = run.y1 - run.y0
-    if "right" in sides:
-        row = [
-            other for other in page
-            if abs(other.y0 - run.y0) < max(0.6 * height, 3) and 0 <= other.x0 - run.x1 < _RIGHT
-        ]  # fmt: skip
-        yield from ((other.text, other) for other in sorted(row, key=lambda other: other.x0))
-    if "below" in sides:
-        column = [
-            other for other in page
-            if 0 < other.y0 - run.y0 < _BELOW and abs(other.x0 - run.x0) < _INDENT
-        ]  # fmt: skip
-        order = sorted(column, key=lambda other: (other.y0 - run.y0, abs(other.x0 - run.x0)))
-        yield from ((other.text, other) for other in order)
+    right, below = [], []
+    level = max(0.6 * (run.y1 - run.y0), 3)
+    for other in runs:
+        down, indent = other.y0 - run.y0, abs(other.x0 - run.x0)
+        if other.page != run.page or other is run:
+            continue
+        if "right" in sides and abs(down) < level and 0 <= other.x0 - run.x1 < _RIGHT:
+            right.append((other.x0, 0, other))
+        if "below" in sides and 0 < down < _BELOW and indent < _INDENT:
+            below.append((down, indent, other))
+    for group in (right, below):
+        yield from ((other.text, other) for *_, other in sorted(group, key=lambda near: near[:2]))
 
 
 def _continued(run: Run, text: str, runs: Sequence[Run]) -> str:
@@ -138,16 +132,17 @@ def _continued(run: Run, text: str, runs: Sequence[Run]) -> str:
     for other in page:
         step = other.y0 - run.y0
         near = 0 < step < 1.35 * height and abs(other.x0 - run.x0) < 3
-        if near and not _is_label(other.text) and not _labelled(other, page):
+        if near and not any(map(_is_label, [other.text, *_left_of(other, page, _RIGHT / 2)])):
             return f"{text} {other.text}"
     return text
 
 
-def _labelled(run: Run, page: Sequence[Run]) -> bool:
-    return any(
-        abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < _RIGHT / 2 and _is_label(other.text)
-        for other in page
-    )
+def _left_of(run: Run, runs: Sequence[Run], reach: float) -> list[str]:
+    """What stands left of a run in its line, no further away than `reach`."""
+    return [
+        other.text for other in runs
+        if other.page == run.page and abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < reach
+    ]  # fmt: skip
 
 
 _LABELS = re.compile(
@@ -164,10 +159,6 @@ def _is_label(text: str) -> bool:
 
 
 def _in_section(title: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
-    heads = [run for run in runs if run.text == title]
     for run in runs:
-        if run.text == "Name:" and any(
-            head.page == run.page and abs(head.y0 - run.y0) < 3 and head.x1 < run.x0
-            for head in heads
-        ):
+        if run.text == "Name:" and title in _left_of(run, runs, math.inf):
             yield from _beside(run, len(run.text), "right", runs)

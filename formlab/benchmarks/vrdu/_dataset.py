@@ -79,17 +79,19 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
     except UnicodeDecodeError as error:
         raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
     value = files.parse_json(text, where=str(path), first_line=number)
-    name = value.get("filename") if isinstance(value, dict) else None
-    annotations = value.get("annotations") if isinstance(value, dict) else None
-    if not isinstance(name, str) or not isinstance(annotations, list):
+    name, annotations = member(value, "filename", str), member(value, "annotations", list)
+    if name is None or annotations is None:
         what = "a document has a 'filename' and a list of 'annotations'"
         raise DataBroken(what, where=f"{path}:{number}", remedy="the file as it is published")
-    ocr = value.get("ocr")
-    pages = ocr.get("pages") if isinstance(ocr, dict) else None
-    sizes = [_size(page) for page in pages] if isinstance(pages, list) else []
-    file = value.get("file_path")
-    file = file if isinstance(file, str) else None
+    sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
+    file = member(value, "file_path", str)
     return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
+
+
+def member(value: Any, key: str, kind: type) -> Any:
+    """The value of a key of a JSON object, if it is one and the value is of that kind."""
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, kind) else None
 
 
 def _size(page: Any) -> tuple[float, float] | None:

@@ -103,26 +103,22 @@ def _gold_spans(document: DocumentWords, records: list[Row], schema: Schema) -> 
             continue
         item = record["path"].rpartition("/")[0]
         item = item if item.count("/") > 1 else ""
-        boxes = [box for box in meta_of(record).get("boxes", ()) if fractions(box)]
-        sure = [span for box in boxes for span in _in_box(document, box)]
+        boxes = filter(None, map(fractions, meta_of(record).get("boxes", ())))
+        sure = [span for box in boxes for span in _in_box(document, *box)]
         places = sure or list(_of_value(document, record, schema))
         spans += [GoldSpan(record["kind"], item, span, bool(sure)) for span in places]
     return spans
 
 
-def _in_box(document: DocumentWords, box: list[float]) -> Iterator[Span]:
-    page, (x0, y0, x1, y1) = fractions(box) or (0, (0.0,) * 4)
+def _in_box(document: DocumentWords, page: int, corners: tuple[float, ...]) -> Iterator[Span]:
+    (x0, y0, x1, y1), ratio = corners, document.ratio(page + 1)
     for cell in document.cells:
-        if cell.page != page + 1:
-            continue
-        ratio = document.ratio(cell.page)
-        inside = [
-            x0 <= (word.x0 + word.x1) / 2 <= x1 and y0 <= (word.y0 + word.y1) / 2 / ratio <= y1
-            for word in cell.words
-        ]
-        if any(inside):
-            stop = len(inside) - inside[::-1].index(True)
-            yield Span(cell, inside.index(True), stop)
+        places = [
+            place for place, word in enumerate(cell.words) if cell.page == page + 1
+            and x0 <= (word.x0 + word.x1) / 2 <= x1 and y0 <= (word.y0 + word.y1) / 2 / ratio <= y1
+        ]  # fmt: skip
+        if places:
+            yield Span(cell, places[0], places[-1] + 1)
 
 
 def _of_value(document: DocumentWords, record: Row, schema: Schema) -> Iterator[Span]:

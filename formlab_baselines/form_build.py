@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formlab_baselines.form_blocks import Block, blocks
+from formlab_baselines.form_blocks import blocks, outside
 from formlab_baselines.form_choices import Choices
 from formlab_baselines.form_rows import Cell, rows
 from formlab_baselines.form_tree import FormField, FormGroup, Typography, confidence
@@ -16,16 +16,14 @@ from formlab_baselines.page_text import Word, box_of, joined
 
 # Rows whose gap is larger, in heights of letters, do not belong to the group above.
 _GAP = 2.2
-_NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
 
 
 def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGroup:
     """The form on one page, as the group that holds all others."""
-    wholes, frames, rest = blocks(words, marks)
+    page_blocks, frames, rest = blocks(words, marks)
     builder = _Builder(marks, Typography.of(words), settings)
-    things: list[tuple[tuple[float, ...], list[Cell] | Block, Rect | None]] = []
-    taken = [block.box for block in wholes]
-    ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
+    elements: list[tuple[tuple[float, ...], list[Cell] | FormField, Rect | None]] = []
+    ticks = outside(page_blocks, marks.ticks)
     for frame in [*sorted(frames, key=lambda box: box.width * box.height), None]:
         inner = [word for word in rest if frame is None or frame.holds(word.box)]
         rest = [word for word in rest if word not in inner]
@@ -33,13 +31,13 @@ def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGrou
         ticks = [tick for tick in ticks if tick not in boxes]
         inside = rows(inner, boxes, marks)
         builder.choices.learn(inside)
-        things += [(_order(box_of(row), frame, marks.unit), row, frame) for row in inside]
-    for block in wholes:
+        elements += [(_order(box_of(row), frame, marks.unit), row, frame) for row in inside]
+    for block in page_blocks:
         around_it = [frame for frame in frames if frame.holds(block.box)]
         frame = min(around_it, key=lambda frame: frame.height, default=None)
-        things.append((_order(block.box, frame, marks.unit), block, frame))
-    for _, thing, frame in sorted(things, key=lambda thing: thing[0]):
-        builder.add(thing, frame)
+        elements.append((_order(block.box, frame, marks.unit), block, frame))
+    for _, element, frame in sorted(elements, key=lambda element: element[0]):
+        builder.add(element, frame)
     return builder.root
 
 
@@ -64,23 +62,23 @@ class _Builder:
         self.waiting: FormField | None = None
         self.end = -np.inf
 
-    def add(self, thing: list[Cell] | Block, frame: Rect | None) -> None:
+    def add(self, element: list[Cell] | FormField, frame: Rect | None) -> None:
         """Add what comes next on the page."""
-        box = thing.box if isinstance(thing, Block) else box_of(thing)
+        box = element.box if isinstance(element, FormField) else box_of(element)
         while self.open[-1].frame is not None and self.open[-1].frame != frame:
             self.open.pop()
         is_far = frame is None and box.y0 - self.end > _GAP * self.marks.unit
         self.end = max(self.end, (frame or box).y1)
-        is_block = isinstance(thing, Block)
-        if not is_block and self._add_heading(thing, frame):
+        is_block = isinstance(element, FormField)
+        if not is_block and self._add_heading(element, frame):
             return
         # A heading may stand far from what it is about: only a group with fields ends.
         if is_far and not self.open[-1].is_empty:
             self.open = [self.root]
         if is_block:
-            self._add_block(thing)
+            self._add_block(element)
         else:
-            self._add_row(thing)
+            self._add_row(element)
 
     def _name(self, box: Rect) -> Cell | None:
         """The text right above that names what is in the box; it names nothing else."""
@@ -97,8 +95,9 @@ class _Builder:
 
     def _add_heading(self, row: list[Cell], frame: Rect | None) -> bool:
         cell = row[0]
-        single = len(row) == 1 and not self.choices.is_ringed(cell)
-        if not single or not self.typography.is_heading(cell, self.settings["bold"]):
+        if len(row) > 1 or self.choices.is_ringed(cell):
+            return False
+        if not self.typography.is_heading(cell, self.settings["bold"]):
             return False
         line = cell.label[0].line
         self.waiting, self.names, self.choices.last = None, [], None
@@ -128,23 +127,22 @@ class _Builder:
             last.label, last.box = f"{last.label} {more.label}", box_of([last, more])
         return near and centred
 
-    def _add_block(self, block: Block) -> None:
+    def _add_block(self, block: FormField) -> None:
         self.waiting, self.choices.last = None, None
         name = self._name(block.box)
-        label = name.text if name else _NAMES.get(block.subtype, "Drawing")
+        block.label = name.text if name else block.label
         if block.cells and self.settings["tables"] == "rows":
-            self.open[-1].groups.append(_as_groups(label, block))
+            self.open[-1].groups.append(_as_group(block))
         else:
-            field = FormField(label, block.value, block.box, block.modality, block.subtype)
-            self.open[-1].fields.append(field)
+            self.open[-1].fields.append(block)
 
     def _add_row(self, row: list[Cell]) -> None:
         top = box_of(row).y0
         self.names = [name for name in self.names if top - name.box.y1 < self.marks.unit]
-        made = self.choices.read(row, self.names)
-        if made is not None:
+        fields = self.choices.read(row, self.names)
+        if fields is not None:
             self.waiting, self.names = None, []
-            self.open[-1].fields += made
+            self.open[-1].fields += fields
             return
         if self._follows(row):
             return
@@ -195,15 +193,12 @@ class _Builder:
         return share(self.marks.ink, above) > 0.05
 
 
-def _as_groups(label: str, block: Block) -> FormGroup:
+def _as_group(block: FormField) -> FormGroup:
     """A table as a group of its rows, each with a field per column that has a head."""
     head, *body = block.cells
-    whole = FormGroup(label, block.box)
+    table = FormGroup(block.label, block.box)
     for first, *others in body:
-        row = FormGroup(first, block.box)
-        row.fields = [
-            FormField(name, value, block.box, "marking", "table-grid")
-            for name, value in zip(head[1:], others, strict=True)
-        ]
-        whole.groups.append(row)
-    return whole
+        cells = zip(head[1:], others, strict=True)
+        fields = [FormField(*cell, block.box, "marking", "table-grid") for cell in cells]
+        table.groups.append(FormGroup(first, block.box, fields=fields))
+    return table

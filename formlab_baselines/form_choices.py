@@ -74,10 +74,10 @@ class Choices:
             return [self._single(cell) for cell in options]
         kind = "radio" if any(cell.tick.is_round for cell in options) else "checkbox"
         score = confidence(question.words)
-        made = FormField(question.text, "", options[0].box, "marking", "checkbox", kind, score)
-        self.last = (made, [], -np.inf)
+        field = FormField(question.text, "", options[0].box, "marking", "checkbox", kind, score)
+        self.last = (field, [], -np.inf)
         self._extend(options)
-        return [*others, made]
+        return [*others, field]
 
     def _goes_on(self, options: list[Cell]) -> bool:
         """Whether the options stand below those of the last field; then they are added to it."""
@@ -92,12 +92,12 @@ class Choices:
         return False
 
     def _extend(self, options: list[Cell]) -> None:
-        made, lefts, _ = self.last
+        field, lefts, _ = self.last
         chosen = [joined(cell.words) for cell in options if self._is_ticked(cell)]
-        made.value = "; ".join(filter(None, [made.value, *chosen]))
-        made.box = box_of([made, *options])
+        field.value = "; ".join(filter(None, [field.value, *chosen]))
+        field.box = box_of([field, *options])
         lefts += [cell.tick.box.x0 for cell in options]
-        self.last = (made, lefts, max(cell.box.y1 for cell in options))
+        self.last = (field, lefts, max(cell.box.y1 for cell in options))
 
     def _single(self, cell: Cell) -> FormField:
         """A box of its own; with something written behind it, box and text are one field."""

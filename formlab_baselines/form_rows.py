@@ -14,7 +14,7 @@ from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 
 @dataclass
 class Cell:
-    """One thing of a row: a label and its value, an option, or plain text.
+    """One element of a row: a label and its value, an option, or plain text.
 
     `rule` is the line to write on; `tail` is printed text that goes on behind what is written.
     """
@@ -74,21 +74,20 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[list[Cell]]
     return result
 
 
-def _cells(things: list[Word | Tick], marks: Marks) -> list[Cell]:
+def _cells(elements: list[Word | Tick], marks: Marks) -> list[Cell]:
     cells: list[Cell] = []
     end = -np.inf
     last: TextLine | None = None
-    for thing in sorted(things, key=lambda thing: thing.box.x0):
-        if isinstance(thing, Tick):
-            cells.append(Cell(tick=thing))
-            end, last = thing.box.x1, None
+    for element in sorted(elements, key=lambda element: element.box.x0):
+        if isinstance(element, Tick):
+            cells.append(Cell(tick=element))
+            end, last = element.box.x1, None
             continue
-        gap = 0.0 if last is thing.line and thing.box.x0 - end < 2 * marks.unit else (
-            (thing.box.x0 - end) / marks.unit
-        )  # fmt: skip
-        if not cells or not _goes_on(cells[-1], thing, gap, marks):
-            cells.append(Cell(label=[thing]))
-        end, last = max(end, thing.box.x1), thing.line
+        gap = (element.box.x0 - end) / marks.unit
+        gap = 0.0 if last is element.line and gap < 2 else gap
+        if not cells or not _goes_on(cells[-1], element, gap, marks):
+            cells.append(Cell(label=[element]))
+        end, last = max(end, element.box.x1), element.line
     return cells
 
 

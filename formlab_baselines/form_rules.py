@@ -22,13 +22,12 @@ from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
 from formlab.tables import BOX
-from formlab.text.layout import page_text
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
 from formlab_baselines.form_tree import FormGroup
 from formlab_baselines.page_spec import Rect
-from formlab_baselines.page_text import Word, words
+from formlab_baselines.page_text import Word, text_of, words
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -69,8 +68,7 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
             for row, box in (*_tree_rows(form, "", paths), *_word_rows(read_words, number)):
                 sides = _turned(box, back, corner, zoom) if box else {}
                 rows.append(row | sides | {"page": number})
-            boxes = np.array([word.box for word in read_words]).reshape(-1, 4)
-            texts.append(page_text(boxes, [word.text for word in read_words]))
+            texts.append(text_of(read_words))
         fields = [row for row in rows if row["task"] in TASK_OF.values()]
         rows += answers(questions_of(document), fields)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]

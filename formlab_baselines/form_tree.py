@@ -18,7 +18,7 @@ _LARGER = 1.1
 
 @dataclass
 class FormField:
-    """A field of the form."""
+    """A field of the form; of a table that is one field `cells` are the texts, row by row."""
 
     label: str
     value: str
@@ -27,6 +27,7 @@ class FormField:
     subtype: str = "machine-printed"
     kind: str = "string"
     confidence: float | None = None
+    cells: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass
@@ -94,12 +95,12 @@ class Typography:
         strong = line.stroke > bold * self.stroke or line.size > 1.4 * self.size
         return (strong and line.score > 0.8) or line.shaded or capitals
 
-    def is_scribble(self, some: list[Word]) -> bool:
+    def is_scribble(self, words: list[Word]) -> bool:
         """Whether the words are a scribble: higher than a line, and of low confidence."""
-        lines = lines_of(some)
+        lines = lines_of(words)
         return any(line.box.height > 1.35 * self.height and line.score < 0.87 for line in lines)
 
 
-def confidence(some: list[Word]) -> float | None:
+def confidence(words: list[Word]) -> float | None:
     """The lowest confidence among the lines of the words."""
-    return min((line.score for line in lines_of(some)), default=None)
+    return min((line.score for line in lines_of(words)), default=None)

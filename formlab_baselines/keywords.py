@@ -75,20 +75,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
 _SECTION = {"advertiser": "Advertiser", "agency": "Agency"}
 
 
-def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, tuple[str, Run]]:
-    """The value of each entity, and where it stands, by the first rule that holds.
+def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Run]:
+    """The value of each entity, where it stands, by the first rule that holds.
 
     Examples
     --------
     >>> runs = [Run("Order #", 1, 10, 10, 60, 20), Run("204417", 1, 70, 10, 99, 20)]
-    >>> entities(runs, ["contract_num"])["contract_num"][0]
+    >>> entities(runs, ["contract_num"])["contract_num"].text
     '204417'
     """
-    values = ((name, next(_candidates(name, runs), None)) for name in names)
-    return {name: value for name, value in values if value}
+    values = {name: next(_candidates(name, runs), None) for name in names}
+    return {name: value for name, value in values.items() if value}
 
 
-def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+def _candidates(name: str, runs: Sequence[Run]) -> Iterator[Run]:
     for rule in RULES[name]:
         # Forms number their questions.
         label = re.compile(rf"(?:[0-9]+\. )?{rule.label}\s*:?", re.IGNORECASE)
@@ -97,19 +97,19 @@ def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
             match = label.match(run.text)
             if match is None:
                 continue
-            for text, beside in _beside(run, match.end(), rule.sides, runs):
-                if (hit := value.fullmatch(text)) and not _is_label(text):
-                    whole = _continued(beside, text, runs) if rule.value == _NAME else hit[0]
-                    yield hit.groupdict().get(name) or whole, beside
+            for beside in _beside(run, match.end(), rule.sides, runs):
+                if (hit := value.fullmatch(beside.text)) and not _is_label(beside.text):
+                    text = _continued(beside, runs) if rule.value == _NAME else beside.text
+                    yield beside._replace(text=hit.groupdict().get(name) or text)
     if name in _SECTION:
         yield from _in_section(_SECTION[name], runs)
 
 
-def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[Run]:
     if rest := run.text[end:].strip():
         # Text that goes on after a whole label; a longer word is another label.
         if "inside" in sides and not run.text[end - 1 : end + 1].isalnum():
-            yield rest, run
+            yield run._replace(text=rest)
         return
     right, below = [], []
     level = max(0.6 * (run.y1 - run.y0), 3)
@@ -122,19 +122,19 @@ def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tup
         if "below" in sides and 0 < down < _BELOW and indent < _INDENT:
             below.append((down, indent, other))
     for group in (right, below):
-        yield from ((other.text, other) for *_, other in sorted(group, key=lambda near: near[:2]))
+        yield from (other for *_, other in sorted(group, key=lambda near: near[:2]))
 
 
-def _continued(run: Run, text: str, runs: Sequence[Run]) -> str:
-    """`text` with the line right below it, if that begins at the same place."""
-    height = run.y1 - run.y0
-    page = [other for other in runs if other.page == run.page]
-    for other in page:
-        step = other.y0 - run.y0
-        near = 0 < step < 1.35 * height and abs(other.x0 - run.x0) < 3
-        if near and not any(map(_is_label, [other.text, *_left_of(other, page, _RIGHT / 2)])):
-            return f"{text} {other.text}"
-    return text
+def _continued(run: Run, runs: Sequence[Run]) -> str:
+    """The text of a run with the line right below it, if that begins at the same place."""
+    below = [
+        other for other in runs if other.page == run.page and abs(other.x0 - run.x0) < 3
+        and 0 < other.y0 - run.y0 < 1.35 * (run.y1 - run.y0)
+    ]  # fmt: skip
+    for other in below:
+        if not any(map(_is_label, [other.text, *_left_of(other, runs, _RIGHT / 2)])):
+            return f"{run.text} {other.text}"
+    return run.text
 
 
 def _left_of(run: Run, runs: Sequence[Run], reach: float) -> list[str]:
@@ -158,7 +158,7 @@ def _is_label(text: str) -> bool:
     return bool(_LABELS.fullmatch(text)) and not re.match(r"[\W]*[$0-9]", text)
 
 
-def _in_section(title: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+def _in_section(title: str, runs: Sequence[Run]) -> Iterator[Run]:
     for run in runs:
         if run.text == "Name:" and title in _left_of(run, runs, math.inf):
             yield from _beside(run, len(run.text), "right", runs)

@@ -89,18 +89,18 @@ def find_rules(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
     boxes = [rect(c).grown(-1) for c in outlines_of(joined, cv2.RETR_EXTERNAL)[0]]
     thin = [box for box in boxes if box.width >= 2 * unit and box.height <= 0.8 * unit]
     bare = [box for box in thin if box.width >= 6 * unit or _is_bare(ink, box)]
-    whole: list[Rect] = []
+    rules: list[Rect] = []
     for box in sorted(bare):
         # Letters that reach below the rule cut it.
         near = [
-            other for other in whole
+            other for other in rules
             if abs(other.middle - box.middle) < 0.5 * unit and box.x0 - other.x1 < 1.5 * unit
         ]  # fmt: skip
         if near:
-            whole.remove(near[0])
+            rules.remove(near[0])
             box = around([near[0], box])
-        whole.append(box)
-    return whole
+        rules.append(box)
+    return rules
 
 
 def _is_bare(ink: np.ndarray, box: Rect) -> bool:

@@ -12,6 +12,7 @@ from PIL import ImageFont
 
 from formlab import resources
 from formlab.systems import ocr
+from formlab.text.layout import page_text
 from formlab_baselines.page_spec import Rect, around, word_boxes
 
 cv2 = resources.optional("cv2", extra="ocr")
@@ -79,14 +80,19 @@ def joined(pieces: Iterable[Word | TextLine]) -> str:
     return " ".join(piece.text for piece in pieces)
 
 
-def box_of(things: Iterable[Any]) -> Rect:
+def text_of(page: list[Word]) -> str:
+    """The words in reading order, a line break between rows."""
+    return page_text(np.array([word.box for word in page]), [word.text for word in page])
+
+
+def box_of(items: Iterable[Any]) -> Rect:
     """The box around words, lines, cells, whatever has a box."""
-    return around([thing.box for thing in things])
+    return around([item.box for item in items])
 
 
-def lines_of(some: list[Word]) -> list[TextLine]:
+def lines_of(page: list[Word]) -> list[TextLine]:
     """The lines that words were read in, each once, in their order."""
-    return list({id(word.line): word.line for word in some}.values())
+    return list({id(word.line): word.line for word in page}.values())
 
 
 def _size(crop: np.ndarray, text: str) -> float:

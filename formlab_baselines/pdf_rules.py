@@ -28,12 +28,9 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
         sheets = list(pages(image_file(document, root), settings, threads))
         runs = [run for sheet in sheets for run in sheet.runs]
-        values = entities(runs, _names(document)).items()
         factor = zoom(sheets, document["width"])
-        return [
-            entity_row(f"/{name}", name, run._replace(text=value), factor)
-            for name, (value, run) in values
-        ]
+        values = entities(runs, _names(document)).items()
+        return [entity_row(f"/{name}", name, run, factor) for name, run in values]
 
     return read
 
@@ -133,12 +130,12 @@ def _text_runs(page: Any, number: int) -> Iterator[Run]:
 
 def _joined(runs: list[Run]) -> list[Run]:
     """Runs of one row that stand no further apart than words do, as one."""
-    whole: list[Run] = []
+    lines: list[Run] = []
     for run in sorted(runs, key=lambda run: (round(run.y1), run.x0)):
-        last = whole[-1] if whole else None
+        last = lines[-1] if lines else None
         if last and abs(last.y1 - run.y1) < 2 and -1 < run.x0 - last.x1 < 0.4 * (last.y1 - last.y0):
             top, bottom = min(last.y0, run.y0), max(last.y1, run.y1)
-            whole[-1] = Run(f"{last.text} {run.text}", run.page, last.x0, top, run.x1, bottom)
+            lines[-1] = Run(f"{last.text} {run.text}", run.page, last.x0, top, run.x1, bottom)
         else:
-            whole.append(run)
-    return whole
+            lines.append(run)
+    return lines

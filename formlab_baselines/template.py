@@ -58,13 +58,13 @@ def _columns(
 ) -> Iterator[tuple[Span, float]]:
     """Every cell that stands below the same heading as one of the spans, and begins there."""
     patterns = [span for other, _, span, _ in spans if other == name and span.cell.head]
-    taken = set()
+    cells = set()
     for span in patterns:
         for cut in _cuts(document, name, span, schema):
             cell = cut.cell
             is_below = _mask(cell.head) == _mask(span.cell.head)
-            if is_below and cell not in taken and abs(cell.x0 - span.cell.x0) < _NEAR:
-                taken.add(cell)
+            if is_below and cell not in cells and abs(cell.x0 - span.cell.x0) < _NEAR:
+                cells.add(cell)
                 yield cut, max(_alike(span.cell, cell), least)
 
 

@@ -135,11 +135,11 @@ def _described(document: DocumentWords) -> Iterator[list[str]]:
         around += [f"page={min(cell.page, 3)}", f"words={min(len(cell.words), 6)}"]
         words = ["", "", *(mask(word.text) for word in cell.words), "", ""]
         for place, word in enumerate(cell.words):
-            two, one, own, after = words[place : place + 4]
+            second, first, own, after = words[place : place + 4]
             shape = re.sub(r"0+", "0", re.sub(r"[^\W\d_]+", "a", own))
             yield [
-                *around, f"word={own}", f"shape={shape}", f"before={one}", f"two before={two}",
-                f"after={after}", f"{shape} after {one}", f"place={min(place, 4)}",
+                *around, f"word={own}", f"shape={shape}", f"before={first}", f"two before={second}",
+                f"after={after}", f"{shape} after {first}", f"place={min(place, 4)}",
                 *(f"{shape}, {name}={masks[name]}" for name in ("left", "above", "column")),
                 f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
                 f"case={word.text[:1].isupper()}{word.text.isupper()}",

@@ -18,6 +18,7 @@ from formlab.tables import BOX
 from formlab.trees import escape
 
 Row = dict[str, Any]
+PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 
 
@@ -82,7 +83,7 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
     name, annotations = member(value, "filename", str), member(value, "annotations", list)
     if name is None or annotations is None:
         what = "a document has a 'filename' and a list of 'annotations'"
-        raise DataBroken(what, where=f"{path}:{number}", remedy="the file as it is published")
+        raise DataBroken(what, where=f"{path}:{number}", remedy=PUBLISHED)
     sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
     file = member(value, "file_path", str)
     return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
@@ -129,7 +130,7 @@ def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any
         if words and isinstance(entities, list) and entities and isinstance(entities[0], list):
             return tuple(name), entities[0]
     what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
-    raise DataBroken(what, where=where, remedy="the file as it is published")
+    raise DataBroken(what, where=where, remedy=PUBLISHED)
 
 
 def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
@@ -169,7 +170,7 @@ def _record(
     for entity in entities:
         if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
             what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
-            raise DataBroken(what, where=where, remedy="the file as it is published")
+            raise DataBroken(what, where=where, remedy=PUBLISHED)
         forms.append(whole(entity[0], flaws))
         boxes.append(entity[1] if len(entity) > 1 else None)
         segments.append(entity[2] if len(entity) > 2 else None)
@@ -209,12 +210,11 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     """Page (from 1), and the corners in pixels where the page's size is known."""
-    page_box = fractions(box)
-    if page_box is None:
+    if (page_box := fractions(box)) is None:
         return {}
     page, corners = page_box
     size = sizes[page] if 0 <= page < len(sizes) else None
     if size is None:
         return {"page": page + 1}
-    pixels = (corner * size[side % 2] for side, corner in enumerate(corners))
+    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
     return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))

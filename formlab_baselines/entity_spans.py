@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from formlab import text as texts
 from formlab.benchmarks.meta import meta_of
-from formlab.benchmarks.vrdu import Schema, fractions
+from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema, fractions
 from formlab.errors import DataMissing
 from formlab.folders import Corpus
 from formlab.metrics.entities import same_values
+from formlab.systems._spec import Reader
 from formlab.trees import escape
-from formlab_baselines.document_words import Cell, DocumentWords, Span
+from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
 
 # No date or amount has more words, and no name that is looked for.
 _SHORT, _LONG = 4, 14
@@ -31,28 +33,36 @@ class GoldSpan(NamedTuple):
     sure: bool
 
 
-class EntitySpan(NamedTuple):
-    """An entity as a system reads it."""
-
-    path: str
-    name: str
-    span: Span
-    confidence: float
-
-
+Row = dict[str, Any]
 Example = tuple[DocumentWords, list[GoldSpan]]
+# For each entity the spans where it may stand, each with a confidence.
+Candidates = dict[str, list[tuple[Span, float]]]
 
 
-def learn_from(
-    examples: Corpus, read: Callable[..., DocumentWords], schema: Schema
-) -> list[Example]:
-    """The words and the gold spans of each document of `examples` that has pages.
+def start(
+    settings: Row, threads: int, examples: Corpus, *,
+    learn: Callable[[list[Example], Schema, Row], Callable[[DocumentWords], Candidates]],
+) -> Reader:  # fmt: skip
+    """A reader of what `learn` has learnt from the documents of `examples` that have pages.
 
     Raises
     ------
     DataMissing
         If none has a page with one of its values.
     """
+    schema, read = Schema.of(examples), reader(settings, threads)
+    candidates = learn(_read_examples(examples, read, schema), schema, settings)
+
+    def predict(document: Row, root: Path | None) -> list[Row]:
+        words = read(document, root)
+        return list(_records(words, candidates(words), schema))
+
+    return predict
+
+
+def _read_examples(
+    examples: Corpus, read: Callable[..., DocumentWords], schema: Schema
+) -> list[Example]:
     documents = []
     for document in examples.documents.iter_rows(named=True):
         try:
@@ -61,7 +71,7 @@ def learn_from(
             # Counted in the flaws of the corpus.
             continue
         records = examples.records.filter(doc_id=document["doc_id"]).to_dicts()
-        documents.append((words, gold_spans(words, records, schema)))
+        documents.append((words, _gold_spans(words, records, schema)))
     if not any(spans for _, spans in documents):
         remedy = "the PDFs or the OCR of the train documents, or more of them"
         what = "no gold value stands on a page of the documents to learn from"
@@ -85,9 +95,7 @@ def fits(name: str, text: str, schema: Schema) -> bool:
     return any(sign.isdigit() if digits else sign.isalnum() for sign in text)
 
 
-def gold_spans(
-    document: DocumentWords, records: list[dict[str, Any]], schema: Schema
-) -> list[GoldSpan]:
+def _gold_spans(document: DocumentWords, records: list[Row], schema: Schema) -> list[GoldSpan]:
     """The spans of the gold records of a document: in their boxes, else of equal value."""
     spans = []
     for record in records:
@@ -95,41 +103,37 @@ def gold_spans(
             continue
         item = record["path"].rpartition("/")[0]
         item = item if item.count("/") > 1 else ""
-        boxes = [box for box in meta_of(record).get("boxes", ()) if fractions(box)]
-        sure = [span for box in boxes for span in _in_box(document, box)]
+        boxes = filter(None, map(fractions, meta_of(record).get("boxes", ())))
+        sure = [span for box in boxes for span in _in_box(document, *box)]
         places = sure or list(_of_value(document, record, schema))
         spans += [GoldSpan(record["kind"], item, span, bool(sure)) for span in places]
     return spans
 
 
-def _in_box(document: DocumentWords, box: list[float]) -> Iterator[Span]:
-    page, (x0, y0, x1, y1) = fractions(box) or (0, (0.0,) * 4)
+def _in_box(document: DocumentWords, page: int, corners: tuple[float, ...]) -> Iterator[Span]:
+    (x0, y0, x1, y1), ratio = corners, document.ratio(page + 1)
     for cell in document.cells:
-        if cell.page != page + 1:
-            continue
-        ratio = document.ratio(cell.page)
-        inside = [
-            x0 <= (word.x0 + word.x1) / 2 <= x1 and y0 <= (word.y0 + word.y1) / 2 / ratio <= y1
-            for word in cell.words
-        ]
-        if any(inside):
-            stop = len(inside) - inside[::-1].index(True)
-            yield Span(cell, inside.index(True), stop)
+        places = [
+            place for place, word in enumerate(cell.words) if cell.page == page + 1
+            and x0 <= (word.x0 + word.x1) / 2 <= x1 and y0 <= (word.y0 + word.y1) / 2 / ratio <= y1
+        ]  # fmt: skip
+        if places:
+            yield Span(cell, places[0], places[-1] + 1)
 
 
-def _of_value(document: DocumentWords, record: dict[str, Any], schema: Schema) -> Iterator[Span]:
+def _of_value(document: DocumentWords, record: Row, schema: Schema) -> Iterator[Span]:
     match = schema.matches.get(record["kind"], "")
     typed = schema.type_of(record["kind"]) in ("date", "money")
     spans = [
         span for cell in document.cells for span in _spans(cell, _SHORT if typed else _LONG)
-        if not typed or any(sign.isdigit() for sign in span.text)
+        if not typed or any(sign.isdigit() for sign in span.run.text)
     ]  # fmt: skip
     if typed:
         values = [record["value"]] * len(spans)
-        same = same_values(match, values, [span.text for span in spans], mode="fixed")
+        same = same_values(match, values, [span.run.text for span in spans], mode="fixed")
     else:
         letters = _letters(record["value"])
-        same = [_letters(span.text) == letters for span in spans]
+        same = [_letters(span.run.text) == letters for span in spans]
     return (span for span, equal in zip(spans, same, strict=True) if equal)
 
 
@@ -143,17 +147,29 @@ def _spans(cell: Cell, longest: int) -> Iterator[Span]:
             yield Span(cell, start, stop)
 
 
-def line_items(group: str, components: list[tuple[str, Span, float]]) -> Iterator[EntitySpan]:
-    """The parts of line items, those in one line together, from left to right."""
+def _records(document: DocumentWords, candidates: Candidates, schema: Schema) -> Iterator[Row]:
+    for name, spans in candidates.items():
+        if spans and schema.patterns.get(name) == UNREPEATED:
+            # The first of those that are equally sure.
+            span, confidence = max(spans, key=lambda pair: pair[1])
+            yield document.record(f"/{escape(name)}", name, span, confidence)
+    for name in schema.names(REPEATED):
+        for number, (span, confidence) in enumerate(candidates.get(name, ())):
+            yield document.record(f"/{escape(name)}/{number}", name, span, confidence)
+    for group in schema.groups:
+        spans = {name: candidates[name] for name in schema.names(group) if candidates.get(name)}
+        for number, item in enumerate(_line_items(spans)):
+            for name, (span, confidence) in item.items():
+                path = f"/{escape(group)}/{number}/{escape(name)}"
+                yield document.record(path, name, span, confidence)
+
+
+def _line_items(candidates: Candidates) -> list[dict[str, tuple[Span, float]]]:
+    """The components in one line together, from left to right."""
     lines: dict[int, dict[str, tuple[Span, float]]] = defaultdict(dict)
-    for name, span, confidence in sorted(
-        components, key=lambda component: component[1].words[0].x0
-    ):
-        lines[span.cell.row].setdefault(name, (span, confidence))
+    components = [(name, pair) for name, pairs in candidates.items() for pair in pairs]
+    for name, pair in sorted(components, key=lambda component: component[1][0].run.x0):
+        lines[pair[0].cell.row].setdefault(name, pair)
     # A line with one of several components is more often a total or a heading.
-    several = min(2, len({name for name, *_ in components}))
-    items = [lines[row] for row in sorted(lines) if len(lines[row]) >= several]
-    for number, item in enumerate(items):
-        for name, (span, confidence) in item.items():
-            path = f"/{escape(group)}/{number}/{escape(name)}"
-            yield EntitySpan(path, name, span, confidence)
+    several = min(2, len(candidates))
+    return [lines[row] for row in sorted(lines) if len(lines[row]) >= several]

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from formlab.text.layout import page_text, rows
+from formlab.text.layout import rows
+from formlab_baselines.form_tree import FormField
 from formlab_baselines.page_spec import Grid, Marks, Rect, around
-from formlab_baselines.page_text import TextLine, Word, joined, lines_of
+from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of, text_of
 
 # Degrees that a stamp is slanted at least; the level of a short word is not known better.
 _SLANTED = 6.0
 
 
-@dataclass(frozen=True)
-class Block:
-    """A table or picture: its box, what is written in it, and the subtype it is of."""
-
-    box: Rect
-    value: str
-    modality: str
-    subtype: str
-    cells: tuple[tuple[str, ...], ...] = ()
-
-
-def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], list[Word]]:
-    """The blocks of a page, the frames around parts of it, and the words that are in no block."""
+def blocks(words: list[Word], marks: Marks) -> tuple[list[FormField], list[Rect], list[Word]]:
+    """The blocks of a page as fields, the frames around parts of it, and the words in no block."""
     result, words = _stamps(words, marks.unit)
     charts, words = _charts(words, marks)
     result += charts
@@ -39,18 +30,22 @@ def blocks(words: list[Word], marks: Marks) -> tuple[list[Block], list[Rect], li
         if table := _as_table(grid, words, marks.unit):
             result.append(table)
         elif not any(map(_is_read, texts)):
-            result.append(Block(grid.box, "", "visual", "hand-drawn"))
+            result.append(FormField("Drawing", "", grid.box, "visual", "hand-drawn"))
         elif all(len(lines_of(text)) <= 1 for text in texts):
             single.append(grid)
         else:
             frames += [cell for cell, text in zip(grid.cells, texts, strict=True) if text]
     result += _chains_and_plans(single, words, marks.unit)
-    taken = [block.box for block in result]
-    return result, frames, [w for w in words if not any(box.holds(w.box) for box in taken)]
+    return result, frames, outside(result, words)
 
 
 def _inside(box: Rect, words: list[Word]) -> list[Word]:
     return [word for word in words if box.holds(word.box)]
+
+
+def outside(blocks: list[FormField], items: list[Any]) -> list[Any]:
+    """The words, or boxes to tick, that are in none of the blocks."""
+    return [item for item in items if not any(block.box.holds(item.box) for block in blocks)]
 
 
 def _is_read(text: list[Word]) -> bool:
@@ -58,33 +53,27 @@ def _is_read(text: list[Word]) -> bool:
     return any(len(line.text) > 3 or line.score > 0.95 for line in lines_of(text))
 
 
-def _read(text: list[Word]) -> str:
-    boxes = np.array([word.box for word in text])
-    return page_text(boxes, [word.text for word in text]).replace("\n", " ") if text else ""
+def _read(boxes: Iterable[Rect], words: list[Word]) -> list[str]:
+    return [text_of(_inside(box, words)).replace("\n", " ") for box in boxes]
 
 
-def _stamps(words: list[Word], unit: float) -> tuple[list[Block], list[Word]]:
+def _stamps(words: list[Word], unit: float) -> tuple[list[FormField], list[Word]]:
     slanted = [
         line for line in lines_of(words)
         if abs(line.slant) > _SLANTED and len(line.text) > 3 and line.box.height > unit
     ]  # fmt: skip
     groups: list[list[TextLine]] = []
     for line in sorted(slanted, key=lambda line: line.box.y0):
-        near = (g for g in groups if around([o.box for o in g]).grown(2 * unit).holds(line.box))
-        if group := next(near, None):
-            group.append(line)
-        else:
-            groups.append([line])
-    stamps = [
-        Block(around([line.box for line in group]), " ".join(line.text for line in group),
-              "visual", "printed-paint")
-        for group in groups
-    ]  # fmt: skip
+        near = (g for g in groups if box_of(g).grown(2 * unit).holds(line.box))
+        if (group := next(near, None)) is None:
+            groups.append(group := [])
+        group.append(line)
+    stamps = [FormField("Stamp", joined(g), box_of(g), "visual", "printed-paint") for g in groups]
     # What else was read within a stamp is part of it, and no value of a field.
-    return stamps, [w for w in words if not any(block.box.holds(w.box) for block in stamps)]
+    return stamps, outside(stamps, words)
 
 
-def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
+def _charts(words: list[Word], marks: Marks) -> tuple[list[FormField], list[Word]]:
     """Bars that stand on one line, each with what is written below and above it."""
     unit, charts = marks.unit, []
     # A shaded cell has its text inside.
@@ -102,29 +91,28 @@ def _charts(words: list[Word], marks: Marks) -> tuple[list[Block], list[Word]]:
             named.append(f"{joined(below)} {joined(above)}".strip())
             used += [*below, *above]
         box = around([*row, *(word.box for word in used)])
-        charts.append(Block(box, "; ".join(filter(None, named)), "visual", "chart"))
+        value = "; ".join(filter(None, named))
+        charts.append(FormField("Chart", value, box, "visual", "chart"))
         words = [word for word in words if word not in used]
     return charts, words
 
 
-def _as_table(grid: Grid, words: list[Word], unit: float) -> Block | None:
+def _as_table(grid: Grid, words: list[Word], unit: float) -> FormField | None:
     """The grid as a table, if its cells stand in two or more rows and columns."""
     lefts = _steps([cell.x0 for cell in grid.cells], unit)
     tops = _steps([cell.y0 for cell in grid.cells], unit)
-    places = {}
-    for cell in grid.cells:
-        column = min(range(len(lefts)), key=lambda n: abs(lefts[n] - cell.x0))
-        row = min(range(len(tops)), key=lambda n: abs(tops[n] - cell.y0))
-        places[row, column] = _read(_inside(cell, words))
+    texts = {}
+    for cell, text in zip(grid.cells, _read(grid.cells, words), strict=True):
+        top = min(tops, key=lambda top: abs(top - cell.y0))
+        texts[top, min(lefts, key=lambda left: abs(left - cell.x0))] = text
     size = len(lefts) * len(tops)
     # Noise may eat some walls of a large table; a few cells that do not line up are a plan.
-    if min(len(lefts), len(tops)) < 2 or len(places) < (0.65 if size > 8 else 1) * size:
+    if min(len(lefts), len(tops)) < 2 or len(texts) < (0.65 if size > 8 else 1) * size:
         return None
-    columns = range(len(lefts))
-    table = [tuple(places.get((row, n), "") for n in columns) for row in range(len(tops))]
+    table = [tuple(texts.get((top, left), "") for left in lefts) for top in tops]
     filled = tuple(row for row in table if any(row))
     value = "\n".join(" | ".join(row) for row in filled)
-    return Block(grid.box, value, "marking", "table-grid", filled)
+    return FormField("Table", value, grid.box, "marking", "table-grid", cells=filled)
 
 
 def _steps(values: list[float], unit: float) -> list[float]:
@@ -135,24 +123,19 @@ def _steps(values: list[float], unit: float) -> list[float]:
     return steps
 
 
-def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[Block]:
+def _chains_and_plans(grids: list[Grid], words: list[Word], unit: float) -> list[FormField]:
     """Boxes in a row with a line of text each are a chain; cells that share walls are a plan."""
     drawings = []
-    single = [grid for grid in grids if len(grid.cells) == 1]
+    single = [grid.box for grid in grids if len(grid.cells) == 1]
     for grid in grids:
-        if len(grid.cells) > 1 and not _is_row(grid.cells, unit):
-            texts = [_read(_inside(cell, words)) for cell in grid.cells]
-            value = "; ".join(filter(None, texts))
-            drawings.append(Block(grid.box, value, "textual", "text-in-drawing"))
+        if np.ptp([cell.y0 for cell in grid.cells]) >= unit:
+            value = "; ".join(filter(None, _read(grid.cells, words)))
+            drawings.append(FormField("Drawing", value, grid.box, "textual", "text-in-drawing"))
         elif len(grid.cells) > 1:
-            single += [Grid(cell, (cell,)) for cell in grid.cells]
-    for group in rows(np.array([grid.box for grid in single]), overlap=0.8) if single else ():
+            single += grid.cells
+    for group in rows(np.array(single), overlap=0.8):
         if len(group) > 1:
-            texts = [_read(_inside(single[index].box, words)) for index in group]
-            box = around([single[index].box for index in group])
-            drawings.append(Block(box, " -> ".join(filter(None, texts)), "visual", "diagram"))
+            boxes = [single[index] for index in group]
+            value = " -> ".join(filter(None, _read(boxes, words)))
+            drawings.append(FormField("Drawing", value, around(boxes), "visual", "diagram"))
     return drawings
-
-
-def _is_row(cells: tuple[Rect, ...], unit: float) -> bool:
-    return max(cell.y0 for cell in cells) - min(cell.y0 for cell in cells) < unit

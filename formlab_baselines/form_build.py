@@ -6,26 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from formlab_baselines.form_blocks import Block, blocks
+from formlab_baselines.form_blocks import blocks, outside
 from formlab_baselines.form_choices import Choices
-from formlab_baselines.form_rows import Cell, CellRow, rows
+from formlab_baselines.form_rows import Cell, rows
 from formlab_baselines.form_tree import FormField, FormGroup, Typography, confidence
 from formlab_baselines.page_lines import share
-from formlab_baselines.page_spec import Marks, Rect, around
+from formlab_baselines.page_spec import Marks, Rect
 from formlab_baselines.page_text import Word, box_of, joined
 
 # Rows whose gap is larger, in heights of letters, do not belong to the group above.
 _GAP = 2.2
-_NAMES = {"table-grid": "Table", "printed-paint": "Stamp", "chart": "Chart"}
 
 
 def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGroup:
     """The form on one page, as the group that holds all others."""
-    wholes, frames, rest = blocks(words, marks)
+    page_blocks, frames, rest = blocks(words, marks)
     builder = _Builder(marks, Typography.of(words), settings)
-    things: list[tuple[tuple[float, ...], CellRow | Block, Rect | None]] = []
-    taken = [block.box for block in wholes]
-    ticks = [tick for tick in marks.ticks if not any(box.holds(tick.box) for box in taken)]
+    elements: list[tuple[tuple[float, ...], list[Cell] | FormField, Rect | None]] = []
+    ticks = outside(page_blocks, marks.ticks)
     for frame in [*sorted(frames, key=lambda box: box.width * box.height), None]:
         inner = [word for word in rest if frame is None or frame.holds(word.box)]
         rest = [word for word in rest if word not in inner]
@@ -33,13 +31,13 @@ def build(words: list[Word], marks: Marks, settings: dict[str, Any]) -> FormGrou
         ticks = [tick for tick in ticks if tick not in boxes]
         inside = rows(inner, boxes, marks)
         builder.choices.learn(inside)
-        things += [(_order(row.box, frame, marks.unit), row, frame) for row in inside]
-    for block in wholes:
+        elements += [(_order(box_of(row), frame, marks.unit), row, frame) for row in inside]
+    for block in page_blocks:
         around_it = [frame for frame in frames if frame.holds(block.box)]
         frame = min(around_it, key=lambda frame: frame.height, default=None)
-        things.append((_order(block.box, frame, marks.unit), block, frame))
-    for _, thing, frame in sorted(things, key=lambda thing: thing[0]):
-        builder.add(thing, frame)
+        elements.append((_order(block.box, frame, marks.unit), block, frame))
+    for _, element, frame in sorted(elements, key=lambda element: element[0]):
+        builder.add(element, frame)
     return builder.root
 
 
@@ -64,30 +62,23 @@ class _Builder:
         self.waiting: FormField | None = None
         self.end = -np.inf
 
-    def add(self, thing: CellRow | Block, frame: Rect | None) -> None:
+    def add(self, element: list[Cell] | FormField, frame: Rect | None) -> None:
         """Add what comes next on the page."""
-        box = thing.box
+        box = element.box if isinstance(element, FormField) else box_of(element)
         while self.open[-1].frame is not None and self.open[-1].frame != frame:
             self.open.pop()
         is_far = frame is None and box.y0 - self.end > _GAP * self.marks.unit
-        self.end = max(self.end, box.y1) if frame is None else max(self.end, frame.y1)
-        if isinstance(thing, Block):
-            self._leave(is_far)
-            self._add_block(thing)
+        self.end = max(self.end, (frame or box).y1)
+        is_block = isinstance(element, FormField)
+        if not is_block and self._add_heading(element, frame):
             return
-        if self._add_heading(thing, frame):
-            return
-        self._leave(is_far)
-        self._add_row(thing)
-
-    def _leave(self, is_far: bool) -> None:
         # A heading may stand far from what it is about: only a group with fields ends.
-        if is_far and (self.open[-1].fields or self.open[-1].groups):
+        if is_far and not self.open[-1].is_empty:
             self.open = [self.root]
-
-    def _put(self, field: FormField) -> FormField:
-        self.open[-1].fields.append(field)
-        return field
+        if is_block:
+            self._add_block(element)
+        else:
+            self._add_row(element)
 
     def _name(self, box: Rect) -> Cell | None:
         """The text right above that names what is in the box; it names nothing else."""
@@ -97,16 +88,16 @@ class _Builder:
             if -reach / 2 < box.y0 - name.box.y1 < reach and name.box.x0 < box.x1
             and name.box.x1 > box.x0 - reach
         ]  # fmt: skip
-        if not near:
-            return None
-        best = min(near, key=lambda name: abs(name.box.x0 - box.x0))
-        self.names.remove(best)
+        best = min(near, key=lambda name: abs(name.box.x0 - box.x0), default=None)
+        if best:
+            self.names.remove(best)
         return best
 
-    def _add_heading(self, row: CellRow, frame: Rect | None) -> bool:
-        cell = row.cells[0]
-        single = len(row.cells) == 1 and not self.choices.is_ringed(cell)
-        if not single or not self.typography.is_heading(cell, self.settings["bold"]):
+    def _add_heading(self, row: list[Cell], frame: Rect | None) -> bool:
+        cell = row[0]
+        if len(row) > 1 or self.choices.is_ringed(cell):
+            return False
+        if not self.typography.is_heading(cell, self.settings["bold"]):
             return False
         line = cell.label[0].line
         self.waiting, self.names, self.choices.last = None, [], None
@@ -115,12 +106,12 @@ class _Builder:
             if line.size > 1.15 * self.typography.size and not self.root.fields:
                 # The title is the form itself.
                 return True
-        group = FormGroup(cell.text, row.box, line.size, line.shaded, frame)
+        group = FormGroup(cell.text, cell.box, line.size, line.shaded, frame)
         if self._goes_on(group):
             return True
         while len(self.open) > 1 and not self.open[-1].holds(group):
             self.open.pop()
-        group.follows = len(self.open) > 1 and not (self.open[-1].fields or self.open[-1].groups)
+        group.follows = len(self.open) > 1 and self.open[-1].is_empty
         self.open[-1].groups.append(group)
         self.open.append(group)
         return True
@@ -128,60 +119,56 @@ class _Builder:
     def _goes_on(self, more: FormGroup) -> bool:
         """Whether the heading is the next line of the last one, centred below it."""
         last, unit = self.open[-1], self.marks.unit
-        if last.box is None or more.box is None or last.fields or last.groups:
+        if last.box is None or not last.is_empty:
             return False
         near = more.box.y0 - last.box.y1 < 0.8 * unit
         centred = abs(more.box.centre - last.box.centre) < unit < abs(more.box.x0 - last.box.x0)
         if near and centred:
-            last.label, last.box = f"{last.label} {more.label}", around([last.box, more.box])
+            last.label, last.box = f"{last.label} {more.label}", box_of([last, more])
         return near and centred
 
-    def _add_block(self, block: Block) -> None:
+    def _add_block(self, block: FormField) -> None:
         self.waiting, self.choices.last = None, None
         name = self._name(block.box)
-        label = name.text if name else _NAMES.get(block.subtype, "Drawing")
+        block.label = name.text if name else block.label
         if block.cells and self.settings["tables"] == "rows":
-            self.open[-1].groups.append(_as_groups(label, block))
+            self.open[-1].groups.append(_as_group(block))
         else:
-            self._put(FormField(label, block.value, block.box, block.modality, block.subtype))
+            self.open[-1].fields.append(block)
 
-    def _add_row(self, row: CellRow) -> None:
-        names = self.names
-        self.names = [name for name in names if row.box.y0 - name.box.y1 < self.marks.unit]
-        made = self.choices.read(row, self.names)
-        if made is not None:
+    def _add_row(self, row: list[Cell]) -> None:
+        top = box_of(row).y0
+        self.names = [name for name in self.names if top - name.box.y1 < self.marks.unit]
+        fields = self.choices.read(row, self.names)
+        if fields is not None:
             self.waiting, self.names = None, []
-            for field in made:
-                self._put(field)
+            self.open[-1].fields += fields
             return
         if self._follows(row):
             return
         self.waiting = None
-        if len(row.cells) == 2 and all(cell.is_plain for cell in row.cells):
-            name, value = row.cells
+        if len(row) == 2 and all(cell.is_plain for cell in row):
+            name, value = row
             if any(map(str.isalpha, name.text)) and any(map(str.isdecimal, value.text)):
-                row = CellRow([Cell(name.label, value.label)])
-        self.names = [cell for cell in row.cells if cell.is_plain]
-        for cell in row.cells:
+                row = [Cell(name.label, value.label)]
+        self.names = [cell for cell in row if cell.is_plain]
+        for cell in row:
             if not cell.is_plain and cell.text:
-                field = self._put(self._field(cell))
-                if len(row.cells) == 1 and not field.value and cell.rule is None:
+                field = self._field(cell)
+                self.open[-1].fields.append(field)
+                if len(row) == 1 and not field.value and cell.rule is None:
                     self.waiting = field
 
-    def _follows(self, row: CellRow) -> bool:
+    def _follows(self, row: list[Cell]) -> bool:
         """Whether the row is the value, or more of it, of a field or label above it."""
-        cell = row.cells[0]
-        if len(row.cells) > 1 or not cell.is_plain:
+        cell, field = row[0], self.waiting
+        if field is None or len(row) > 1 or not cell.is_plain:
             return False
-        if self.waiting is not None:
-            box, before = cell.box, self.waiting.box
-            near = box.y0 - before.y1 < 2 * self.marks.unit and box.x1 > before.x0
-            if near:
-                self.waiting.value = f"{self.waiting.value} {joined(cell.label)}".strip()
-                self.waiting.box = around([before, box])
-                self.waiting.confidence = confidence(cell.words)
-            return near
-        return False
+        near = cell.box.y0 - field.box.y1 < 2 * self.marks.unit and cell.box.x1 > field.box.x0
+        if near:
+            field.value = f"{field.value} {joined(cell.label)}".strip()
+            field.box, field.confidence = box_of([field, cell]), confidence(cell.words)
+        return near
 
     def _field(self, cell: Cell) -> FormField:
         """The field of a label with its value, its empty line, or what was scribbled on it."""
@@ -206,15 +193,12 @@ class _Builder:
         return share(self.marks.ink, above) > 0.05
 
 
-def _as_groups(label: str, block: Block) -> FormGroup:
+def _as_group(block: FormField) -> FormGroup:
     """A table as a group of its rows, each with a field per column that has a head."""
     head, *body = block.cells
-    whole = FormGroup(label, block.box)
+    table = FormGroup(block.label, block.box)
     for first, *others in body:
-        row = FormGroup(first, block.box)
-        row.fields = [
-            FormField(name, value, block.box, "marking", "table-grid")
-            for name, value in zip(head[1:], others, strict=True)
-        ]
-        whole.groups.append(row)
-    return whole
+        cells = zip(head[1:], others, strict=True)
+        fields = [FormField(*cell, block.box, "marking", "table-grid") for cell in cells]
+        table.groups.append(FormGroup(first, block.box, fields=fields))
+    return table

@@ -14,7 +14,7 @@ from formlab_baselines.page_text import TextLine, Word, box_of, joined, lines_of
 
 @dataclass
 class Cell:
-    """One thing of a row: a label and its value, an option, or plain text.
+    """One element of a row: a label and its value, an option, or plain text.
 
     `rule` is the line to write on; `tail` is printed text that goes on behind what is written.
     """
@@ -48,28 +48,11 @@ class Cell:
     @property
     def box(self) -> Rect:
         """The box around all of it."""
-        return around([word.box for word in self.words] + ([self.tick.box] if self.tick else []))
+        return box_of([*self.words, self.tick] if self.tick else self.words)
 
 
-@dataclass
-class CellRow:
-    """The cells of a row, left to right."""
-
-    cells: list[Cell]
-
-    @property
-    def box(self) -> Rect:
-        """The box around the row."""
-        return around([cell.box for cell in self.cells])
-
-    @property
-    def options(self) -> list[Cell]:
-        """The cells with a box to tick."""
-        return [cell for cell in self.cells if cell.tick]
-
-
-def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
-    """The rows of one part of a page, top to bottom."""
+def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[list[Cell]]:
+    """The rows of one part of a page, top to bottom; the cells of each from left to right."""
     lines = lines_of(words)
     if not lines:
         return []
@@ -87,25 +70,24 @@ def rows(words: list[Word], ticks: list[Tick], marks: Marks) -> list[CellRow]:
         for cell in cells:
             cell.rule = cell.rule or _rule_after(cell, cells, marks)
         if cells := [cell for cell in cells if cell.words]:
-            result.append(CellRow(cells))
+            result.append(cells)
     return result
 
 
-def _cells(things: list[Word | Tick], marks: Marks) -> list[Cell]:
+def _cells(elements: list[Word | Tick], marks: Marks) -> list[Cell]:
     cells: list[Cell] = []
     end = -np.inf
     last: TextLine | None = None
-    for thing in sorted(things, key=lambda thing: thing.box.x0):
-        if isinstance(thing, Tick):
-            cells.append(Cell(tick=thing))
-            end, last = thing.box.x1, None
+    for element in sorted(elements, key=lambda element: element.box.x0):
+        if isinstance(element, Tick):
+            cells.append(Cell(tick=element))
+            end, last = element.box.x1, None
             continue
-        gap = 0.0 if last is thing.line and thing.box.x0 - end < 2 * marks.unit else (
-            (thing.box.x0 - end) / marks.unit
-        )  # fmt: skip
-        if not cells or not _goes_on(cells[-1], thing, gap, marks):
-            cells.append(Cell(label=[thing]))
-        end, last = max(end, thing.box.x1), thing.line
+        gap = (element.box.x0 - end) / marks.unit
+        gap = 0.0 if last is element.line and gap < 2 else gap
+        if not cells or not _goes_on(cells[-1], element, gap, marks):
+            cells.append(Cell(label=[element]))
+        end, last = max(end, element.box.x1), element.line
     return cells
 
 

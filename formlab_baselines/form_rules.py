@@ -22,13 +22,12 @@ from formlab.systems import ocr
 from formlab.systems._runs import page_pictures
 from formlab.systems._spec import Reader
 from formlab.tables import BOX
-from formlab.text.layout import page_text
 from formlab_baselines import page_lines, page_marks
 from formlab_baselines.form_answers import answers
 from formlab_baselines.form_build import build
 from formlab_baselines.form_tree import FormGroup
 from formlab_baselines.page_spec import Rect
-from formlab_baselines.page_text import words
+from formlab_baselines.page_text import Word, text_of, words
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -56,63 +55,53 @@ def start(settings: dict[str, Any], threads: int) -> Reader:
     def read(document: dict[str, Any], root: Path | None) -> list[Row]:
         paths, rows, texts = Paths(), [], []
         for number, image, zoom in page_pictures(document, root, scale=settings["zoom"]):
-            page = _FormPage(np.asarray(image.convert("L")), engine, settings, zoom)
-            for row in (*page.tree_rows(page.form, "", paths), *page.word_rows(number)):
-                rows.append(row | {"page": number})
-            texts.append(page.text)
-        read_fields = [row for row in rows if row["task"] in TASK_OF.values()]
-        rows += answers(questions_of(document), read_fields)
+            gray = np.asarray(image.convert("L"))
+            level, matrix = page_lines.upright(gray)
+            marks, clean = page_marks.find(level)
+            # OCR takes minutes for a page a few pixels high, and finds nothing.
+            read_words = []
+            if marks.has_letters:
+                result = engine(cv2.cvtColor(clean, cv2.COLOR_GRAY2BGR), return_word_box=True)
+                read_words = words(result, clean)
+            form = build(read_words, marks, settings)
+            back, corner = cv2.invertAffineTransform(matrix), gray.shape[::-1]
+            for row, box in (*_tree_rows(form, "", paths), *_word_rows(read_words, number)):
+                sides = _turned(box, back, corner, zoom) if box else {}
+                rows.append(row | sides | {"page": number})
+            texts.append(text_of(read_words))
+        fields = [row for row in rows if row["task"] in TASK_OF.values()]
+        rows += answers(questions_of(document), fields)
         return [{"path": None, "kind": "page", "task": "text", "value": "\n".join(texts)}, *rows]
 
     return read
 
 
-class _FormPage:
-    """One page as it was read, with all boxes turned back to where they are on the page."""
+def _tree_rows(group: FormGroup, parent: str, paths: Paths) -> Iterator[tuple[Row, Rect | None]]:
+    """The rows of all fields and groups below `group`, whose path is `parent`, and their boxes."""
+    for field in group.fields:
+        yield {
+            "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
+            "kind": field.kind, "modality": field.modality, "subtype": field.subtype,
+            "value": field.value, "confidence": field.confidence,
+        }, field.box  # fmt: skip
+    for inner in group.groups:
+        path = paths.of(parent, inner.label)
+        yield {"task": "layout", "path": path, "kind": "group", "value": inner.label}, inner.box
+        yield from _tree_rows(inner, path, paths)
 
-    def __init__(
-        self, gray: np.ndarray, engine: Any, settings: dict[str, Any], zoom: float
-    ) -> None:
-        level, matrix = page_lines.upright(gray)
-        marks, clean = page_marks.find(level)
-        self._back = cv2.invertAffineTransform(matrix)
-        self._height, self._width = gray.shape
-        self._zoom = zoom
-        self._words = []
-        # OCR takes minutes for a page a few pixels high, and finds nothing.
-        if marks.has_letters:
-            result = engine(cv2.cvtColor(clean, cv2.COLOR_GRAY2BGR), return_word_box=True)
-            self._words = words(result, clean)
-        self.form = build(self._words, marks, settings)
-        boxes = np.array([word.box for word in self._words]).reshape(-1, 4)
-        self.text = page_text(boxes, [word.text for word in self._words])
 
-    def tree_rows(self, group: FormGroup, parent: str, paths: Paths) -> Iterator[Row]:
-        """The rows of all fields and groups below `group`, whose path is `parent`."""
-        for field in group.fields:
-            yield {
-                "task": TASK_OF[field.modality], "path": paths.of(parent, field.label),
-                "kind": field.kind, "modality": field.modality, "subtype": field.subtype,
-                "value": field.value, "confidence": field.confidence,
-            } | self._box(field.box)  # fmt: skip
-        for inner in group.groups:
-            path = paths.of(parent, inner.label)
-            row = {"task": "layout", "path": path, "kind": "group", "value": inner.label}
-            yield row | (self._box(inner.box) if inner.box else {})
-            yield from self.tree_rows(inner, path, paths)
+def _word_rows(page_words: list[Word], page: int) -> Iterator[tuple[Row, Rect]]:
+    """The rows of the words, at paths below those of the system `ocr`."""
+    for number, word in enumerate(page_words):
+        yield {
+            "task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word",
+            "value": word.text, "confidence": word.line.score,
+        }, word.box  # fmt: skip
 
-    def word_rows(self, page: int) -> Iterator[Row]:
-        """The rows of the words, at paths below those of the system `ocr`."""
-        for number, word in enumerate(self._words):
-            yield {
-                "task": "layout", "path": f"/ocr/pages/{page}/words/{number}", "kind": "word",
-                "value": word.text, "confidence": word.line.score,
-            } | self._box(word.box)  # fmt: skip
 
-    def _box(self, box: Rect) -> Row:
-        corners = np.array([[x, y, 1.0] for x in (box.x0, box.x1) for y in (box.y0, box.y1)])
-        turned = corners @ self._back.T
-        limits = [self._width, self._height]
-        low, high = (np.clip(side, 0, limits) for side in (turned.min(axis=0), turned.max(axis=0)))
-        sides = np.concatenate([low, high]) / self._zoom
-        return dict(zip(BOX, sides.tolist(), strict=True))
+def _turned(box: Rect, back: np.ndarray, corner: tuple[int, int], zoom: float) -> Row:
+    """The sides of a box where it is on the page, whose lower right is `corner`."""
+    corners = np.array([[x, y, 1.0] for x in (box.x0, box.x1) for y in (box.y0, box.y1)])
+    turned = np.clip(corners @ back.T, 0, corner) / zoom
+    sides = np.concatenate([turned.min(axis=0), turned.max(axis=0)])
+    return dict(zip(BOX, sides.tolist(), strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 
 from formlab_baselines.form_rows import Cell
 from formlab_baselines.page_spec import Rect
-from formlab_baselines.page_text import TextLine, Word, lines_of
+from formlab_baselines.page_text import Word, lines_of
 
 _NUMBER = re.compile(r"([A-Z]?[0-9]+[0-9a-z.]*|[A-Z]) ")
 # How much larger the letters of a heading are than those of one below it.
@@ -18,7 +18,7 @@ _LARGER = 1.1
 
 @dataclass
 class FormField:
-    """A field of the form."""
+    """A field of the form; of a table that is one field `cells` are the texts, row by row."""
 
     label: str
     value: str
@@ -27,6 +27,7 @@ class FormField:
     subtype: str = "machine-printed"
     kind: str = "string"
     confidence: float | None = None
+    cells: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass
@@ -47,23 +48,23 @@ class FormGroup:
     groups: list[FormGroup] = field(default_factory=list)
 
     @property
-    def number(self) -> str:
-        """What numbers the heading, as the 2a of "2a Size"."""
-        match = _NUMBER.match(self.label)
-        return match[1] if match else ""
+    def is_empty(self) -> bool:
+        """Whether it has neither fields nor groups yet."""
+        return not (self.fields or self.groups)
 
     def holds(self, other: FormGroup) -> bool:
         """Whether a group whose heading comes later belongs into this one."""
         if self.frame is not None and self.frame != other.frame:
             return False
-        if self.number and other.number:
-            return other.number != self.number and other.number.startswith(self.number)
+        number, longer = _NUMBER.match(self.label), _NUMBER.match(other.label)
+        if number and longer:
+            return longer[1] != number[1] and longer[1].startswith(number[1])
         if self.shaded != other.shaded:
             return self.shaded
         if max(self.size, other.size) > _LARGER * min(self.size, other.size):
             return self.size > other.size
         # Of two consecutive headings the first contains the second, unless it is itself a second.
-        return not (self.fields or self.groups or self.follows)
+        return self.is_empty and not self.follows
 
 
 @dataclass
@@ -94,13 +95,12 @@ class Typography:
         strong = line.stroke > bold * self.stroke or line.size > 1.4 * self.size
         return (strong and line.score > 0.8) or line.shaded or capitals
 
-    def is_scribble(self, some: list[Word]) -> bool:
+    def is_scribble(self, words: list[Word]) -> bool:
         """Whether the words are a scribble: higher than a line, and of low confidence."""
-        lines = lines_of(some)
+        lines = lines_of(words)
         return any(line.box.height > 1.35 * self.height and line.score < 0.87 for line in lines)
 
 
-def confidence(some: list[Word]) -> float | None:
+def confidence(words: list[Word]) -> float | None:
     """The lowest confidence among the lines of the words."""
-    lines: list[TextLine] = lines_of(some)
-    return min((line.score for line in lines), default=None)
+    return min((line.score for line in lines_of(words)), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,7 +12,7 @@ _BELOW, _RIGHT, _INDENT = 30.0, 200.0, 45.0
 
 
 class Run(NamedTuple):
-    """A piece of text on a page (from 1), in points from the top left."""
+    """A piece of text on a page (from 1), its corners in points or pixels from the top left."""
 
     text: str
     page: int
@@ -74,24 +75,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
 _SECTION = {"advertiser": "Advertiser", "agency": "Agency"}
 
 
-def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, tuple[str, Run]]:
-    """The value of each entity, and where it stands, by the first rule that holds.
+def entities(runs: Sequence[Run], names: Sequence[str]) -> dict[str, Run]:
+    """The value of each entity, where it stands, by the first rule that holds.
 
     Examples
     --------
     >>> runs = [Run("Order #", 1, 10, 10, 60, 20), Run("204417", 1, 70, 10, 99, 20)]
-    >>> entities(runs, ["contract_num"])["contract_num"][0]
+    >>> entities(runs, ["contract_num"])["contract_num"].text
     '204417'
     """
-    values = {}
-    for name in names:
-        for value, run in _candidates(name, runs):
-            values[name] = (value, run)
-            break
-    return values
+    values = {name: next(_candidates(name, runs), None) for name in names}
+    return {name: value for name, value in values.items() if value}
 
 
-def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+def _candidates(name: str, runs: Sequence[Run]) -> Iterator[Run]:
     for rule in RULES[name]:
         # Forms number their questions.
         label = re.compile(rf"(?:[0-9]+\. )?{rule.label}\s*:?", re.IGNORECASE)
@@ -100,54 +97,52 @@ def _candidates(name: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
             match = label.match(run.text)
             if match is None:
                 continue
-            for text, beside in _beside(run, match.end(), rule.sides, runs):
-                if (hit := value.fullmatch(text)) and not _is_label(text):
-                    whole = _continued(beside, text, runs) if rule.value == _NAME else hit[0]
-                    yield hit.groupdict().get(name) or whole, beside
+            for beside in _beside(run, match.end(), rule.sides, runs):
+                if (hit := value.fullmatch(beside.text)) and not _is_label(beside.text):
+                    text = _continued(beside, runs) if rule.value == _NAME else beside.text
+                    yield beside._replace(text=hit.groupdict().get(name) or text)
     if name in _SECTION:
         yield from _in_section(_SECTION[name], runs)
 
 
-def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
+def _beside(run: Run, end: int, sides: str, runs: Sequence[Run]) -> Iterator[Run]:
     if rest := run.text[end:].strip():
         # Text that goes on after a whole label; a longer word is another label.
         if "inside" in sides and not run.text[end - 1 : end + 1].isalnum():
-            yield rest, run
+            yield run._replace(text=rest)
         return
-    page = [other for other in runs if other.page == run.page and other is not run]
-    height = run.y1 - run.y0
-    if "right" in sides:
-        row = [
-            other for other in page
-            if abs(other.y0 - run.y0) < max(0.6 * height, 3) and 0 <= other.x0 - run.x1 < _RIGHT
-        ]  # fmt: skip
-        yield from ((other.text, other) for other in sorted(row, key=lambda other: other.x0))
-    if "below" in sides:
-        column = [
-            other for other in page
-            if 0 < other.y0 - run.y0 < _BELOW and abs(other.x0 - run.x0) < _INDENT
-        ]  # fmt: skip
-        order = sorted(column, key=lambda other: (other.y0 - run.y0, abs(other.x0 - run.x0)))
-        yield from ((other.text, other) for other in order)
+    right, below = [], []
+    level = max(0.6 * (run.y1 - run.y0), 3)
+    for other in runs:
+        down, indent = other.y0 - run.y0, abs(other.x0 - run.x0)
+        if other.page != run.page or other is run:
+            continue
+        if "right" in sides and abs(down) < level and 0 <= other.x0 - run.x1 < _RIGHT:
+            right.append((other.x0, 0, other))
+        if "below" in sides and 0 < down < _BELOW and indent < _INDENT:
+            below.append((down, indent, other))
+    for group in (right, below):
+        yield from (other for *_, other in sorted(group, key=lambda near: near[:2]))
 
 
-def _continued(run: Run, text: str, runs: Sequence[Run]) -> str:
-    """`text` with the line right below it, if that begins at the same place."""
-    height = run.y1 - run.y0
-    page = [other for other in runs if other.page == run.page]
-    for other in page:
-        step = other.y0 - run.y0
-        near = 0 < step < 1.35 * height and abs(other.x0 - run.x0) < 3
-        if near and not _is_label(other.text) and not _labelled(other, page):
-            return f"{text} {other.text}"
-    return text
+def _continued(run: Run, runs: Sequence[Run]) -> str:
+    """The text of a run with the line right below it, if that begins at the same place."""
+    below = [
+        other for other in runs if other.page == run.page and abs(other.x0 - run.x0) < 3
+        and 0 < other.y0 - run.y0 < 1.35 * (run.y1 - run.y0)
+    ]  # fmt: skip
+    for other in below:
+        if not any(map(_is_label, [other.text, *_left_of(other, runs, _RIGHT / 2)])):
+            return f"{run.text} {other.text}"
+    return run.text
 
 
-def _labelled(run: Run, page: Sequence[Run]) -> bool:
-    return any(
-        abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < _RIGHT / 2 and _is_label(other.text)
-        for other in page
-    )
+def _left_of(run: Run, runs: Sequence[Run], reach: float) -> list[str]:
+    """What stands left of a run in its line, no further away than `reach`."""
+    return [
+        other.text for other in runs
+        if other.page == run.page and abs(other.y0 - run.y0) < 3 and 0 <= run.x0 - other.x1 < reach
+    ]  # fmt: skip
 
 
 _LABELS = re.compile(
@@ -163,11 +158,7 @@ def _is_label(text: str) -> bool:
     return bool(_LABELS.fullmatch(text)) and not re.match(r"[\W]*[$0-9]", text)
 
 
-def _in_section(title: str, runs: Sequence[Run]) -> Iterator[tuple[str, Run]]:
-    heads = [run for run in runs if run.text == title]
+def _in_section(title: str, runs: Sequence[Run]) -> Iterator[Run]:
     for run in runs:
-        if run.text == "Name:" and any(
-            head.page == run.page and abs(head.y0 - run.y0) < 3 and head.x1 < run.x0
-            for head in heads
-        ):
+        if run.text == "Name:" and title in _left_of(run, runs, math.inf):
             yield from _beside(run, len(run.text), "right", runs)

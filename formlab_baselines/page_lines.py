@@ -48,17 +48,21 @@ def _skew(ink: np.ndarray) -> float:
     # Short pieces, so that those of a tilted rule still count, joined into the whole rule.
     pieces = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones((1, 15), np.uint8))
     joined = cv2.dilate(pieces, np.ones((3, 7), np.uint8))
-    slopes = []
+    angles, weights = [], []
     for contour in cv2.findContours(joined, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]:
         _, _, long, high = cv2.boundingRect(contour)
         if long > width / 6 and high < long / 8:
             dx, dy, *_ = cv2.fitLine(contour, cv2.DIST_L2, 0, 0.01, 0.01).ravel()
-            slopes.append((float(np.degrees(np.arctan2(dy, dx))), long))
-    if not slopes:
-        return 0.0
-    angles, weights = np.array(sorted(slopes)).T
-    angles = np.where(angles > 90, angles - 180, angles)
-    return float(angles[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
+            angles.append(float(np.degrees(np.arctan2(dy, dx))))
+            weights.append(long)
+    angle = _weighted_median(np.array(angles), np.array(weights)) if angles else 0.0
+    return angle - 180 if angle > 90 else angle
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values, kind="stable")
+    sums = weights[order].cumsum()
+    return float(values[order][np.searchsorted(sums, sums[-1] / 2)])
 
 
 def letter_height(ink: np.ndarray) -> float | None:
@@ -66,11 +70,7 @@ def letter_height(ink: np.ndarray) -> float | None:
     _, _, stats, _ = cv2.connectedComponentsWithStats(ink)
     width, height, area = stats[1:, 2], stats[1:, 3], stats[1:, 4]
     likely = (height >= _LOWEST) & (height <= _HIGHEST) & (width < 4 * height) & (width > 1)
-    if not likely.any():
-        return None
-    order = np.argsort(height[likely], kind="stable")
-    weights = area[likely][order].cumsum()
-    return float(height[likely][order][np.searchsorted(weights, weights[-1] / 2)])
+    return _weighted_median(height[likely], area[likely]) if likely.any() else None
 
 
 def strokes(ink: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
@@ -89,18 +89,18 @@ def find_rules(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
     boxes = [rect(c).grown(-1) for c in outlines_of(joined, cv2.RETR_EXTERNAL)[0]]
     thin = [box for box in boxes if box.width >= 2 * unit and box.height <= 0.8 * unit]
     bare = [box for box in thin if box.width >= 6 * unit or _is_bare(ink, box)]
-    whole: list[Rect] = []
+    rules: list[Rect] = []
     for box in sorted(bare):
         # Letters that reach below the rule cut it.
         near = [
-            other for other in whole
+            other for other in rules
             if abs(other.middle - box.middle) < 0.5 * unit and box.x0 - other.x1 < 1.5 * unit
         ]  # fmt: skip
         if near:
-            whole.remove(near[0])
+            rules.remove(near[0])
             box = around([near[0], box])
-        whole.append(box)
-    return whole
+        rules.append(box)
+    return rules
 
 
 def _is_bare(ink: np.ndarray, box: Rect) -> bool:

@@ -27,15 +27,15 @@ def find(gray: np.ndarray) -> tuple[Marks, np.ndarray]:
     ticks = _squares(ink, unit)
     free = _without(ink, [tick.box for tick in ticks])
     ticks += _circles(free, unit)
-    rings, ringed = _rings(_without(free, [tick.box for tick in ticks]), unit)
+    outlines = _rings(_without(free, [tick.box for tick in ticks]), unit)
+    rings = [rect(outline) for outline in outlines]
     # The flat stretches of a ring are not lines to write on.
     rules = [rule for rule in rules if not any(ring.grown(4).holds(rule) for ring in rings)]
-    marks = Marks(
-        unit, ink, ticks, rings, rules, grids, _struck(ink, across, unit), _bars(gray, unit)
-    )
+    struck, bars = _struck(ink, across, unit), _bars(gray, unit)
+    marks = Marks(unit, ink, ticks, rings, rules, grids, struck, bars)
     # Only what is too long to be a part of letters that touch.
     long = cv2.bitwise_or(*strokes(ink, 5 * unit))
-    return marks, _painted_over(gray, marks, ringed, long)
+    return marks, _painted_over(gray, marks, outlines, long)
 
 
 def _squares(ink: np.ndarray, unit: float) -> list[Tick]:
@@ -43,12 +43,11 @@ def _squares(ink: np.ndarray, unit: float) -> list[Tick]:
     squares = []
     # A tick may reach as far out of its box as the box is large.
     for own, window in pieces(ink, (unit, 6 * unit), (unit, 6 * unit)):
-        y, x = window[0].start, window[1].start
-        columns = np.flatnonzero((own & (down[window] > 0)).any(axis=0))
-        rows = np.flatnonzero((own & (across[window] > 0)).any(axis=1))
+        columns = window[1].start + np.flatnonzero((own & (down[window] > 0)).any(axis=0))
+        rows = window[0].start + np.flatnonzero((own & (across[window] > 0)).any(axis=1))
         if not columns.size or not rows.size:
             continue
-        box = Rect(x + columns[0], y + rows[0], x + columns[-1] + 1, y + rows[-1] + 1)
+        box = Rect(columns[0], rows[0], columns[-1] + 1, rows[-1] + 1)
         fits = unit <= box.height <= 3.2 * unit and 0.75 <= box.width / box.height <= 1.33
         if fits and _is_box(ink, box) and _is_apart(ink, box):
             inside = box.grown(-max(2.0, 0.25 * box.height))
@@ -104,10 +103,10 @@ def _stands_alone(ink: np.ndarray, box: Rect, unit: float) -> bool:
     return share(ink, left) < 0.05 and share(ink, right) < 0.05 and share(ink, label) > 0.05
 
 
-def _rings(ink: np.ndarray, unit: float) -> tuple[list[Rect], list[np.ndarray]]:
-    """Boxes and outlines of closed curves with something written in them."""
+def _rings(ink: np.ndarray, unit: float) -> list[np.ndarray]:
+    """The outlines of closed curves with something written in them."""
     contours, tree = outlines_of(ink, cv2.RETR_CCOMP)
-    boxes, outlines = [], []
+    outlines = []
     for contour, (_, _, _, parent) in zip(contours, tree, strict=True):
         box = rect(contour)
         fits = 1.3 * unit <= box.height <= 5 * unit and 1.3 * unit <= box.width <= 18 * unit
@@ -118,19 +117,17 @@ def _rings(ink: np.ndarray, unit: float) -> tuple[list[Rect], list[np.ndarray]]:
         # An ellipse takes pi / 4 of the box around it.
         is_oval = 0.66 <= area / max(sides[0] * sides[1], 1) <= 0.9 and area > 0.85 * hull
         if is_oval and share(ink, box.grown(-0.2 * box.height)) > 0.03:
-            boxes.append(box)
             outlines.append(contour)
-    return boxes, outlines
+    return outlines
 
 
 def _struck(ink: np.ndarray, across: np.ndarray, unit: float) -> list[Rect]:
     """Words with a stroke through them: one piece of ink with a rule at half its height."""
     struck = []
     for own, window in pieces(ink, (3 * unit, 30 * unit), (0.8 * unit, 2 * unit)):
-        y, x, (height, width) = window[0].start, window[1].start, own.shape
-        rule = own & (across[window] > 0)
-        if rule.any(axis=0).mean() > 0.85 and 0.25 < np.nonzero(rule)[0].mean() / height < 0.65:
-            struck.append(Rect(float(x), float(y), float(x + width), float(y + height)))
+        rule, (rows, columns) = own & (across[window] > 0), window
+        if rule.any(axis=0).mean() > 0.85 and 0.25 < np.nonzero(rule)[0].mean() / len(own) < 0.65:
+            struck.append(Rect(columns.start, rows.start, columns.stop, rows.stop))
     return struck
 
 

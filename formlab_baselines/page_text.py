@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from PIL import ImageFont
 
 from formlab import resources
 from formlab.systems import ocr
-from formlab_baselines.page_spec import Rect, around
+from formlab.text.layout import page_text
+from formlab_baselines.page_spec import Rect, around, word_boxes
 
 cv2 = resources.optional("cv2", extra="ocr")
 
@@ -53,23 +54,15 @@ def words(result: Any, gray: np.ndarray) -> list[Word]:
     page: list[Word] = []
     for text, score, corners, inner in ocr.lines(result):
         box = Rect(*ocr.box_of(corners))
-        crop = _crop(gray, box)
+        crop = gray[box.window].astype(np.float32)
         shaded = bool(crop.size) and float(np.median(crop)) < paper - 12
-        line = TextLine(
-            text, box, float(score), _stroke(crop), _size(crop, text), _slant(corners), shaded
-        )
-        spots = [(word, Rect(*ocr.box_of(spot))) for word, _, spot in inner] or _split(text, box)
-        page += [piece for word, spot in spots for piece in _words(word, spot, line)]
+        (x0, y0), (x1, y1), *_ = np.asarray(corners, dtype=float).tolist()
+        slant = float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
+        line = TextLine(text, box, float(score), _stroke(crop), _size(crop, text), slant, shaded)
+        spots = [(word, Rect(*ocr.box_of(spot))) for word, _, spot in inner]
+        for word, spot in spots or word_boxes(text, box):
+            page += _words(word, spot, line)
     return page
-
-
-def _split(text: str, box: Rect) -> list[tuple[str, Rect]]:
-    """Words of a line that OCR did not part, each as wide as its share of the letters."""
-    step = box.width / max(len(text), 1)
-    return [
-        (match[0], box._replace(x0=box.x0 + step * match.start(), x1=box.x0 + step * match.end()))
-        for match in re.finditer(r"\S+", text)
-    ]
 
 
 def _words(text: str, box: Rect, line: TextLine) -> Iterator[Word]:
@@ -82,28 +75,24 @@ def _words(text: str, box: Rect, line: TextLine) -> Iterator[Word]:
         yield Word(text, box, line)
 
 
-def joined(some: list[Word]) -> str:
-    """The words as one text."""
-    return " ".join(word.text for word in some)
+def joined(pieces: Iterable[Word | TextLine]) -> str:
+    """The words, or lines, as one text."""
+    return " ".join(piece.text for piece in pieces)
 
 
-def box_of(some: list[Word]) -> Rect:
-    """The box around words."""
-    return around([word.box for word in some])
+def text_of(page: list[Word]) -> str:
+    """The words in reading order, a line break between rows."""
+    return page_text(np.array([word.box for word in page]), [word.text for word in page])
 
 
-def lines_of(some: list[Word]) -> list[TextLine]:
+def box_of(items: Iterable[Any]) -> Rect:
+    """The box around words, lines, cells, whatever has a box."""
+    return around([item.box for item in items])
+
+
+def lines_of(page: list[Word]) -> list[TextLine]:
     """The lines that words were read in, each once, in their order."""
-    return list({id(word.line): word.line for word in some}.values())
-
-
-def _slant(corners: Any) -> float:
-    (x0, y0), (x1, y1), *_ = np.asarray(corners, dtype=float).tolist()
-    return float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
-
-
-def _crop(gray: np.ndarray, box: Rect) -> np.ndarray:
-    return gray[box.window].astype(np.float32)
+    return list({id(word.line): word.line for word in page}.values())
 
 
 def _size(crop: np.ndarray, text: str) -> float:
@@ -115,9 +104,7 @@ def _size(crop: np.ndarray, text: str) -> float:
 
 def _stroke(crop: np.ndarray) -> float:
     """Mean width of the strokes of a line of text, in pixels; 0 where there are none."""
-    if not crop.size:
-        return 0.0
-    ink = np.clip(np.median(crop) - crop - _GRAIN, 0, None)
+    ink = np.clip(np.median(crop) - crop - _GRAIN, 0, None) if crop.size else crop
     if not ink.any():
         return 0.0
     # Strokes are one to three pixels wide: whole pixels would not tell bold from regular.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from formlab import files
+from formlab import files, resources
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import Schema
 from formlab.errors import DataBroken
@@ -24,16 +24,13 @@ _LEAST_TEXT = 20
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader of PDFs (and of page images) that gives the entities the document's schema names."""
-    # Few documents are scans: the models are loaded at the first of them.
-    engine = cache(partial(ocr.engine, text_score=settings["text_score"], threads=threads))
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        path = image_file(document, root)
-        sheets = list(pages(path, lambda image: engine()(image), settings))
+        sheets = list(pages(image_file(document, root), settings, threads))
         runs = [run for sheet in sheets for run in sheet.runs]
-        values = entities(runs, _names(document))
-        factor = (document["width"] or sheets[0].width) / sheets[0].width if sheets else 1.0
-        return [_row(name, value, run, factor) for name, (value, run) in values.items()]
+        factor = zoom(sheets, document["width"])
+        values = entities(runs, _names(document)).items()
+        return [entity_row(f"/{name}", name, run, factor) for name, run in values]
 
     return read
 
@@ -58,10 +55,10 @@ def _names(document: dict[str, Any]) -> list[str]:
     return [name for name in names if name in RULES]
 
 
-def _row(name: str, value: str, run: Run, factor: float) -> dict[str, Any]:
-    corners = (side * factor for side in run[2:])
-    row = {"task": "entity", "path": f"/{name}", "kind": name, "value": value, "page": run.page}
-    return row | dict(zip(BOX, corners, strict=True))
+def entity_row(path: str, name: str, run: Run, factor: float | None) -> dict[str, Any]:
+    """The record of an entity, whose box is that of the run times `factor`; without it none."""
+    row = {"task": "entity", "path": path, "kind": name, "value": run.text, "page": run.page}
+    return row | {side: value * factor for side, value in zip(BOX, run[2:], strict=True) if factor}
 
 
 class PageRuns(NamedTuple):
@@ -72,11 +69,29 @@ class PageRuns(NamedTuple):
     runs: list[Run]
 
 
-def pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[PageRuns]:
-    """The pages of a PDF or an image; `engine` reads those without a text."""
+def zoom(sheets: list[PageRuns], width: float | None) -> float:
+    """The units of a document whose first page is so wide, to those of its sheets."""
+    return width / sheets[0].width if sheets and width else 1.0
+
+
+# Few documents are scans: the models are loaded at the first of them.
+@cache
+def _engine(text_score: float, threads: int) -> Any:
+    resources.need("ocr")
+    return ocr.engine(text_score=text_score, threads=threads)
+
+
+def pages(path: Path, settings: dict[str, Any], threads: int) -> Iterator[PageRuns]:
+    """The pages of a PDF or an image; OCR reads those without a text."""
+
+    def read(image: Any, number: int, scale: float) -> list[Run]:
+        result = _engine(settings["text_score"], threads)(image)
+        lines = zip(result.boxes, result.txts, strict=True) if result.txts else ()
+        return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
+
     if files.read_bytes(path, 5) != b"%PDF-":
         image = files.read_image(path)
-        yield PageRuns(image.width, image.height, _ocr_runs(engine(image), 1, 1.0))
+        yield PageRuns(image.width, image.height, read(image, 1, 1.0))
         return
     import pypdfium2
 
@@ -90,7 +105,7 @@ def pages(path: Path, engine: Any, settings: dict[str, Any]) -> Iterator[PageRun
             page = document[number]
             runs = _joined(list(_text_runs(page, number + 1)))
             if sum(len(run.text) for run in runs) < _LEAST_TEXT:
-                runs = _ocr_runs(engine(page.render(scale=scale).to_numpy()), number + 1, scale)
+                runs = read(page.render(scale=scale).to_numpy(), number + 1, scale)
             runs.sort(key=lambda run: (round(run.y0), run.x0))
             yield PageRuns(*page.get_size(), runs)
 
@@ -115,17 +130,12 @@ def _text_runs(page: Any, number: int) -> Iterator[Run]:
 
 def _joined(runs: list[Run]) -> list[Run]:
     """Runs of one row that stand no further apart than words do, as one."""
-    whole: list[Run] = []
+    lines: list[Run] = []
     for run in sorted(runs, key=lambda run: (round(run.y1), run.x0)):
-        last = whole[-1] if whole else None
+        last = lines[-1] if lines else None
         if last and abs(last.y1 - run.y1) < 2 and -1 < run.x0 - last.x1 < 0.4 * (last.y1 - last.y0):
             top, bottom = min(last.y0, run.y0), max(last.y1, run.y1)
-            whole[-1] = Run(f"{last.text} {run.text}", run.page, last.x0, top, run.x1, bottom)
+            lines[-1] = Run(f"{last.text} {run.text}", run.page, last.x0, top, run.x1, bottom)
         else:
-            whole.append(run)
-    return whole
-
-
-def _ocr_runs(result: Any, number: int, scale: float) -> list[Run]:
-    lines = zip(result.boxes, result.txts, strict=True) if result.txts else ()
-    return [Run(text, number, *ocr.box_of(corners, scale)) for corners, text in lines]
+            lines.append(run)
+    return lines

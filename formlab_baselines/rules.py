@@ -7,6 +7,7 @@ punctuation. A baseline without a key and without a model, except that of the OC
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,10 @@ from formlab_baselines import form_rules, pdf_rules
 
 def start(settings: dict[str, Any], threads: int) -> Reader:
     """A reader that hands each document to the rules that fit it, loaded when first needed."""
-    ways: dict[Any, Reader] = {}
+    reader = cache(lambda rules: rules.start(settings, threads))
 
     def read(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        way = pdf_rules if pdf_rules.is_for(document) else form_rules
-        if way not in ways:
-            ways[way] = way.start(settings, threads)
-        return ways[way](document, root)
+        return reader(pdf_rules if pdf_rules.is_for(document) else form_rules)(document, root)
 
     return read
 

@@ -8,93 +8,73 @@ that document: right for a known template, and of little use for an unseen one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
-from formlab.folders import Corpus
-from formlab.systems._spec import Reader, System
-from formlab.trees import escape
-from formlab_baselines.document_words import Cell, DocumentWords, Span, reader
-from formlab_baselines.entity_spans import (
-    EntitySpan,
-    Example,
-    GoldSpan,
-    fits,
-    learn_from,
-    line_items,
-)
+from formlab.benchmarks.vrdu import UNREPEATED, Schema
+from formlab.systems._spec import System
+from formlab_baselines.document_words import Cell, DocumentWords, Span
+from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 
 DEFAULTS = {"examples": 0, "seed": 0, "least": 0.4}
 # Columns of a table begin within this share of the page's width of each other.
 _NEAR = 0.03
 
 
-def start(settings: dict[str, Any], threads: int, examples: Corpus) -> Reader:
-    """A reader that knows the documents of `examples`."""
-    schema, read = Schema.of(examples), reader(settings, threads)
-    known = _settled(learn_from(examples, read, schema))
+def _learn(
+    examples: list[Example], schema: Schema, settings: dict[str, Any]
+) -> Callable[[DocumentWords], Candidates]:
+    known = _settled(examples)
     looks = [_look(document) for document, _ in known]
 
-    def predict(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        words = read(document, root)
-        look = _look(words)
+    def candidates(document: DocumentWords) -> Candidates:
+        look = _look(document)
         likeness = [len(look & other) / max(len(look | other), 1) for other in looks]
         _, spans = known[likeness.index(max(likeness))]
-        return [words.record(*row) for row in entities(words, spans, schema, settings["least"])]
+        return _candidates(document, spans, schema, settings["least"])
 
-    return predict
+    return candidates
 
 
-def entities(
+def _candidates(
     document: DocumentWords, spans: list[GoldSpan], schema: Schema, least: float
-) -> Iterator[EntitySpan]:
-    """The entities of a document that stand as those of another do, at least so nearly."""
-    seen = set()
+) -> Candidates:
+    """The spans that stand as those of another document do, at least so nearly."""
+    candidates: Candidates = {}
     for name, _, span, _ in spans:
-        if schema.patterns.get(name) != UNREPEATED or name in seen:
-            continue
-        cuts = [(_alike(span.cell, cell), cut) for cell, cut in _cuts(document, name, span, schema)]
-        nearness, cut = max(cuts, key=lambda pair: pair[0], default=(0.0, span))
-        if nearness >= least:
-            seen.add(name)
-            yield EntitySpan(f"/{escape(name)}", name, cut, nearness)
-    for name in schema.names(REPEATED):
-        columns = list(_columns(document, name, spans, schema, least))
-        for number, (_, cut, nearness) in enumerate(columns):
-            yield EntitySpan(f"/{escape(name)}/{number}", name, cut, nearness)
-    for group in schema.groups:
-        components = [
-            component for name in schema.names(group)
-            for component in _columns(document, name, spans, schema, least)
-        ]  # fmt: skip
-        yield from line_items(group, components)
+        if schema.patterns.get(name) == UNREPEATED and not candidates.get(name):
+            cuts = _cuts(document, name, span, schema)
+            rated = [(cut, _alike(span.cell, cut.cell)) for cut in cuts]
+            candidates[name] = [pair for pair in rated if pair[1] >= least]
+    for name, pattern in schema.patterns.items():
+        if pattern != UNREPEATED:
+            candidates[name] = list(_columns(document, name, spans, schema, least))
+    return candidates
 
 
 def _columns(
     document: DocumentWords, name: str, spans: list[GoldSpan], schema: Schema, least: float
-) -> Iterator[tuple[str, Span, float]]:
+) -> Iterator[tuple[Span, float]]:
     """Every cell that stands below the same heading as one of the spans, and begins there."""
     patterns = [span for other, _, span, _ in spans if other == name and span.cell.head]
-    taken = set()
+    cells = set()
     for span in patterns:
-        for cell, cut in _cuts(document, name, span, schema):
+        for cut in _cuts(document, name, span, schema):
+            cell = cut.cell
             is_below = _mask(cell.head) == _mask(span.cell.head)
-            if is_below and cell not in taken and abs(cell.x0 - span.cell.x0) < _NEAR:
-                taken.add(cell)
-                yield name, cut, max(_alike(span.cell, cell), least)
+            if is_below and cell not in cells and abs(cell.x0 - span.cell.x0) < _NEAR:
+                cells.add(cell)
+                yield cut, max(_alike(span.cell, cell), least)
 
 
-def _cuts(
-    document: DocumentWords, name: str, span: Span, schema: Schema
-) -> Iterator[tuple[Cell, Span]]:
+def _cuts(document: DocumentWords, name: str, span: Span, schema: Schema) -> Iterator[Span]:
     """Of each cell the words that stand in it as those of `span` do, if they fit the entity."""
     rest = len(span.cell.words) - span.stop
     for cell in document.cells:
         cut = Span(cell, span.start, len(cell.words) - rest)
-        if cut.start < cut.stop and fits(name, cut.text, schema):
-            yield cell, cut
+        if cut.start < cut.stop and fits(name, cut.run.text, schema):
+            yield cut
 
 
 def _alike(known: Cell, cell: Cell) -> float:
@@ -135,7 +115,7 @@ def _settled(examples: list[Example]) -> list[Example]:
 SYSTEM = System(
     name="template",
     title="baseline: values at the places of the most similar train document",
-    start=start,
+    start=partial(start, learn=_learn),
     defaults=DEFAULTS,
     versions=("pypdfium2",),
     learns=True,

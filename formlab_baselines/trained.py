@@ -8,27 +8,17 @@ document the surest span counts; the parts of a line item are those in one line.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from formlab.benchmarks.vrdu import REPEATED, UNREPEATED, Schema
-from formlab.folders import Corpus
-from formlab.systems._spec import Reader, System
-from formlab.trees import escape
-from formlab_baselines.document_words import Cell, DocumentWords, Span, mask, reader
-from formlab_baselines.entity_spans import (
-    EntitySpan,
-    Example,
-    GoldSpan,
-    fits,
-    learn_from,
-    line_items,
-)
+from formlab.benchmarks.vrdu import UNREPEATED, Schema
+from formlab.systems._spec import System
+from formlab_baselines.document_words import Cell, DocumentWords, Span, mask
+from formlab_baselines.entity_spans import Candidates, Example, GoldSpan, fits, start
 
 DEFAULTS = {"examples": 0, "seed": 0, "strength": 10.0, "least": 0.2}
 _OTHER = ""
@@ -38,21 +28,26 @@ _ROUNDS = 3
 Probabilities = dict[Cell, dict[str, np.ndarray]]
 
 
-def start(settings: dict[str, Any], threads: int, examples: Corpus) -> Reader:
-    """A reader that has learnt from the documents of `examples`."""
-    schema, read = Schema.of(examples), reader(settings, threads)
+def _learn(
+    examples: list[Example], schema: Schema, settings: dict[str, Any]
+) -> Callable[[DocumentWords], Candidates]:
     from threadpoolctl import threadpool_limits
 
     # More threads than one add up in another order, and not the same numbers.
     with threadpool_limits(1):
-        model = WordModel(settings["strength"]).fit(learn_from(examples, read, schema))
+        model = WordModel(settings["strength"]).fit(examples)
 
-    def predict(document: dict[str, Any], root: Path | None) -> list[dict[str, Any]]:
-        words = read(document, root)
-        rows = entities(model.probabilities(words), schema, settings["least"])
-        return [words.record(*row) for row in rows]
+    def candidates(document: DocumentWords) -> Candidates:
+        cells = model.probabilities(document).items()
+        return {
+            name: [
+                pair for cell, shares in cells if name in shares
+                for pair in _spans(cell, name, shares, schema, settings["least"])
+            ]
+            for name in schema.matches
+        }  # fmt: skip
 
-    return predict
+    return candidates
 
 
 class WordModel:
@@ -94,26 +89,6 @@ class WordModel:
         }
 
 
-def entities(probabilities: Probabilities, schema: Schema, least: float) -> Iterator[EntitySpan]:
-    """The entities in the cells of a document."""
-    candidates = defaultdict(list)
-    for cell, shares in probabilities.items():
-        for name in schema.matches:
-            if name in shares:
-                candidates[name] += _spans(cell, name, shares, schema, least)
-    for name in schema.names(UNREPEATED):
-        if candidates[name]:
-            # The first of those that are equally sure.
-            span, confidence = max(candidates[name], key=lambda pair: pair[1])
-            yield EntitySpan(f"/{escape(name)}", name, span, confidence)
-    for name in schema.names(REPEATED):
-        for number, (span, confidence) in enumerate(candidates[name]):
-            yield EntitySpan(f"/{escape(name)}/{number}", name, span, confidence)
-    for group in schema.groups:
-        components = [(name, *pair) for name in schema.names(group) for pair in candidates[name]]
-        yield from line_items(group, components)
-
-
 def _spans(
     cell: Cell, name: str, shares: dict[str, np.ndarray], schema: Schema, least: float
 ) -> Iterator[tuple[Span, float]]:
@@ -124,7 +99,7 @@ def _spans(
     for is_likely, group in groupby(range(len(likely)), key=likely.__getitem__):
         places = list(group)
         span = Span(cell, places[0], places[-1] + 1)
-        if is_likely and fits(name, span.text, schema):
+        if is_likely and fits(name, span.run.text, schema):
             yield span, float(shares[name][places].mean())
 
 
@@ -132,7 +107,7 @@ def _labels(document: DocumentWords, spans: list[GoldSpan]) -> list[str]:
     labels = {cell: [_OTHER] * len(cell.words) for cell in document.cells}
     # Of two entities at one place the first counts.
     for name, _, span, _ in reversed(spans):
-        labels[span.cell][span.start : span.stop] = [name] * len(span.words)
+        labels[span.cell][span.start : span.stop] = [name] * (span.stop - span.start)
     return [label for cell in document.cells for label in labels[cell]]
 
 
@@ -160,11 +135,11 @@ def _described(document: DocumentWords) -> Iterator[list[str]]:
         around += [f"page={min(cell.page, 3)}", f"words={min(len(cell.words), 6)}"]
         words = ["", "", *(mask(word.text) for word in cell.words), "", ""]
         for place, word in enumerate(cell.words):
-            two, one, own, after = words[place : place + 4]
+            second, first, own, after = words[place : place + 4]
             shape = re.sub(r"0+", "0", re.sub(r"[^\W\d_]+", "a", own))
             yield [
-                *around, f"word={own}", f"shape={shape}", f"before={one}", f"two before={two}",
-                f"after={after}", f"{shape} after {one}", f"place={min(place, 4)}",
+                *around, f"word={own}", f"shape={shape}", f"before={first}", f"two before={second}",
+                f"after={after}", f"{shape} after {first}", f"place={min(place, 4)}",
                 *(f"{shape}, {name}={masks[name]}" for name in ("left", "above", "column")),
                 f"x={int(word.x0 * 12)}", f"y={int(word.y0 * 12)}",
                 f"case={word.text[:1].isupper()}{word.text.isupper()}",
@@ -174,7 +149,7 @@ def _described(document: DocumentWords) -> Iterator[list[str]]:
 SYSTEM = System(
     name="trained",
     title="baseline: a linear model of words, learnt from the split's train documents",
-    start=start,
+    start=partial(start, learn=_learn),
     defaults=DEFAULTS,
     versions=("scikit-learn", "pypdfium2"),
     extra="train",

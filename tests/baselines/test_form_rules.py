@@ -149,10 +149,10 @@ def test_rows_of_a_reader_follow_the_schema_and_grow_into_a_tree(fields):
 def test_turned_page_is_read_alike_and_its_boxes_are_turned_back(read, fields, tmp_path):
     turned = permit().image.rotate(-1.2, Image.Resampling.BICUBIC, fillcolor=255)
     turned.save(tmp_path / "page.png")
-    found = {row["path"]: row for row in read({"doc_id": "1", "image": "page.png"}, tmp_path)}
-    assert values(found, "marking") == values(fields, "marking")
+    records = {row["path"]: row for row in read({"doc_id": "1", "image": "page.png"}, tmp_path)}
+    assert values(records, "marking") == values(fields, "marking")
     # Turned by 1.2 degrees clockwise about (400, 300): what is 260 left of it rises by 5.
-    moved = found["/Catch/Fish"]["y0"] - fields["/Catch/Fish"]["y0"]
+    moved = records["/Catch/Fish"]["y0"] - fields["/Catch/Fish"]["y0"]
     assert moved == pytest.approx(-250 * np.sin(np.radians(1.2)), abs=3)
 
 
@@ -165,8 +165,8 @@ def test_table_is_a_field_of_lines_or_a_group_of_rows(read, tmp_path):
         "table-grid", pytest.approx(60, abs=3), pytest.approx(200, abs=3),
     )  # fmt: skip
     as_rows = form_rules.start(form_rules.DEFAULTS | {"tables": "rows"}, 1)
-    found = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
-    assert found["/Table/South/Pike"] == "25"
+    records = {row["path"]: row["value"] for row in as_rows(document, tmp_path)}
+    assert records["/Table/South/Pike"] == "25"
 
 
 def test_every_page_of_a_form_is_read_in_its_order(read, tmp_path):
@@ -177,8 +177,11 @@ def test_every_page_of_a_form_is_read_in_its_order(read, tmp_path):
     meta = json.dumps({"pages": ["1.png", "2.png"]})
     rows = read({"doc_id": "1", "image": "1.png", "meta": meta}, tmp_path)
     assert rows[0]["value"].split("\n") == ["Owner: Ann", "Dog: Rex"]
-    found = [(row["path"], row["value"], row["page"]) for row in rows[1:] if row["task"] == "text"]
-    assert found == [("/Owner", "Ann", 1), ("/Dog", "Rex", 2)]
+    texts = [row for row in rows[1:] if row["task"] == "text"]
+    assert [(row["path"], row["value"], row["page"]) for row in texts] == [
+        ("/Owner", "Ann", 1),
+        ("/Dog", "Rex", 2),
+    ]
 
 
 def line(text, x0, y0, x1, y1):

@@ -45,7 +45,7 @@ ADVERTISER = ("Advertiser:", 10, 10), ("Friends of", 100, 10), ("Ada Quill", 100
 )  # fmt: skip
 def test_value_stands_where_its_rule_says(runs, values):
     read = entities([Run(t, 1, x, y, x + 6 * len(t), y + 9) for t, x, y in runs], list(values))
-    assert {name: read[name][0] if name in read else None for name in values} == values
+    assert {name: read[name].text if name in read else None for name in values} == values
 
 
 def test_sample_is_read_from_text_layer_and_from_scans():
@@ -58,16 +58,16 @@ def test_sample_is_read_from_text_layer_and_from_scans():
     }
     # The last document is a scan: RapidOCR reads it.
     for document in (corpus.documents.row(0, named=True), corpus.documents.row(-1, named=True)):
-        found = read(document, SAMPLE)
-        assert {row["path"] for row in found} == {
+        records = read(document, SAMPLE)
+        assert {row["path"] for row in records} == {
             f"/{name}" for name in RULES if f"/{name}" in gold
         }
-    number = next(row for row in found if row["path"] == "/registration_num")
-    wanted = gold["/registration_num"]
-    assert number["value"] in wanted["accepted"] + [wanted["value"]]
+    number = next(row for row in records if row["path"] == "/registration_num")
+    gold_number = gold["/registration_num"]
+    assert number["value"] in gold_number["accepted"] + [gold_number["value"]]
     # It is where one of its surface forms was drawn, in pixels of the page.
     width, height = corpus.documents.select("width", "height").row(-1)
-    drawn = [(box[1] * width, box[2] * height) for box in json.loads(wanted["meta"])["boxes"]]
+    drawn = [(box[1] * width, box[2] * height) for box in json.loads(gold_number["meta"])["boxes"]]
     assert any((number["x0"], number["y0"]) == pytest.approx(place, abs=5) for place in drawn)
 
 

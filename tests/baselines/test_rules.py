@@ -13,5 +13,5 @@ def test_page_of_any_other_form_becomes_fields_and_groups():
     corpus = benchmarks.load("formcraft")
     read = systems.get("rules").start(systems.get("rules").defaults, 1)
     rows = read(corpus.documents.row(0, named=True), corpus.root)
-    assert {"group", "word", "page"} <= {row["kind"] for row in rows}
+    assert {"group", "word", "page"} <= {row.get("kind") for row in rows}
     assert sum(row["task"] in ("text", "marking", "visual", "cross") for row in rows) > 3

@@ -18,6 +18,7 @@ from formlab.tables import BOX
 from formlab.trees import escape
 
 Row = dict[str, Any]
+PUBLISHED = "the file as it is published"
 NAMES = ("dataset.jsonl", "dataset.jsonl.gz")
 
 
@@ -79,17 +80,19 @@ def _document(line: bytes, offset: int, *, path: Path, number: int) -> Annotated
     except UnicodeDecodeError as error:
         raise DataBroken(f"not UTF-8: {error.reason}", where=f"{path}:{number}") from error
     value = files.parse_json(text, where=str(path), first_line=number)
-    name = value.get("filename") if isinstance(value, dict) else None
-    annotations = value.get("annotations") if isinstance(value, dict) else None
-    if not isinstance(name, str) or not isinstance(annotations, list):
+    name, annotations = member(value, "filename", str), member(value, "annotations", list)
+    if name is None or annotations is None:
         what = "a document has a 'filename' and a list of 'annotations'"
-        raise DataBroken(what, where=f"{path}:{number}", remedy="the file as it is published")
-    ocr = value.get("ocr")
-    pages = ocr.get("pages") if isinstance(ocr, dict) else None
-    sizes = [_size(page) for page in pages] if isinstance(pages, list) else []
-    file = value.get("file_path")
-    file = file if isinstance(file, str) else None
+        raise DataBroken(what, where=f"{path}:{number}", remedy=PUBLISHED)
+    sizes = [_size(page) for page in member(value.get("ocr"), "pages", list) or ()]
+    file = member(value, "file_path", str)
     return Annotated(name, file, annotations, sizes, f"{path.name}:{number}", offset)
+
+
+def member(value: Any, key: str, kind: type) -> Any:
+    """The value of a key of a JSON object, if it is one and the value is of that kind."""
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, kind) else None
 
 
 def _size(page: Any) -> tuple[float, float] | None:
@@ -127,7 +130,7 @@ def _shape(annotation: Any, where: str) -> tuple[str | tuple[str, ...], list[Any
         if words and isinstance(entities, list) and entities and isinstance(entities[0], list):
             return tuple(name), entities[0]
     what = "an annotation is [name, [[text, box, segments], …]] or [[names], [[…]]]"
-    raise DataBroken(what, where=where, remedy="the file as it is published")
+    raise DataBroken(what, where=where, remedy=PUBLISHED)
 
 
 def flat_path(name: str, schema: Schema, seen: Counter[str]) -> str:
@@ -167,7 +170,7 @@ def _record(
     for entity in entities:
         if not isinstance(entity, list) or not entity or not isinstance(entity[0], str):
             what = "an entity is [text, [page, x0, y0, x1, y1], [[start, end], …]]"
-            raise DataBroken(what, where=where, remedy="the file as it is published")
+            raise DataBroken(what, where=where, remedy=PUBLISHED)
         forms.append(whole(entity[0], flaws))
         boxes.append(entity[1] if len(entity) > 1 else None)
         segments.append(entity[2] if len(entity) > 2 else None)
@@ -207,12 +210,11 @@ def fractions(box: Any) -> tuple[int, tuple[float, ...]] | None:
 
 def placed(box: Any, sizes: list[tuple[float, float] | None]) -> Row:
     """Page (from 1), and the corners in pixels where the page's size is known."""
-    page_box = fractions(box)
-    if page_box is None:
+    if (page_box := fractions(box)) is None:
         return {}
     page, corners = page_box
     size = sizes[page] if 0 <= page < len(sizes) else None
     if size is None:
         return {"page": page + 1}
-    pixels = (corner * size[side % 2] for side, corner in enumerate(corners))
+    pixels = (corner * side for corner, side in zip(corners, size * 2, strict=True))
     return {"page": page + 1} | dict(zip(BOX, pixels, strict=True))

@@ -27,19 +27,15 @@ def read(path: Path) -> tuple[tuple[str, ...], dict[str, list[dict[str, Any]]]]:
         what = f"the first line names the columns, {KEY} first"
         raise DataBroken(what, where=f"{path}:1", remedy="the file as it is published")
     labels: dict[str, list[dict[str, Any]]] = {}
-    for row in reader:
-        where = f"{path.name}:{reader.line_num}"
-        if not row:
-            continue
+    for row in filter(None, reader):
+        where, name = f"{path}:{reader.line_num}", f"{row[0]}.pdf"
         if len(row) != len(header):
             what = f"{len(row)} cells, the first line has {len(header)}"
-            raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy="mend that line")
-        name = f"{row[0]}.pdf"
+            raise DataBroken(what, where=where, remedy="mend that line")
         if name in labels:
-            what = f"{row[0]!r} is labelled twice"
             remedy = "keep one of the lines"
-            raise DataBroken(what, where=f"{path}:{reader.line_num}", remedy=remedy)
-        labels[name] = list(_records(header[1:], row[1:], where))
+            raise DataBroken(f"{row[0]!r} is labelled twice", where=where, remedy=remedy)
+        labels[name] = list(_records(header[1:], row[1:], f"{path.name}:{reader.line_num}"))
     return tuple(header[1:]), labels
 
 

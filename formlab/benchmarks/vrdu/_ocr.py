@@ -12,7 +12,7 @@ from typing import IO, Any
 from formlab import files
 from formlab.benchmarks.meta import meta_of
 from formlab.benchmarks.vrdu import _dataset
-from formlab.benchmarks.vrdu._dataset import Row, fractions, whole
+from formlab.benchmarks.vrdu._dataset import Row, fractions, member, whole
 from formlab.errors import DataBroken
 
 # One file at most, left open: to seek forwards in a packed file costs what lies between.
@@ -59,12 +59,10 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
         raise DataBroken(what, where=where, remedy="load the corpus anew")
     ocr = files.parse_json(_line(file, annotated.offset), where=annotated.where).get("ocr")
     rows: list[Row] = []
-    pages = ocr.get("pages") if isinstance(ocr, dict) else None
-    for number, page in enumerate(pages if isinstance(pages, list) else ()):
-        tokens = page.get("tokens") if isinstance(page, dict) else None
+    for number, page in enumerate(member(ocr, "pages", list) or ()):
         width, height = annotated.sizes[number] or (None, None)
-        for token in tokens if isinstance(tokens, list) else ():
-            value, corners = _value(token, ocr.get("text")), _corners(token)
+        for token in member(page, "tokens", list) or ():
+            value, corners = _value(token, ocr.get("text")), member(token, "bbox", list) or []
             if not value or fractions([number, *corners]) is None:
                 counts["words of the OCR without a text or a box"] += 1
                 continue
@@ -77,11 +75,6 @@ def words(document: Row, root: Path | None, flaws: Counter[str] | None = None) -
                 row |= {"x0": x0 * width, "y0": y0 * height, "x1": x1 * width, "y1": y1 * height}
             rows.append(row)
     return rows
-
-
-def _corners(token: Any) -> list[Any]:
-    box = token.get("bbox") if isinstance(token, dict) else None
-    return box if isinstance(box, list) else []
 
 
 def _value(token: Any, text: Any) -> str:

@@ -15,13 +15,13 @@ FORM = '{"fields": [{"label": "Name", "value": "Ada"}]}'
 class Engine:
     """Reads one line, in the upper left quarter of whatever page."""
 
-    boxes = ([[0, 0], [340, 0], [340, 370], [0, 370]],)
+    boxes = ([[0, 0], [340, 0], [340, 382.5], [0, 382.5]],)
     txts, scores, word_results = ("Blood donor",), (0.9,), None
     calls = 0
 
     def __call__(self, image, **_):
         type(self).calls += 1
-        assert image.shape == (740, 680, 3)
+        assert image.shape == (765, 680, 3)
         return self
 
 
@@ -40,9 +40,9 @@ def corpus():
 @pytest.mark.parametrize(
     ("unit", "line"),
     [
-        # The page has 680 × 740 pixels.
+        # The page has 680 × 765 pixels.
         ("thousandths", ["Blood donor", 0, 0, 500, 500]),
-        ("pixels", ["Blood donor", 0, 0, 340, 370]),
+        ("pixels", ["Blood donor", 0, 0, 340, 382]),
         ("none", "Blood donor"),
     ],
 )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import polars as pl
 
-from formlab import benchmarks, files
+from formlab import benchmarks
 from formlab.console import as_json, path, root, say, show
 from formlab.errors import DataBroken
-from formlab_review._spans import LABELS
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _exports = click.argument("exports", type=path, nargs=-1, required=True)
 _lead = click.option(
@@ -32,8 +34,8 @@ def annotate() -> None:
 @root
 @click.option("--out", type=path, required=True, help="Folder for tasks.json and labelling.xml.")
 @click.option(
-    "--label", "labels", type=click.Choice(list(LABELS)), multiple=True,
-    default=("Number", "Date"), show_default=True,
+    "--label", "labels", multiple=True, default=("Number", "Date"), show_default=True,
+    help="A type of fact, such as 'Monetary Unit'; several times for several.",
 )  # fmt: skip
 @click.option("--image-url", help="What comes before an image's name [the image is in the task].")
 @as_json
@@ -45,6 +47,7 @@ def write_tasks(
     A page is a file gold_<n>.html or gold_<n>.txt, its picture images/<n>.png; without --root
     the project's sample. Paste labelling.xml into the project's settings and import tasks.json.
     """
+    from formlab import files
     from formlab_review import annotation
 
     corpus = benchmarks.load("fincriticaled", root=root)
@@ -95,6 +98,7 @@ def agree(
     EXPORTS are of Label Studio, or one file of ratings (CSV): columns doc_id and item, and one for
     each annotator with a label, none, or nothing where he or she did not see the item.
     """
+    from formlab import files
     from formlab_review import annotation
     from formlab_review.agreement import fact_agreement
 
@@ -122,6 +126,7 @@ def list_queue(
     A decision is an annotator's name, or the facts that are right: [["Number", "(4,310)"]], []
     for none.
     """
+    from formlab import files
     from formlab_review import adjudication, annotation
 
     rows = adjudication.queue(annotation.read(*exports).without(lead), threshold=threshold)
@@ -190,6 +195,7 @@ def draw(
     root: Path | None, share: float, every: int, seed: int, out: Path | None, as_json: bool
 ) -> None:
     """Draw gold facts for a domain expert: a share of those of each batch of pages at --root."""
+    from formlab import files
     from formlab_review import adjudication
 
     corpus = benchmarks.load("fincriticaled", root=root)
@@ -200,6 +206,10 @@ def draw(
 
 
 def _ratings(file: Path) -> pl.DataFrame:
+    import polars as pl
+
+    from formlab import files
+
     try:
         table = pl.read_csv(io.StringIO(files.read_text(file)), infer_schema=False)
     except pl.exceptions.PolarsError as error:

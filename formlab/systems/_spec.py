@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from formlab import benchmarks
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus
 
 if TYPE_CHECKING:
     from formlab.folders import Corpus

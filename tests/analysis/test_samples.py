@@ -81,3 +81,11 @@ def test_sample_of_forms_is_filled_in_under_a_running_event_loop_and_only_once(
         done.scores
     )
     assert [file.stat().st_mtime_ns for file in tmp_path.rglob("events.jsonl")] == times
+
+
+def test_a_name_with_settings_opens_a_sample_with_these(monkeypatch):
+    asked = []
+    kept = {"funsd": lambda _, system, changes: asked.append((system, changes))}
+    monkeypatch.setattr(samples, "SAMPLES", kept)
+    analysis.open_compared(benchmark="funsd", system=("a", "a(ruler=True,scale=2.0,texts=prose)"))
+    assert asked == [("a", {}), ("a", {"ruler": True, "scale": 2.0, "texts": "prose"})]

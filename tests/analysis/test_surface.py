@@ -129,6 +129,14 @@ def test_curve_has_a_point_for_each_value_and_is_smoothed(evaluation):
         curve(evaluation, ["click_accuracy"], "n_fields", window=2)
 
 
+def test_curve_of_some_fields_counts_these_alone(evaluation):
+    first = evaluation.fields.group_by("doc_id", maintain_order=True).first()["path"].unique()
+    where = pl.col("path").is_in(first.implode())
+    table = curve(evaluation, ["click_accuracy"], "n_fields", where=where)
+    # The first fields of a and b are right and wrong, those of c and d as well.
+    assert table.select("x_value", "value", "n_cases").rows() == [("4", 0.5, 2), ("8", 0.5, 2)]
+
+
 def test_smoothing_equals_a_loop():
     rng = np.random.default_rng(1)
     values = rng.random(20)

@@ -7,12 +7,27 @@ import re
 from typing import Any
 
 
-@dataclasses.dataclass(frozen=True)
-class Click:
-    """Press the mouse at a pixel of the screenshot; origin top left."""
+class _Asked:
+    """What all actions share: only what was asked for is shown and logged."""
 
-    x: float
-    y: float
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The members that are not at their default."""
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        return {name: value for name, value in vars(self).items() if value != usual[name]}
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in self.settings.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Click(_Asked):
+    """Press the mouse at a pixel of the screenshot, origin top left, or on an element by its id."""
+
+    x: float | None = None
+    y: float | None = None
+    element: str = ""
 
 
 class DoubleClick(Click):
@@ -23,28 +38,105 @@ class RightClick(Click):
     """Press the mouse's second button."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Type:
+class Hover(Click):
+    """Move the mouse there and press nothing."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Drag(_Asked):
+    """Press the mouse at one place, move it, release it at another: points or elements."""
+
+    x: float | None = None
+    y: float | None = None
+    to_x: float | None = None
+    to_y: float | None = None
+    element: str = ""
+    to: str = ""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Type(_Asked):
     """Type into what has the focus; into an open file dialog, the name of a file."""
 
     text: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Press:
-    """Press a key or chord, as Playwright names it: ``Enter``, ``Control+A``."""
+@dataclasses.dataclass(frozen=True, repr=False)
+class Fill(_Asked):
+    """Replace the content of an element; a date as ``2027-03-05`` whatever the page shows."""
+
+    element: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Select(_Asked):
+    """Choose options of a list, each by its text or its value."""
+
+    element: str
+    options: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Upload(_Asked):
+    """Choose files of the task in an element that takes files, by their names."""
+
+    element: str
+    names: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Press(_Asked):
+    """Press a key or chord, as Playwright names it, ``Enter`` or ``Control+A``; in an element."""
 
     key: str
+    element: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class Scroll:
-    """Turn the wheel: pixels down (negative: up)."""
+@dataclasses.dataclass(frozen=True, repr=False)
+class Scroll(_Asked):
+    """Turn the wheel: pixels down (negative: up) and right, at a point or an element.
+
+    Without either the wheel turns in the middle of the window.
+    """
 
     dy: float
+    dx: float = 0.0
+    x: float | None = None
+    y: float | None = None
+    element: str = ""
 
 
-Action = Click | DoubleClick | RightClick | Type | Press | Scroll
+@dataclasses.dataclass(frozen=True, repr=False)
+class Wait(_Asked):
+    """Do nothing for so many seconds."""
+
+    seconds: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Back(_Asked):
+    """Go back to the page before."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Tab(_Asked):
+    """Go to a tab by its number."""
+
+    number: int
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Answer(_Asked):
+    """Answer the open dialog: accept it, with a text where it asks for one, or dismiss it."""
+
+    accept: bool = True
+    text: str = ""
+
+
+Action = (
+    Click | Drag | Type | Fill | Select | Upload | Press | Scroll | Wait | Back | Tab | Answer
+)  # fmt: skip
 _POINTED = {"Click": Click, "DoubleClick": DoubleClick, "RightClick": RightClick}
 _NUMBER = r"\s*(-?\d{1,6}(?:\.\d{1,6})?)\s*"
 _LINE = re.compile(
@@ -97,9 +189,12 @@ def mapped(action: Action, factor: float) -> Action:
     >>> mapped(Click(100, 50), 2.0), mapped(Type("x"), 2.0)
     (Click(x=200.0, y=100.0), Type(text='x'))
     """
-    if isinstance(action, Click):
-        return dataclasses.replace(action, x=action.x * factor, y=action.y * factor)
-    return Scroll(action.dy * factor) if isinstance(action, Scroll) else action
+    pixels = {
+        name: getattr(action, name) * factor
+        for name in ("x", "y", "to_x", "to_y", "dx", "dy")
+        if getattr(action, name, None) is not None
+    }
+    return dataclasses.replace(action, **pixels) if pixels else action
 
 
 def as_json(action: Action) -> dict[str, Any]:
@@ -110,4 +205,4 @@ def as_json(action: Action) -> dict[str, Any]:
     >>> as_json(Press("Enter"))
     {'do': 'Press', 'key': 'Enter'}
     """
-    return {"do": type(action).__name__, **dataclasses.asdict(action)}
+    return {"do": type(action).__name__, **action.settings}

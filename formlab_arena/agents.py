@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
-from formlab_arena.session import VIEWPORT, Observation, TargetControl
+from formlab_arena.observation import Element, Observation, Observe
+from formlab_arena.session import VIEWPORT
 
 
 class Unusable(Exception):
@@ -24,12 +25,12 @@ class Halted(Exception):
 class Agent(Protocol):
     """Anything with a name that turns observations into actions.
 
-    `knows_targets` asks for the controls' boxes, which a model is never given. An agent may also
-    have a `note`, a dict that is logged after each of its answers.
+    `observes` says what it is shown besides the screenshot. An agent may also have a `note`, a dict
+    that is logged after each of its answers.
     """
 
     name: str
-    knows_targets: bool
+    observes: Observe
 
     def act(self, observation: Observation) -> list[Action]:
         """The next actions, in pixels of the image; none when there is nothing left to do."""
@@ -40,7 +41,7 @@ class OneByOne:
 
     def __init__(self, agent: Agent) -> None:
         self.agent, self._plan = agent, list[Action]()
-        self.name, self.knows_targets = agent.name, agent.knows_targets
+        self.name, self.observes = agent.name, agent.observes
 
     def act(self, observation: Observation) -> list[Action]:
         """The next action of the plan; none when there is nothing left to do."""
@@ -58,7 +59,7 @@ class Oracle:
     """
 
     name = "oracle"
-    knows_targets = True
+    observes: Observe = "tree"
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
@@ -69,7 +70,7 @@ class Oracle:
         scale = observation.size[0] / VIEWPORT[0]
         below = above = False
         actions: list[Action] = []
-        for target in observation.targets:
+        for target in observation.elements:
             todo = self._todo(target, scale)
             if not todo:
                 continue
@@ -84,9 +85,9 @@ class Oracle:
             return actions
         if above or below:
             return [Scroll((0.6 if below else -0.6) * VIEWPORT[1] * scale)]
-        return _turn(observation.targets, scale)
+        return _turn(observation.elements, scale)
 
-    def _todo(self, target: TargetControl, scale: float) -> list[Action]:
+    def _todo(self, target: Element, scale: float) -> list[Action]:
         value = self.values.get(target.field)
         click = Click(*(side * scale for side in target.middle))
         if target.kind in ("radio", "checkbox"):
@@ -108,7 +109,7 @@ class Oracle:
         return [click, Press("Control+A"), Type(text)]
 
 
-def _turn(targets: tuple[TargetControl, ...], scale: float) -> list[Action]:
+def _turn(targets: tuple[Element, ...], scale: float) -> list[Action]:
     for target in targets:
         if target.field in ("_next", "_submit"):
             if _is_in_view(target):
@@ -117,6 +118,6 @@ def _turn(targets: tuple[TargetControl, ...], scale: float) -> list[Action]:
     return []
 
 
-def _is_in_view(target: TargetControl) -> bool:
+def _is_in_view(target: Element) -> bool:
     inside = 0 <= target.middle[0] < VIEWPORT[0]
     return inside and target.box[1] >= 0 and target.box[3] < VIEWPORT[1]

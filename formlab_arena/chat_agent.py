@@ -18,8 +18,8 @@ from formlab.systems.prompts import version_of
 from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
 from formlab_arena.agents import Halted, Unusable
+from formlab_arena.observation import Observation, Observe
 from formlab_arena.replies import SCHEMA, read
-from formlab_arena.session import Observation
 
 TASK = "arena_actions"
 # The settings of a model that shape its answers here. Points are in pixels, which is what a ruler
@@ -121,7 +121,7 @@ class ChatAgent:
     the image as it was sent, and the factor from its pixels to those of the screenshot.
     """
 
-    knows_targets = False
+    observes: Observe = "pixels"
 
     def __init__(
         self, name: str, asker: chat.Asker, instructions: Instructions, shown: chat.PageView,

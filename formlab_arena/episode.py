@@ -87,7 +87,7 @@ def run_steps(
     while not ended():
         if session.step >= settings.steps:
             return StepsEnd(session.step, f"not done after {settings.steps} looks", LIMIT)
-        observation = session.look(targets=agent.knows_targets)
+        observation = session.look(agent.observes)
         try:
             actions = agent.act(observation)
             unusable = []

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from formlab_arena import screen
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.instruction_text import InstructionText, LabelMention
+from formlab_arena.observation import Observation, Observe
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
-from formlab_arena.session import Observation
 from formlab_arena.shapes import middle
 from formlab_arena.value_patterns import as_asked, options_in
 
@@ -49,7 +49,7 @@ class Rules:
     """
 
     name = "rules"
-    knows_targets = False
+    observes: Observe = "pixels"
 
     def __init__(
         self, read: Callable[[Path], Screen] | None = None, *, values: PageValues | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from pathlib import Path
@@ -21,49 +20,13 @@ from formlab_arena.actions import (
     as_json,
     mapped,
 )
+from formlab_arena.observation import Element, Observation, Observe
 
 if TYPE_CHECKING:
     from playwright.sync_api import FileChooser, Page
 
 VIEWPORT = (1280, 800)
 LONGEST = 20_000
-
-
-@dataclasses.dataclass(frozen=True)
-class TargetControl:
-    """A control on the page: its field, box in pixels of the window, and present value."""
-
-    field: str
-    option: str | None
-    kind: str
-    value: str
-    checked: bool | None
-    options: tuple[str, ...]
-    box: tuple[float, float, float, float]
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """The centre of the box."""
-        x0, y0, x1, y1 = self.box
-        return (x0 + x1) / 2, (y0 + y1) / 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
-    """What an agent receives: a screenshot, the text, the files at hand.
-
-    `targets` is empty unless the agent is one that may know where the controls are. `size` is
-    that of the image; `step` counts from 1; `refused` says why actions since the last look were not
-    carried out.
-    """
-
-    step: int
-    image: Path
-    size: tuple[int, int]
-    text: str
-    files: tuple[str, ...]
-    targets: tuple[TargetControl, ...] = ()
-    refused: tuple[str, ...] = ()
 
 
 class Session:
@@ -94,7 +57,7 @@ class Session:
         """The folder of files that can be uploaded."""
         return self.folder / "files"
 
-    def look(self, *, targets: bool = False) -> Observation:
+    def look(self, observes: Observe = "pixels") -> Observation:
         """A screenshot, logged, with what else the agent may know."""
         self.step += 1
         image = self.folder / f"{self.step:03d}.png"
@@ -109,15 +72,15 @@ class Session:
         if screen:
             self.note(**screen)
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
-        controls = self.targets() if targets else ()
+        elements = self.elements() if observes != "pixels" else ()
         names = sorted(item.name for item in self.uploads.glob("*"))
         refused, self._refused = tuple(self._refused), []
-        return Observation(self.step, image, size, self.text, tuple(names), controls, refused)
+        return Observation(self.step, image, size, self.text, tuple(names), elements, refused)
 
-    def targets(self) -> tuple[TargetControl, ...]:
+    def elements(self) -> tuple[Element, ...]:
         """The controls of the page that can be seen when scrolled to."""
         return tuple(
-            TargetControl(
+            Element(
                 **{key: control[key] for key in ("field", "option", "kind", "value", "checked")},
                 options=tuple(control["options"] or ()), box=tuple(control["box"]),
             )

@@ -1,10 +1,10 @@
 from formlab_arena.actions import Click, Press, Scroll, Type
 from formlab_arena.agents import Oracle
-from formlab_arena.session import Observation, TargetControl
+from formlab_arena.observation import Element, Observation
 
 
 def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
-    return TargetControl(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
+    return Element(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
 
 
 def acts(values, *targets, size=(1280, 800)):

@@ -7,7 +7,7 @@ from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import chat_agent
 from formlab_arena.actions import Click, Scroll, Type
 from formlab_arena.agents import Halted, Unusable
-from formlab_arena.session import Observation
+from formlab_arena.observation import Observation
 from tests.systems.scripted_server import serving
 
 KEY = "sk-a-secret-of-forty-characters-in-all-0"

@@ -14,7 +14,7 @@ from formlab_arena.episode import (
     prepare,
     run_steps,
 )
-from formlab_arena.session import Observation
+from formlab_arena.observation import Observation
 from tests.arena.foreign import hosting
 
 SETTINGS = RunSettings("oracle")
@@ -31,7 +31,7 @@ class Pretended:
     def __init__(self):
         self.step, self.done, self.noted = 0, [], []
 
-    def look(self, *, targets=False):
+    def look(self, observes="pixels"):
         self.step += 1
         return Observation(self.step, None, (100, 100), "", ())
 
@@ -45,7 +45,7 @@ class Pretended:
 class Scripted:
     """Answers from a list; what is an exception is raised."""
 
-    name, knows_targets = "scripted", False
+    name, observes = "scripted", "pixels"
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -118,10 +118,10 @@ def test_what_an_earlier_try_logged_is_gone(tmp_path):
 class Typist:
     """Sees both boxes and writes its plan for both; looks again where it is given time."""
 
-    name, knows_targets = "typist", True
+    name, observes = "typist", "tree"
 
     def act(self, seen):
-        empty = [target for target in seen.targets if not target.value]
+        empty = [target for target in seen.elements if not target.value]
         return [
             action
             for target in empty
@@ -136,7 +136,7 @@ class OneField(Typist):
         self.clicked = None
 
     def act(self, seen):
-        empty = [target for target in seen.targets if not target.value]
+        empty = [target for target in seen.elements if not target.value]
         if not empty:
             return []
         if self.clicked != empty[0].field:

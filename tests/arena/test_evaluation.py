@@ -150,7 +150,7 @@ def test_folder_that_is_no_run_is_named(tmp_path):
 class Clumsy:
     """Clicks the name twice: the date goes over it, and the date's own field stays empty."""
 
-    name, knows_targets = "clumsy", True
+    name, observes = "clumsy", "tree"
 
     def __init__(self, instance):
         self.values, self.done = instance.values, False
@@ -159,7 +159,7 @@ class Clumsy:
         if self.done:
             return []
         self.done = True
-        at = Click(*next(t.middle for t in seen.targets if t.field == "holder"))
+        at = Click(*next(t.middle for t in seen.elements if t.field == "holder"))
         name, date = Type(self.values["holder"]), Type(self.values["born"])
         return [at, name, at, Press("Control+A"), date]
 

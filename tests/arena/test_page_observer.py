@@ -8,7 +8,7 @@ from .conftest import events, opened
 
 
 def at(session, name, kind=None):
-    matches = [t for t in session.targets() if t.field == name and kind in (None, t.kind)]
+    matches = [t for t in session.elements() if t.field == name and kind in (None, t.kind)]
     return Click(*matches[0].middle)
 
 
@@ -23,7 +23,7 @@ def test_log_tells_screens_changes_and_places_on_the_whole_page(tmp_path):
         session.do(at(session, "title"))
         seen = session.look()
         # An agent is not told what is recorded.
-        assert seen.targets == ()
+        assert seen.elements == ()
         session.page.evaluate("show(1)")
         session.look()
         session.do(at(session, "sale"))

@@ -100,7 +100,7 @@ class Hands(Oracle):
     """Enters what was read with sure hands, but for one click that goes astray."""
 
     def act(self, observation):
-        boxes = {t.field: t for t in observation.targets if t.field.endswith("reason")}
+        boxes = {t.field: t for t in observation.elements if t.field.endswith("reason")}
         spots = [Click(*target.middle) for target in boxes.values()]
         return [
             dataclasses.replace(action, x=1270.0) if action in spots else action

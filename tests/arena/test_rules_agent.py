@@ -3,9 +3,9 @@ import pytest
 from formlab_arena.actions import Click, Press, Scroll, Type
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
+from formlab_arena.observation import Observation
 from formlab_arena.rules_agent import Rules
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TextLine, TickMark
-from formlab_arena.session import Observation
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 

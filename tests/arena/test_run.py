@@ -155,10 +155,10 @@ def test_killed_server_costs_one_episode(tmp_path, monkeypatch, before_bank):
 @pytest.mark.browser
 def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch):
     class Idle:
-        name, knows_targets = "idle", False
+        name, observes = "idle", "pixels"
 
         def act(self, seen):
-            assert seen.targets == ()
+            assert seen.elements == ()
             return [Scroll(50), Click(-5, 10), Click(5000, 10)]
 
     monkeypatch.setitem(run.AGENTS.loaded, "idle", lambda _: Idle())

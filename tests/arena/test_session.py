@@ -35,7 +35,7 @@ def session(tmp_path, upload):
 
 
 def field(session, name, option=None):
-    return next(t for t in session.targets() if (t.field, t.option) == (name, option))
+    return next(t for t in session.elements() if (t.field, t.option) == (name, option))
 
 
 @pytest.mark.browser

@@ -25,6 +25,7 @@ from formlab_arena.actions import (
     Upload,
     Wait,
 )
+from formlab_arena.driver import PageLeft
 from formlab_arena.widgets import Refused
 
 # Characters of a text: those that are typed key by key, and all; the rest of a text is pasted.
@@ -32,6 +33,7 @@ TYPED, LONGEST = 2_000, 20_000
 # Seconds: of a wait at most, for a page to turn, for a file dialog to open.
 LONGEST_WAIT, TURNING, OPENING = 30.0, 10.0, 5.0
 _STEPS = 12
+_SIZE = "({ width: innerWidth, height: innerHeight })"
 _OVER = """([x, y]) => { let e = document.elementFromPoint(x, y), inner = null;
   while (e?.shadowRoot && (inner = e.shadowRoot.elementFromPoint(x, y)) && inner !== e) e = inner;
   return e; }"""
@@ -87,7 +89,7 @@ class Hands:
     @property
     def window(self) -> tuple[int, int]:
         """Width and height of the window in CSS pixels."""
-        size = self.page.viewport_size
+        size = self.page.viewport_size or self.page.evaluate(_SIZE)
         return size["width"], size["height"]
 
     def state(self) -> list[Any]:
@@ -339,8 +341,10 @@ class Hands:
         """What an element is to the log; None if a turned page took it away."""
         try:
             return self.observer.shown(handle)
+        except PageLeft:
+            return None
         except Exception as error:
-            if any(word in str(error) for word in ("destroyed", "disposed", "detached")):
+            if "disposed" in str(error):
                 return None
             raise
 

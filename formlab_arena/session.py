@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from PIL import Image
 
 from formlab import files
 from formlab_arena import page_observer, ruler
 from formlab_arena.actions import (
     Action,
-    Click,
-    DoubleClick,
+    Answer,
+    Done,
+    Hover,
     Press,
-    RightClick,
-    Scroll,
-    Type,
+    Tab,
+    Wait,
     as_json,
     mapped,
 )
-from formlab_arena.observation import Element, Observation, Observe
-
-if TYPE_CHECKING:
-    from playwright.sync_api import FileChooser, Page
+from formlab_arena.driver import DialogOpen, Driver, PageLeft, TimeLimit
+from formlab_arena.hands import LONGEST, Hands
+from formlab_arena.observation import Element, Observation, Observe, OpenDialog, OpenTab
 
 VIEWPORT = (1280, 800)
-LONGEST = 20_000
+# Controls whose clicks open what the browser itself draws, and no page knows of.
+_POPUPS = ("select", "file", "date", "time", "month", "week", "datetime-local", "color")
 
 
 class Session:
@@ -34,23 +38,25 @@ class Session:
 
     ``events.jsonl`` and the screenshots go to `folder`; its ``files`` are what can be uploaded.
     `scale` is the width of the image the agent sees over that of the window, above 0, at most 1;
-    with `rulers` pixel axes are drawn on it.
+    with `rulers` pixel axes are drawn on it. `page` is the active tab, whichever that is.
     """
 
     def __init__(
-        self, page: Page, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
+        self, driver: Driver, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
     ) -> None:
-        self.page, self.folder, self.text = page, folder, text
+        self.driver, self.page, self.folder, self.text = driver, driver.page, folder, text
         self.scale, self.rulers, self.step = scale, rulers, 0
-        self._chooser: FileChooser | None = None
         self._refused: list[str] = []
-        self._observer = page_observer.PageObserver(page, folder)
+        self._messages: list[str] = []
+        self._image: Path | None = None
+        self._titles: dict[Any, str] = {}
+        self._observer = page_observer.PageObserver(self.page, folder)
         self._state = page_observer.PageState((0, 0), None, [])
-        page.on("filechooser", self._opened)
-        page.set_default_timeout(15_000)
-
-    def _opened(self, chooser: FileChooser) -> None:
-        self._chooser = chooser
+        self._hands = Hands(self.page, self._observer, self.uploads)
+        context = driver.wrap(driver.context)
+        context.set_default_timeout(15_000)
+        context.on("page", self._hands.watch)
+        self._hands.watch(self.page)
 
     @property
     def uploads(self) -> Path:
@@ -58,24 +64,65 @@ class Session:
         return self.folder / "files"
 
     def look(self, observes: Observe = "pixels") -> Observation:
-        """A screenshot, logged, with what else the agent may know."""
+        """A screenshot, logged, with what else the agent may know.
+
+        While a dialog waits for an answer the page cannot be looked at: the last picture is
+        repeated.
+        """
         self.step += 1
+        elements: tuple[Element, ...] = ()
+        try:
+            image = self._picture()
+            self._titles[self.driver.active] = self.page.title()[:LONGEST]
+            _, screen = self._update()
+            if screen:
+                self.note(**screen)
+            elements = self.elements(observes)
+        except DialogOpen:
+            image = self._image or self._blank()
+        self._image = image
+        size = files.image_size(image)
+        self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
+        names = sorted(item.name for item in self.uploads.glob("*"))
+        refused, self._refused = tuple(self._refused), []
+        messages, self._messages = tuple(self._messages), []
+        return Observation(
+            self.step, image, size, self.text, tuple(names), elements, refused, messages,
+            self.page.url, self.tabs, self.dialog,
+        )  # fmt: skip
+
+    def _picture(self) -> Path:
         image = self.folder / f"{self.step:03d}.png"
-        self.page.screenshot(path=image, animations="disabled")
+        self.page.screenshot(path=image, animations="disabled", timeout=0)
         if self.scale != 1 or self.rulers:
             shot = files.read_image(image)
             if self.scale != 1:
                 shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
             (ruler.draw(shot) if self.rulers else shot).save(image)
-        size = files.image_size(image)
-        _, screen = self._update()
-        if screen:
-            self.note(**screen)
-        self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
-        elements = self.elements(observes)
-        names = sorted(item.name for item in self.uploads.glob("*"))
-        refused, self._refused = tuple(self._refused), []
-        return Observation(self.step, image, size, self.text, tuple(names), elements, refused)
+        return image
+
+    def _blank(self) -> Path:
+        """What is seen of a page that shows a dialog before anything else."""
+        image = self.folder / f"{self.step:03d}.png"
+        size = [max(1, round(side * self.scale)) for side in self._window]
+        Image.new("RGB", size, "white").save(image)
+        return image
+
+    @property
+    def dialog(self) -> OpenDialog | None:
+        """The dialog that waits for an answer."""
+        for dialog in self.driver.dialogs[:1]:
+            return OpenDialog(dialog.type, dialog.message[:LONGEST])
+        return None
+
+    @property
+    def tabs(self) -> tuple[OpenTab, ...]:
+        """The tabs that are open; the one that is active can be seen and used."""
+        return tuple(
+            OpenTab(number, tab.url, self._titles.get(tab, ""), tab is self.driver.active)
+            for number, tab in enumerate(self.driver.tabs)
+            if not tab.is_closed()
+        )
 
     def elements(self, observes: Observe = "tree") -> tuple[Element, ...]:
         """What can be used on the page, also what has to be scrolled to."""
@@ -94,16 +141,42 @@ class Session:
         if real != action:
             event |= {"done": as_json(real), "factor": factor}
         event |= self._location(real)
-        screen = None
+        screen, before = None, (self._hands.state(), self._state.screen)
         try:
-            event |= self._perform(real)
-            event["changed"], screen = self._update()
+            self._attempt(real, event)
+            event["changed"] = []
+            with contextlib.suppress(DialogOpen):
+                event["changed"], screen = self._update()
+            self._compare(real, event, before)
         finally:
             self._log(event)
         if screen:
             self.note(**screen)
         if "refused" in event:
             self._refused.append(f"{action}: {event['refused']}"[:200])
+        elif "holds" in event:
+            self._messages.append(f"{action}: it holds {event['holds']!r} now"[:200])
+        elif "idle" in event:
+            self._messages.append(f"{action} changed nothing"[:200])
+
+    def _compare(self, action: Action, event: dict[str, Any], before: tuple[Any, Any]) -> None:
+        """Note whether the page was left, or nothing was changed in it."""
+        now = (self._hands.state(), self._state.screen)
+        # The first of a state is the moment at which its document began.
+        documents = {state[0][0] for state, _ in (now, before) if isinstance(state[0], list)}
+        if event.pop("left", len(documents) > 1):
+            event["navigated"] = self.page.url
+        unseen = isinstance(action, Hover | Wait | Tab | Answer | Done) or (
+            # What a chord selects, and what the browser itself opens, is no part of a page.
+            (isinstance(action, Press) and "+" in action.key)
+            or (event.get("hit") or {}).get("kind") in _POPUPS
+        )  # fmt: skip
+        if unseen or now != before or event.keys() & {"refused", "dialog"} or event["changed"]:
+            return
+        # On a busy machine a page takes a while to react.
+        self.page.wait_for_timeout(100)
+        if self._hands.state() == now[0]:
+            event["idle"] = True
 
     def note(self, **event: Any) -> None:
         """Log a note of an agent or of a run at this step."""
@@ -114,6 +187,38 @@ class Session:
         """The content of each field of the form when it was last seen, by the field's name."""
         return self._observer.contents()
 
+    def _attempt(self, action: Action, event: dict[str, Any]) -> None:
+        """Write into `event` what came of an action, whatever the page does meanwhile."""
+        if isinstance(action, Answer):
+            event |= self._answer(action.accept, action.text)
+            return
+        if self.driver.dialogs:
+            self._answer(False, "")
+            self._messages.append("the dialog was dismissed, since it had no answer")
+        if isinstance(action, Tab):
+            if action.number not in {tab.number for tab in self.tabs}:
+                event["refused"] = "no such tab"
+                return
+            self.driver.active = self.driver.tabs[action.number]
+            self.page.bring_to_front()
+            return
+        try:
+            self._hands.perform(action, event)
+        except DialogOpen:
+            event["dialog"] = dataclasses.asdict(self.dialog) if self.dialog else None
+        except PageLeft:
+            event["left"] = True
+        except TimeLimit as limit:
+            if self.driver.is_late:
+                raise
+            event["refused"] = f"no answer from the page: {limit}"[:200]
+
+    def _answer(self, accept: bool, text: str) -> dict[str, Any]:
+        if not (dialog := self.dialog):
+            return {"refused": "no dialog is open"}
+        self.driver.answer(accept, text)
+        return {"answered": dataclasses.asdict(dialog), "accepted": accept}
+
     def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
         self._state, changed, screen = self._observer.look()
         return changed, screen
@@ -121,97 +226,13 @@ class Session:
     def _location(self, action: Action) -> dict[str, Any]:
         """The screen an action is done on, and a point in pixels of the whole page."""
         location: dict[str, Any] = {"on": self._state.screen}
-        if isinstance(action, Click):
+        if getattr(action, "x", None) is not None:
             left, top = self._state.scroll
             location["at"] = [round(action.x + left, 1), round(action.y + top, 1)]
         return location
-
-    def _perform(self, action: Action) -> dict[str, Any]:
-        mouse, keys = self.page.mouse, self.page.keyboard
-        match action:
-            case Click():
-                if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
-                    return {"refused": "the point is outside the window"}
-                self._chooser = None
-                handle = self._observer.at(action.x, action.y)
-                asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
-                hit = self._shown(handle)
-                mouse.click(
-                    action.x,
-                    action.y,
-                    button="right" if isinstance(action, RightClick) else "left",
-                    click_count=2 if isinstance(action, DoubleClick) else 1,
-                )
-                self._settle(dialog=asks and type(action) is Click)
-                # Kept apart from its state afterwards, which a turned page takes away.
-                return {"hit": hit, "target": self._shown(handle)}
-            case Type() if self._chooser:
-                return self._upload(self._chooser, action.text)
-            case Type():
-                keys.insert_text(_typable(action.text))
-            case Press():
-                try:
-                    keys.press(action.key)
-                except Exception as error:
-                    if "Unknown key" not in str(error):
-                        raise
-                    return {"refused": "no such key"}
-                self.page.wait_for_load_state()
-            case Scroll():
-                mouse.move(self._window[0] - 3, self._window[1] / 2)
-                mouse.wheel(0, action.dy)
-                self.page.wait_for_timeout(120)
-        return {"target": self._shown(self._observer.active())}
-
-    def _shown(self, handle: Any) -> Any:
-        try:
-            return self._observer.shown(handle)
-        # A click that turned the page took its element away, and with it the state.
-        except Exception as error:
-            if "context was destroyed" in str(error) or "disposed" in str(error):
-                return None
-            raise
-
-    def _settle(self, *, dialog: bool) -> None:
-        self.page.wait_for_timeout(30)
-        self.page.wait_for_load_state()
-        # The file dialog is reported by an event, which a busy machine delays.
-        for _ in range(100):
-            if not dialog or self._chooser:
-                return
-            self.page.wait_for_timeout(50)
-
-    def _upload(self, chooser: FileChooser, name: str) -> dict[str, Any]:
-        path = inside(self.uploads, name)
-        if path is None:
-            return {"refused": "no such file in the run's own folder"}
-        self._chooser = None
-        chooser.set_files(path)
-        return {"target": self._observer.shown(chooser.element)}
 
     def _log(self, event: dict[str, Any]) -> None:
         with (self.folder / "events.jsonl").open("ab") as stream:
             stream.write((json.dumps(event) + "\n").encode())
             stream.flush()
             os.fsync(stream.fileno())
-
-
-def inside(folder: Path, name: str) -> Path | None:
-    """The file of this name in a folder; None for any other, also by link or ``..``.
-
-    Examples
-    --------
-    >>> inside(Path("."), "../secret") is None
-    True
-    """
-    try:
-        path = (folder / name.strip()).resolve()
-        return path if path.is_file() and path.parent == folder.resolve() else None
-    # A NUL, half a surrogate pair or a name of a megabyte is no file either.
-    except (OSError, ValueError):
-        return None
-
-
-def _typable(text: str) -> str:
-    clean = text[:LONGEST].replace("\0", "")
-    return clean.encode("utf-8", "replace").decode()

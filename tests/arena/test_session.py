@@ -1,7 +1,7 @@
 import pytest
 
 from formlab_arena.actions import Click, Press, Type
-from formlab_arena.session import inside
+from formlab_arena.hands import inside
 
 from .conftest import events, opened
 

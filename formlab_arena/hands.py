@@ -29,7 +29,7 @@ from formlab_arena.driver import PageLeft
 from formlab_arena.widgets import Refused
 
 # Characters of a text: those that are typed key by key, and all; the rest of a text is pasted.
-TYPED, LONGEST = 2_000, 20_000
+TYPED, LONGEST = 500, 20_000
 # Seconds: of a wait at most, for a page to turn, for a file dialog to open.
 LONGEST_WAIT, TURNING, OPENING = 30.0, 10.0, 5.0
 _STEPS = 12

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import json
 import os
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from PIL import Image
 
 from formlab import files
 from formlab_arena import page_observer, ruler
+from formlab_arena.account import Account
 from formlab_arena.actions import (
     Action,
     Answer,
@@ -31,6 +35,9 @@ from formlab_arena.observation import Element, Observation, Observe, OpenDialog,
 VIEWPORT = (1280, 800)
 # Controls whose clicks open what the browser itself draws, and no page knows of.
 _POPUPS = ("select", "file", "date", "time", "month", "week", "datetime-local", "color")
+# Seconds that the network has to become quiet after an action, and that a page has after the last
+# one to send what it sends of itself.
+SETTLING, AFTERWARDS = 3.0, 2.0
 
 
 class Session:
@@ -42,13 +49,18 @@ class Session:
     """
 
     def __init__(
-        self, driver: Driver, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
-    ) -> None:
-        self.driver, self.page, self.folder, self.text = driver, driver.page, folder, text
+        self, driver: Driver, account: Account, folder: Path, text: str, *, scale: float = 1.0,
+        rulers: bool = False,
+    ) -> None:  # fmt: skip
+        self.driver, self.account, self.page = driver, account, driver.page
+        self.folder, self.text = folder, text
         self.scale, self.rulers, self.step = scale, rulers, 0
         self._refused: list[str] = []
         self._messages: list[str] = []
+        self._wrong: dict[str, str] = {}
         self._image: Path | None = None
+        self._acted = 0.0
+        self.summary: dict[str, Any] = {}
         self._titles: dict[Any, str] = {}
         self._observer = page_observer.PageObserver(self.page, folder)
         self._state = page_observer.PageState((0, 0), None, [])
@@ -57,6 +69,22 @@ class Session:
         context.set_default_timeout(15_000)
         context.on("page", self._hands.watch)
         self._hands.watch(self.page)
+
+    def open(self, address: str) -> None:
+        """Go to an address; what hangs there, such as a picture, is not waited for long."""
+        with contextlib.suppress(DialogOpen):
+            self.page.goto(address, wait_until="domcontentloaded")
+            with contextlib.suppress(TimeLimit):
+                self.page.wait_for_load_state("load", timeout=SETTLING * 1000)
+            self.driver.run(self.account.quiet(0.0, SETTLING))
+
+    def close(self) -> None:
+        """Log the contents of the fields, what was sent, and what was refused by the gate."""
+        with contextlib.suppress(TimeLimit):
+            self.driver.run(self.account.settled(), 3.0)
+        self.summary = self.account.summary(self.contents)
+        self._record()
+        self.note(final=self.contents, blocked=self.summary["blocked"], account=self.summary)
 
     @property
     def uploads(self) -> Path:
@@ -70,30 +98,41 @@ class Session:
         repeated.
         """
         self.step += 1
-        elements: tuple[Element, ...] = ()
         try:
-            image = self._picture()
-            self._titles[self.driver.active] = self.page.title()[:LONGEST]
-            _, screen = self._update()
-            if screen:
-                self.note(**screen)
-            elements = self.elements(observes)
+            image, elements = self._seen(observes)
         except DialogOpen:
-            image = self._image or self._blank()
+            image, elements = self._image or self._blank(), ()
         self._image = image
         size = files.image_size(image)
+        self._record()
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
         names = sorted(item.name for item in self.uploads.glob("*"))
         refused, self._refused = tuple(self._refused), []
-        messages, self._messages = tuple(self._messages), []
+        messages, self._messages = (*self._messages, *self._complaints(elements)), []
         return Observation(
             self.step, image, size, self.text, tuple(names), elements, refused, messages,
             self.page.url, self.tabs, self.dialog,
         )  # fmt: skip
 
+    def _seen(self, observes: Observe) -> tuple[Path, tuple[Element, ...]]:
+        for attempt in range(5):
+            try:
+                image = self._picture()
+                self._titles[self.driver.active] = self.page.title()[:LONGEST]
+                _, screen = self._update()
+                if screen:
+                    self.note(**screen)
+                return image, self.elements(observes)
+            # Another page came; where the last tab was closed none will.
+            except PageLeft:
+                if attempt == 4 or not self.tabs:
+                    raise
+                self.driver.run(asyncio.sleep(0.1))
+        raise AssertionError
+
     def _picture(self) -> Path:
         image = self.folder / f"{self.step:03d}.png"
-        self.page.screenshot(path=image, animations="disabled", timeout=0)
+        self.page.screenshot(path=image, animations="disabled", scale="css", timeout=0)
         if self.scale != 1 or self.rulers:
             shot = files.read_image(image)
             if self.scale != 1:
@@ -145,13 +184,15 @@ class Session:
         try:
             self._attempt(real, event)
             event["changed"] = []
-            with contextlib.suppress(DialogOpen):
+            with contextlib.suppress(DialogOpen, PageLeft):
                 event["changed"], screen = self._update()
-            self._compare(real, event, before)
+            happened = self.account.take()
+            self._compare(real, event, before, happened)
         finally:
             self._log(event)
         if screen:
             self.note(**screen)
+        self._record(happened)
         if "refused" in event:
             self._refused.append(f"{action}: {event['refused']}"[:200])
         elif "holds" in event:
@@ -159,24 +200,64 @@ class Session:
         elif "idle" in event:
             self._messages.append(f"{action} changed nothing"[:200])
 
-    def _compare(self, action: Action, event: dict[str, Any], before: tuple[Any, Any]) -> None:
+    def _compare(
+        self, action: Action, event: dict[str, Any], before: tuple[Any, Any], happened: list[Any]
+    ) -> None:
         """Note whether the page was left, or nothing was changed in it."""
         now = (self._hands.state(), self._state.screen)
         # The first of a state is the moment at which its document began.
         documents = {state[0][0] for state, _ in (now, before) if isinstance(state[0], list)}
-        if event.pop("left", len(documents) > 1):
+        if len(documents) > 1:
             event["navigated"] = self.page.url
         unseen = isinstance(action, Hover | Wait | Tab | Answer | Done) or (
             # What a chord selects, and what the browser itself opens, is no part of a page.
             (isinstance(action, Press) and "+" in action.key)
             or (event.get("hit") or {}).get("kind") in _POPUPS
         )  # fmt: skip
-        if unseen or now != before or event.keys() & {"refused", "dialog"} or event["changed"]:
+        if unseen or happened or now != before or "refused" in event or event["changed"]:
             return
         # On a busy machine a page takes a while to react.
         self.page.wait_for_timeout(100)
         if self._hands.state() == now[0]:
             event["idle"] = True
+
+    def _record(self, happened: Sequence[dict[str, Any]] = ()) -> None:
+        """Log what else happened, and tell the agent what it could not see."""
+        for event in (*happened, *self.account.take(), *self._hands.take()):
+            self.note(**event)
+            answer = event.get("left") or event.get("request") or {}
+            if event.get("tab", {}).get("address"):
+                self._messages.append(f"tab {event['tab']['number']} was opened")
+            elif "download" in event:
+                self._messages.append(f"the page offered a file: {event['download']!r}"[:200])
+            elif str(answer.get("to")).startswith("chrome-error:"):
+                self._messages.append("the page could not be reached")
+            elif (answer.get("status") or 0) >= 400:
+                self._messages.append(f"the server answered {answer['status']}")
+
+    def _complaints(self, elements: tuple[Element, ...]) -> list[str]:
+        """What fields newly say is wrong with them, to an agent that may know it."""
+        wrong = {(item.name or item.field): item.message for item in elements if item.message}
+        known, self._wrong = self._wrong, wrong
+        return [f"{name}: {text}"[:200] for name, text in wrong.items() if known.get(name) != text]
+
+    def extend(self, seconds: float) -> None:
+        """Put the deadline off, by the time that the agent took."""
+        self.driver.deadline += seconds
+
+    def finish(self) -> None:
+        """Wait until the page has sent what it was about to send."""
+        while time.monotonic() < self._acted + AFTERWARDS and not self.driver.dialogs:
+            sent = self.account.submissions(self.contents)
+            if any(item["outcome"] == "accepted" for item in sent):
+                break
+            self.driver.run(asyncio.sleep(0.05))
+        self.driver.run(self.account.quiet(0.0, 10.0))
+
+    @property
+    def cdp_address(self) -> str:
+        """Where others can connect to the same browser; empty unless it was asked for."""
+        return self.driver.endpoint
 
     def note(self, **event: Any) -> None:
         """Log a note of an agent or of a run at this step."""
@@ -202,20 +283,24 @@ class Session:
             self.driver.active = self.driver.tabs[action.number]
             self.page.bring_to_front()
             return
+        since = time.monotonic()
         try:
-            self._hands.perform(action, event)
+            with contextlib.suppress(PageLeft):
+                self._hands.perform(action, event)
+            self.driver.run(self.account.quiet(since, SETTLING))
         except DialogOpen:
             event["dialog"] = dataclasses.asdict(self.dialog) if self.dialog else None
-        except PageLeft:
-            event["left"] = True
         except TimeLimit as limit:
             if self.driver.is_late:
                 raise
             event["refused"] = f"no answer from the page: {limit}"[:200]
+        finally:
+            self._acted = time.monotonic()
 
     def _answer(self, accept: bool, text: str) -> dict[str, Any]:
         if not (dialog := self.dialog):
             return {"refused": "no dialog is open"}
+        self.account.answered(accept, text)
         self.driver.answer(accept, text)
         return {"answered": dataclasses.asdict(dialog), "accepted": accept}
 

@@ -233,7 +233,7 @@ def test_ticks_files_and_waits(session):
 @pytest.mark.browser
 def test_enter_sends_a_native_form_each_time(shared_session):
     session, host = shared_session
-    host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button></form>"
+    host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button>"
     before = len(host.sent)
     for number in range(20):
         session.page.goto(host.url)

@@ -7,6 +7,7 @@ frames become one page. What closed shadow roots and canvases show cannot be rea
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ MOST_SCREENS, MOST_ALIKE, MOST_ARRANGED = 40, 8, 200
 MOST_ELEMENTS, MOST_FRAMES = 3000, 30
 _SCRIPT = files.read_text(Path(__file__).parent / "static" / "observe.js")
 # The observer of a document is made at the first look and kept under a symbol of its own.
-OBSERVER = f"(globalThis[Symbol.for('formlab.observer')] ??= ({_SCRIPT.strip().rstrip(';')})())"
-_LISTED = f"() => {OBSERVER}.listed()"
+_MADE = "globalThis[Symbol.for('formlab.observer')]"
+OBSERVER = f"({_MADE} ??= ({_SCRIPT.strip()})())"
 _AT, _ACTIVE = f"(point) => {OBSERVER}.at(point)", f"() => {OBSERVER}.active()"
 _SHOWN = f"(e) => ({{ key: {OBSERVER}.key, control: {OBSERVER}.shown(e) }})"
 _BUTTONS = ("button", "submit", "reset", "image")
@@ -87,7 +88,7 @@ class PageObserver:
         for frame in self.page.frames[1 : MOST_FRAMES + 1]:
             # A frame that just goes, or comes, has nothing to fill in.
             try:
-                inner = frame.evaluate(_LISTED)
+                inner = self._listed(frame)
                 host = inner and self._host(inner["key"], frame)
             except Exception:  # noqa: S112 - its reason is the page's own business
                 continue
@@ -95,17 +96,21 @@ class PageObserver:
                 self._add(inner, frame, host, controls, names, frames)
         return listed | {"controls": controls[:MOST_ELEMENTS]}
 
+    def _listed(self, frame: Frame) -> dict[str, Any] | None:
+        text = frame.evaluate(f"() => {_MADE}?.listed()")
+        return json.loads(text or frame.evaluate(f"() => {OBSERVER}.listed()"))
+
     def _main(self) -> dict[str, Any]:
         try:
             # A page that has just begun to load has nothing yet, not even its root.
-            if listed := self.page.evaluate(_LISTED):
+            if listed := self._listed(self.page.main_frame):
                 return listed
         except Exception as error:
             if "context was destroyed" not in str(error):
                 raise
         # The page was on its way to another one.
         self.page.wait_for_load_state()
-        return self.page.evaluate(_LISTED)
+        return self._listed(self.page.main_frame)
 
     def _host(self, key: str, frame: Frame) -> tuple[str, int] | None:
         if key in self._documents:
@@ -250,8 +255,8 @@ class PageObserver:
         contents: dict[tuple[Any, ...], Any] = {}
         for control in usable:
             if control["answers"]:
-                is_tick = control["kind"] in ("radio", "checkbox") and not control["written"]
-                option = None if control["written"] else control["option"]
+                is_tick = control["kind"] in ("radio", "checkbox") and not control["paired"]
+                option = None if control["paired"] else control["option"]
                 content = bool(control["checked"]) if is_tick else control["sent"]
                 contents[control["field"], option] = content
         changed = [

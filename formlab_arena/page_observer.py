@@ -62,8 +62,6 @@ class _Document:
     frame: Frame
     # The document around it and the number of its frame there; None for the page itself.
     host: tuple[str, int] | None
-    left: float = 0.0
-    top: float = 0.0
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -126,9 +124,7 @@ class PageObserver:
         key, around = listed["key"], frames.get(host)
         known = _Document(len(self._documents) + 1, frame, host)
         document = self._documents.setdefault(key, known)
-        if around:
-            document.left, document.top = around["at"]
-        left, top = document.left, document.top
+        left, top = around["at"] if around else (0.0, 0.0)
         for inner in listed["frames"]:
             at = [inner["at"][0] + left, inner["at"][1] + top]
             group = [*(around["group"] if around else ()), f"frame {inner['name']}".strip()]
@@ -152,11 +148,14 @@ class PageObserver:
             return ()
         elements = []
         for control in self.listed()["controls"]:
-            known = {key: control[key] for key in _SEEN + (_READ if observes == "tree" else ())}
+            known = {key: control[key] for key in _SEEN}
+            texts = {"field": "", "option": None, "value": "", "options": ()}
             if observes == "tree":
-                known["group"] = tuple(control["group"])
-                known["options"] = tuple(control["options"] or ())
-            elements.append(Element(id=control["id"], box=tuple(control["box"]), **known))
+                texts = {key: control[key] for key in _READ}
+                texts["group"] = tuple(control["group"])
+                texts["options"] = tuple(control["options"] or ())
+            box = tuple(control["box"])
+            elements.append(Element(id=control["id"], box=box, **known, **texts))
         return tuple(elements)
 
     def handle(self, element: str) -> ElementHandle | None:
@@ -230,8 +229,18 @@ class PageObserver:
         document, control = self._documents.get(seen["key"]), seen["control"]
         if control and document:
             control["field"] = document.renamed.get(control["field"], control["field"])
-            control["box"] = _moved(control["box"], document.left, document.top)
+            control["box"] = _moved(control["box"], *self._corner(document))
         return control
+
+    def _corner(self, document: _Document) -> tuple[float, float]:
+        """Where a document now begins in the window."""
+        if document.host is None:
+            return 0.0, 0.0
+        key, number = document.host
+        outer = self._documents[key]
+        left, top = outer.frame.evaluate(f"(n) => {OBSERVER}.origin({OBSERVER}.get(n))", number)
+        x0, y0 = self._corner(outer)
+        return left + x0, top + y0
 
     def look(self) -> tuple[PageState, list[list[Any]], dict[str, Any] | None]:
         """The page now, what changed since the last time, and a screen met for the first time.

@@ -231,7 +231,8 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
     page.handle(ids["langs"]).select_option(["en", "de"])
     page.handle(ids["country"]).select_option("NO")
     page.handle(ids["passport"]).set_input_files(tmp_path / "pass.pdf")
-    page.handle(ids["town"]).press_sequentially("B")
+    choose(page, "town")
+    page.page.keyboard.type("B")
     suggestions = [e.name for e in page.elements() if e.role == "option" and not e.field]
     assert suggestions == ["Bergen", "Bodø"]
     choose(page, "Bodø")
@@ -241,18 +242,121 @@ def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer
     assert changed["langs", None] == "en, de"
     assert changed["room", "3"] is True
     contents = page.contents()
-    for name in ("Send", "Pay"):
+    for name in ("Pay", "Pay", "Send"):
         choose(page, name)
-        page.page.wait_for_timeout(100)
-        if name == "Send":
-            break
-    fields = [field for field in READ if field not in ("shut", "card", "first#2", "card#2", "first#3")]
-    ticks = {"terms": ["0", "1"], "sea": ["on"], "quiet": ["on"], "Gift wrap": ["true"], "Express": ["true"]}
-    posted = visit[0].posts["/send"]
+        page.page.wait_for_timeout(200)
+    posts = visit[0].posts
+    assert posts["/inner"] == {"card": ["4111"], "first": ["Ada B"]}
+    assert posts["/inner"] == sent(contents, "card", "first#2")
+    assert posts["/deep"] == sent(contents, "card#2", "first#3")
+    framed = ("card", "first#2", "card#2", "first#3")
+    on = {"terms": ["0", "1"], "sea": ["on"], "quiet": ["on"], "Gift wrap": ["true"]}
+    on["Express"] = ["true"]
+    assert all(contents[field] is True for field in on)
+    texts = sent(contents, *(READ.keys() - {"shut", *framed} - on.keys()))
+    posted = posts["/send"]
     posted["Other"] += posted.pop("Other#2")
     posted["Stage name"] = posted.pop("stage")
-    assert all(contents[field] is True for field in ticks)
-    expected = sent(contents, *(field for field in fields if field not in ticks)) | ticks
-    assert posted == expected
-    assert posted["currency"] == ["EUR"]
-    assert posted["leave"] == ["2027-06-17"]
+    # What nobody can see or use is sent all the same, and is no field of the account.
+    assert posted.pop("folded") == [""]
+    assert {name: sorted(values) for name, values in posted.items()} == {
+        name: sorted(values) for name, values in (texts | on).items()
+    }
+    assert (posted["currency"], posted["leave"], posted["size"]) == (["EUR"], ["2027-06-17"], ["l"])
+
+
+@pytest.mark.browser
+def test_month_and_year_of_a_calendar_are_elements_without_a_field(observer):
+    page = observer("all")
+    choose(page, "Accept")
+    choose(page, "▾")
+    unowned = {e.name: e.kind for e in page.elements() if not e.field}
+    assert (unowned["Month"], unowned["Year"], unowned["30"]) == ("select", "number", "span")
+    page.look()
+    assert set(page.contents()) == READ.keys() - {"shut"}
+
+
+@pytest.mark.browser
+def test_messages_stand_with_their_fields_after_an_attempt(observer):
+    page = observer("wrong")
+    before = {element.field: element.message for element in page.elements() if element.field}
+    assert before == {"name": "", "age": "Too young.", "zip": "No such code.", "fine": ""}
+    choose(page, "zip")
+    page.page.keyboard.type("x")
+    choose(page, "Send")
+    after = {element.field: element for element in page.elements()}
+    assert after["name"].message == "Please fill out this field."
+    assert after["zip"].hint == "Four digits; pattern [0-9]{4}"
+
+
+@pytest.mark.browser
+def test_open_dialog_covers_the_page_until_it_is_closed(observer):
+    page = observer("dialog")
+    covered = {element.field or element.name: element.covered for element in page.elements()}
+    assert covered == {"name": True, "Send": True, "Far": True, "code": False, "Done": False}
+    code = next(element for element in page.elements() if element.field == "code")
+    assert code.group == ("Extra", "dialog")
+    choose(page, "Done")
+    assert [element.field for element in page.elements() if element.covered] == []
+    assert page.reach(code.id) is None
+    assert page.handle(code.id) is not None
+
+
+@pytest.mark.browser
+def test_page_that_moves_or_is_drawn_anew_keeps_its_names_and_few_screens(observer):
+    page = observer("moving")
+    screens = [page.look() for _ in range(MOST_ALIKE + 4)]
+    assert sum(event is not None for _, _, event in screens) == MOST_ALIKE
+    assert screens[-1][0].screen == MOST_ALIKE
+    page = observer("redrawn")
+    (field,) = page.elements()
+    page.handle(field.id).fill("Ada")
+    page.look()
+    page.page.evaluate("draw()")
+    (again,) = page.elements()
+    assert (again.field, again.value) == (field.field, "") == ("name", "")
+    # An id never names another element.
+    assert again.id != field.id
+    assert page.handle(field.id) is page.reach(field.id) is None
+    assert page.look()[1] == [["name", None, "Ada", ""]]
+    page.page.reload()
+    assert page.handle(again.id) is page.handle("f9e9") is page.handle("name") is None
+
+
+@pytest.mark.browser
+def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
+    def tree(elements):
+        return Observation(1, None, (1280, 800), "", (), elements).tree
+
+    page = observer("all")
+    lines = tree(page.elements()).split("\n")
+    assert lines[:4] == [
+        "# Native", "  # Contact", '    [f1e1] textbox "First name" required',
+        '    [f1e2] textbox "E-mail" hint=\'you@example.org; We never share it.\'',
+    ]  # fmt: skip
+    assert '  [f1e13] radio "Good" of "Food was" unchecked' in lines
+    assert "# frame Payment" in lines
+    boxes = page.elements("boxes")
+    assert [element.box for element in boxes] == [element.box for element in page.elements()]
+    assert {(e.field, e.option, e.name, e.value, e.label, e.hint) for e in boxes} == {
+        ("", None, "", "", "", "")
+    }
+    assert "Food" not in tree(boxes)
+    assert page.elements("pixels") == ()
+    elements = observer("many").elements()
+    # 1600 links and as many fields: 3000 are listed, and as many fields as fit are shown.
+    assert len(elements) == 3000
+    text = tree(elements)
+    assert 19_000 < len(text) <= 20_000
+    assert "link" not in text.rpartition("\n")[0]
+    shown = text.count("textbox")
+    assert text.endswith(f"… not shown: 1500 links, {1500 - shown} other elements")
+
+
+@pytest.mark.browser
+def test_page_of_eighty_fields_is_read_in_its_time(observer):
+    page = observer("long")
+    assert len(page.elements()) == 80
+    code = """() => Math.min(...[1, 2, 3, 4, 5].map(() => { const start = performance.now();
+      globalThis[Symbol.for('formlab.observer')].listed(); return performance.now() - start; }))"""
+    assert page.page.evaluate(code) < 30

@@ -20,6 +20,7 @@ from formlab_arena.account import Account
 from formlab_arena.actions import (
     Action,
     Answer,
+    Click,
     Done,
     Hover,
     Press,
@@ -212,7 +213,7 @@ class Session:
         unseen = isinstance(action, Hover | Wait | Tab | Answer | Done) or (
             # What a chord selects, and what the browser itself opens, is no part of a page.
             (isinstance(action, Press) and "+" in action.key)
-            or (event.get("hit") or {}).get("kind") in _POPUPS
+            or (isinstance(action, Click) and (event.get("hit") or {}).get("kind") in _POPUPS)
         )  # fmt: skip
         if unseen or happened or now != before or "refused" in event or event["changed"]:
             return

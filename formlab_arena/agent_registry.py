@@ -15,10 +15,11 @@ from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab.registry import Registry
 from formlab.systems import chat
 from formlab_arena import chat_agent, screen
-from formlab_arena.agents import Agent, OneByOne, Oracle
+from formlab_arena.agents import Agent, OneByOne
 from formlab_arena.driving import PREFIX, Command
 from formlab_arena.episode import RunSettings
 from formlab_arena.instances import Instance
+from formlab_arena.oracle import Oracle
 from formlab_arena.rules_agent import Rules
 from formlab_arena.texts import PAGES
 

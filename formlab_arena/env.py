@@ -15,7 +15,7 @@ import numpy as np
 
 from formlab import files, resources
 from formlab.errors import DataBroken
-from formlab_arena import actions, miniwob, spec
+from formlab_arena import miniwob, notation, spec
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.instances import PER_FORM, Instance, make
 from formlab_arena.observation import Observation
@@ -51,7 +51,7 @@ class Words(gymnasium.spaces.Text):
 class FormEnv(gymnasium.Env):
     """Forms to fill in, one action a step.
 
-    An action is a text: one action or several lines of them, as `actions.parse` reads them; the
+    An action is a text: one action or several lines of them, as `notation.parse` reads them; the
     empty text says that the agent is done. An observation is a dict of `screenshot` (uint8, shape
     (height, width, 3)), and the texts `text` (the instructions), `tree` (the elements, one a line,
     with the ids that actions name), `address`, `tabs`, `messages`, `dialog` and `files`, one item
@@ -163,7 +163,7 @@ class FormEnv(gymnasium.Env):
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action; observation, reward, terminated, truncated and info."""
         self._steps += 1
-        asked, other = actions.parse(action[:LONGEST_ACTION])
+        asked, other = notation.parse(action[:LONGEST_ACTION])
         done, error, reward = not action.strip(), None, None
         try:
             for each in asked:

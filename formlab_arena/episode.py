@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import DataBroken
 from formlab_arena.agents import Agent, Halted, Unusable
+from formlab_arena.driver import DialogOpen, Driver
+from formlab_arena.gate import Gate
+from formlab_arena.observation import Observe
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
+# The arena's pages come through its own proxy, so nothing may go round it.
+FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
@@ -29,6 +34,11 @@ class RunSettings:
     first one only. `steps` is the most looks of an episode. `texts` says which texts the system
     gets: ``quoted`` ones, ``prose``, ``released``, or the name of a file of them. `options` are
     settings of the system; ``chat:MODEL`` has those of `formlab.systems.chat`.
+
+    `deadline` is how many seconds the pages of an episode may take; the agent's own time is not
+    counted. `viewport` is the window's width and height in CSS pixels, or `device` names one of
+    Playwright's devices; `headed` shows the window. `observe` is what an agent is shown, if not
+    what it asks for.
     """
 
     system: str
@@ -39,6 +49,21 @@ class RunSettings:
     steps: int = 200
     texts: str = "quoted"
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    deadline: float = 300.0
+    viewport: tuple[int, int] = VIEWPORT
+    device: str = ""
+    headed: bool = False
+    observe: Observe | Literal[""] = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings for a ``run.json``; what older runs have not is there if it was changed."""
+        usual = RunSettings(self.system)
+        later = ("observe", "deadline", "viewport", "device")
+        unchanged = [name for name in later if getattr(self, name) == getattr(usual, name)]
+        values = dataclasses.asdict(self) | {"viewport": "{}x{}".format(*self.viewport)}
+        # Whether somebody looks on does not shape a result.
+        kept = {k: v for k, v in values.items() if k not in (*unchanged, "headed")}
+        return kept | {"window": list(self.viewport)}
 
 
 class StepsEnd(NamedTuple):
@@ -54,22 +79,42 @@ class StepsEnd(NamedTuple):
 
 @contextlib.contextmanager
 def open_session(
-    address: str, folder: Path, text: str, settings: RunSettings, *, allow: Sequence[str] = ()
-) -> Iterator[Session]:
-    """A `Session` at an address, from which the page can reach its own server only.
+    address: str, folder: Path, text: str, settings: RunSettings, *, allow: Sequence[str] = (),
+    state: Path | None = None, cdp: bool = False,
+) -> Iterator[Session]:  # fmt: skip
+    """A `Session` at an address, from which the browser can reach that server only.
 
-    `allow` are further addresses, or how they start, that the page may reach. At the end the
-    contents of the fields and the blocked requests to other servers are logged.
+    `allow` are further servers, or addresses below which it may reach all. `state` is a file of
+    cookies and local storage, as Playwright writes it; it is not logged. With `cdp` others can
+    drive the same browser, at `Session.cdp_address`. At the end the contents of the fields and
+    the blocked requests to other servers are logged.
     """
+    resources.need("browser")
     parts = urllib.parse.urlsplit(address)
-    own = (f"{parts.scheme}://{parts.netloc}/", "data:", "blob:", "about:")
-    with browser.page(size=VIEWPORT, allow=(*own, *allow)) as visit:
-        session = Session(visit.page, folder, text, scale=settings.scale, rulers=settings.ruler)
-        visit.page.goto(address, wait_until="load")
-        try:
-            yield session
-        finally:
-            session.note(final=session.contents, blocked=[url[:300] for url in visit.requests[:20]])
+    gate = Gate([f"{parts.scheme}://{parts.netloc}/", *allow])
+    driver = Driver(settings.deadline)
+    session = None
+    try:
+        launch = {
+            "executable_path": browser.find(), "headless": not settings.headed,
+            "args": [flag for flag in FLAGS if not (settings.headed and flag == "--headless")],
+            "proxy": {"server": driver.run(gate.start(driver.at_end))},
+        }  # fmt: skip
+        width, height = settings.viewport
+        driver.start(
+            launch, device=settings.device, state=state, cdp=cdp,
+            viewport={"width": width, "height": height},
+        )  # fmt: skip
+        # The gate knows of what is encrypted the server only.
+        driver.wrap(driver.context).on("request", lambda request: gate.refuse(request.url))
+        session = Session(driver, folder, text, scale=settings.scale, rulers=settings.ruler)
+        with contextlib.suppress(DialogOpen):
+            session.page.goto(address, wait_until="domcontentloaded")
+        yield session
+    finally:
+        if session:
+            session.note(final=session.contents, blocked=gate.blocked)
+        driver.close()
 
 
 def run_steps(
@@ -125,17 +170,30 @@ class EpisodeResult:
     contents: dict[str, Any] = dataclasses.field(default_factory=dict)
     left_at: str | None = None
     halted: Halted | None = None
+    account: dict[str, Any] = dataclasses.field(default_factory=lambda: {"submissions": []})
+    traceback: str | None = None
+
+    @property
+    def status(self) -> str:
+        """The word for the result."""
+        return "crashed" if self.crashed else "unfinished" if self.why else "unsent"
 
 
 def run_episode(
     address: str, folder: Path, text: str, settings: RunSettings, agent: Agent, *,
-    allow: Sequence[str] = (), ended: Callable[[], bool] = lambda: False,
+    allow: Sequence[str] = (), state: Path | None = None,
+    begin: Callable[[Session], None] = lambda _: None, ended: Callable[[], bool] = lambda: False,
 ) -> EpisodeResult:  # fmt: skip
-    """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
+    """Run one episode; faults of the browser, the server or the agent are returned, not raised.
+
+    `begin` is called once the page is open, before the agent's first look.
+    """
     session, left_at = None, None
     try:
-        with open_session(address, folder, text, settings, allow=allow) as session:
+        opened = open_session(address, folder, text, settings, allow=allow, state=state)
+        with opened as session:
             left_at = address
+            begin(session)
             looks, why, reason = run_steps(session, agent, settings, ended=ended)
             url = session.page.url
             return EpisodeResult(looks, why, reason, contents=session.contents, left_at=url)
@@ -157,11 +215,13 @@ def check_same_settings(
 
     `shaping` are the system's own settings that shape its answers, in place of its `options`.
     """
-    current = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
+    current = settings.as_json() | more
     current["options"] = dict(shaping or {})
     if path.exists() and (earlier := files.read_json(path)) != current:
         before, now = (content | content.get("options", {}) for content in (earlier, current))
-        changed = [key for key in now if key != "options" and before.get(key) != now[key]]
+        changed = [
+            key for key in {**before, **now} if key != "options" and before.get(key) != now.get(key)
+        ]
         what = f"the folder holds a run with another {', '.join(changed)}"
         raise DataBroken(what, where=path, remedy="another --out")
     files.write_json(path, current)

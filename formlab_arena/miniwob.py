@@ -35,11 +35,15 @@ NAMES = (
 # A task ends by itself after ten seconds, in which a person can act and no model does; the counter
 # of these seconds, which would make every screenshot another one, is hidden.
 _START = """async seed => {
+  const until = async met => {
+    while (!met()) await new Promise(done => setTimeout(done, 50));
+  };
+  await until(() => document.getElementById("sync-task-cover"));
   Math.seedrandom(seed);
   core.EPISODE_MAX_TIME = 24 * 3600 * 1000;
   document.getElementById("sync-task-cover").click();
   core.hideDisplay();
-  while (!WOB_TASK_READY) await new Promise(done => setTimeout(done, 50));
+  await until(() => WOB_TASK_READY);
   return core.getUtterance();
 }"""
 _REWARD = "() => WOB_DONE_GLOBAL ? WOB_RAW_REWARD_GLOBAL : null"

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from PIL import Image
 
 from formlab import files
 from formlab_arena import page_observer, ruler
 from formlab_arena.actions import (
     Action,
+    Answer,
     Click,
     DoubleClick,
     Press,
     RightClick,
     Scroll,
+    Tab,
     Type,
     as_json,
     mapped,
 )
-from formlab_arena.observation import Element, Observation, Observe
-
-if TYPE_CHECKING:
-    from playwright.sync_api import FileChooser, Page
+from formlab_arena.driver import DialogOpen, Driver, PageLeft, TimeLimit
+from formlab_arena.observation import Element, Observation, Observe, OpenDialog, OpenTab
 
 VIEWPORT = (1280, 800)
 LONGEST = 20_000
@@ -34,22 +38,30 @@ class Session:
 
     ``events.jsonl`` and the screenshots go to `folder`; its ``files`` are what can be uploaded.
     `scale` is the width of the image the agent sees over that of the window, above 0, at most 1;
-    with `rulers` pixel axes are drawn on it.
+    with `rulers` pixel axes are drawn on it. `page` is the active tab, whichever that is.
     """
 
     def __init__(
-        self, page: Page, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
+        self, driver: Driver, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
     ) -> None:
-        self.page, self.folder, self.text = page, folder, text
+        self.driver, self.page, self.folder, self.text = driver, driver.page, folder, text
         self.scale, self.rulers, self.step = scale, rulers, 0
-        self._chooser: FileChooser | None = None
+        self._chooser: Any = None
         self._refused: list[str] = []
-        self._observer = page_observer.PageObserver(page, folder)
+        self._messages: list[str] = []
+        self._image: Path | None = None
+        self._titles: dict[Any, str] = {}
+        self._observer = page_observer.PageObserver(self.page, folder)
         self._state = page_observer.PageState((0, 0), None, [])
-        page.on("filechooser", self._opened)
-        page.set_default_timeout(15_000)
+        context = driver.wrap(driver.context)
+        context.set_default_timeout(15_000)
+        context.on("page", self._watch)
+        self._watch(self.page)
 
-    def _opened(self, chooser: FileChooser) -> None:
+    def _watch(self, page: Any) -> None:
+        page.on("filechooser", self._opened)
+
+    def _opened(self, chooser: Any) -> None:
         self._chooser = chooser
 
     @property
@@ -58,24 +70,65 @@ class Session:
         return self.folder / "files"
 
     def look(self, observes: Observe = "pixels") -> Observation:
-        """A screenshot, logged, with what else the agent may know."""
+        """A screenshot, logged, with what else the agent may know.
+
+        While a dialog waits for an answer the page cannot be looked at: the last picture is
+        repeated.
+        """
         self.step += 1
+        elements: tuple[Element, ...] = ()
+        try:
+            image = self._picture()
+            self._titles[self.driver.active] = self.page.title()[:LONGEST]
+            _, screen = self._update()
+            if screen:
+                self.note(**screen)
+            elements = self.elements(observes)
+        except DialogOpen:
+            image = self._image or self._blank()
+        self._image = image
+        size = files.image_size(image)
+        self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
+        names = sorted(item.name for item in self.uploads.glob("*"))
+        refused, self._refused = tuple(self._refused), []
+        messages, self._messages = tuple(self._messages), []
+        return Observation(
+            self.step, image, size, self.text, tuple(names), elements, refused, messages,
+            self.page.url, self.tabs, self.dialog,
+        )  # fmt: skip
+
+    def _picture(self) -> Path:
         image = self.folder / f"{self.step:03d}.png"
-        self.page.screenshot(path=image, animations="disabled")
+        self.page.screenshot(path=image, animations="disabled", timeout=0)
         if self.scale != 1 or self.rulers:
             shot = files.read_image(image)
             if self.scale != 1:
                 shot = shot.resize([max(1, round(side * self.scale)) for side in shot.size])
             (ruler.draw(shot) if self.rulers else shot).save(image)
-        size = files.image_size(image)
-        _, screen = self._update()
-        if screen:
-            self.note(**screen)
-        self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
-        elements = self.elements(observes)
-        names = sorted(item.name for item in self.uploads.glob("*"))
-        refused, self._refused = tuple(self._refused), []
-        return Observation(self.step, image, size, self.text, tuple(names), elements, refused)
+        return image
+
+    def _blank(self) -> Path:
+        """What is seen of a page that shows a dialog before anything else."""
+        image = self.folder / f"{self.step:03d}.png"
+        size = [max(1, round(side * self.scale)) for side in self._window]
+        Image.new("RGB", size, "white").save(image)
+        return image
+
+    @property
+    def dialog(self) -> OpenDialog | None:
+        """The dialog that waits for an answer."""
+        for dialog in self.driver.dialogs[:1]:
+            return OpenDialog(dialog.type, dialog.message[:LONGEST])
+        return None
+
+    @property
+    def tabs(self) -> tuple[OpenTab, ...]:
+        """The tabs that are open; the one that is active can be seen and used."""
+        return tuple(
+            OpenTab(number, tab.url, self._titles.get(tab, ""), tab is self.driver.active)
+            for number, tab in enumerate(self.driver.tabs)
+            if not tab.is_closed()
+        )
 
     def elements(self, observes: Observe = "tree") -> tuple[Element, ...]:
         """What can be used on the page, also what has to be scrolled to."""
@@ -96,8 +149,10 @@ class Session:
         event |= self._location(real)
         screen = None
         try:
-            event |= self._perform(real)
-            event["changed"], screen = self._update()
+            event |= self._attempt(real)
+            event["changed"] = []
+            with contextlib.suppress(DialogOpen):
+                event["changed"], screen = self._update()
         finally:
             self._log(event)
         if screen:
@@ -113,6 +168,37 @@ class Session:
     def contents(self) -> dict[str, Any]:
         """The content of each field of the form when it was last seen, by the field's name."""
         return self._observer.contents()
+
+    def _attempt(self, action: Action) -> dict[str, Any]:
+        """What came of an action, whatever the page does meanwhile."""
+        if isinstance(action, Answer):
+            return self._answer(action.accept, action.text)
+        if self.driver.dialogs:
+            self._answer(False, "")
+            self._messages.append("the dialog was dismissed, since it had no answer")
+        if isinstance(action, Tab):
+            open_ones = {tab.number for tab in self.tabs}
+            if action.number not in open_ones:
+                return {"refused": "no such tab"}
+            self.driver.active = self.driver.tabs[action.number]
+            self.page.bring_to_front()
+            return {}
+        try:
+            return self._perform(action)
+        except DialogOpen:
+            return {"dialog": dataclasses.asdict(self.dialog) if self.dialog else None}
+        except PageLeft:
+            return {"left": True}
+        except TimeLimit as limit:
+            if self.driver.is_late:
+                raise
+            return {"refused": f"no answer from the page: {limit}"[:200]}
+
+    def _answer(self, accept: bool, text: str) -> dict[str, Any]:
+        if not (dialog := self.dialog):
+            return {"refused": "no dialog is open"}
+        self.driver.answer(accept, text)
+        return {"answered": dataclasses.asdict(dialog), "accepted": accept}
 
     def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
         self._state, changed, screen = self._observer.look()
@@ -181,7 +267,7 @@ class Session:
                 return
             self.page.wait_for_timeout(50)
 
-    def _upload(self, chooser: FileChooser, name: str) -> dict[str, Any]:
+    def _upload(self, chooser: Any, name: str) -> dict[str, Any]:
         path = inside(self.uploads, name)
         if path is None:
             return {"refused": "no such file in the run's own folder"}

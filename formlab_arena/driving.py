@@ -78,8 +78,8 @@ class Command:
 def watch(
     agent: Any, cdp_address: str, task: DriveTask, *,
     look: Callable[[], None], ended: Callable[[], bool], deadline: float,
-) -> bool:  # fmt: skip
-    """Let an agent drive until it is done; whether it was in time.
+) -> str | None:  # fmt: skip
+    """Let an agent drive until it is done; why it was stopped, None if it was not.
 
     `look` is called every now and then, to log what has changed. An agent that goes on after the
     form was sent (`ended`) is stopped a little later. What the agent raises is raised.
@@ -101,12 +101,12 @@ def watch(
             look()
             if not was_sent and ended():
                 was_sent, end = True, min(end, time.monotonic() + _GRACE)
-        in_time = was_sent or not thread.is_alive()
+        late = None if was_sent or not thread.is_alive() else f"not done after {deadline:g} s"
     finally:
         # A method that does not return loses its browser, and ends with that.
         if stop := getattr(agent, "stop", None):
             stop()
     thread.join(_EVERY)
-    if failures and in_time and not was_sent:
+    if failures and not late and not was_sent:
         raise failures[0]
-    return in_time
+    return late

@@ -14,6 +14,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
+from formlab import files
+from formlab.errors import UnknownName
+
 # Seconds that a browser has to close by itself, and those of an answer to a dialog to take effect.
 CLOSING, ANSWERING = 5.0, 5.0
 
@@ -81,6 +84,8 @@ class Driver:
         from playwright.async_api import async_playwright
 
         playwright = await self.at_end.enter_async_context(async_playwright())
+        if device and device not in playwright.devices:
+            raise UnknownName.of("device", device, playwright.devices)
         if device:
             view |= playwright.devices[device]
             view.pop("default_browser_type")
@@ -102,7 +107,7 @@ class Driver:
         processes = (await connection.send("SystemInfo.getProcessInfo"))["processInfo"]
         self._pid = next(item["id"] for item in processes if item["type"] == "browser")
         if state:
-            await self.context.set_storage_state(state)
+            await self.context.set_storage_state(files.read_json(state))
         if not cdp:
             # Somebody else who drives the browser answers its dialogs as well.
             self.context.on("dialog", self._dialog)

@@ -11,9 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formlab_arena.observation import Observe
+
+if TYPE_CHECKING:
+    from formlab_arena.episode import RunSettings
+    from formlab_arena.session import Session
 
 # The systems `drive:COMMAND`.
 PREFIX = "drive:"
@@ -73,6 +77,24 @@ class Command:
                 os.killpg(self._process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 return
+
+
+def run(
+    session: Session, agent: Any, settings: RunSettings, *, ended: Callable[[], bool]
+) -> tuple[int, str, str | None]:
+    """Let an agent drive a session's browser; number of looks, why it was stopped, and the word.
+
+    formlab takes a picture of the page before and after.
+    """
+    session.look()
+    folder = session.folder
+    task = DriveTask(session.page.url, session.text, folder / "task.txt", session.uploads)
+    late = watch(
+        agent, session.cdp_address, task, look=session.watch, ended=ended,
+        deadline=settings.deadline,
+    )  # fmt: skip
+    session.look()
+    return session.step, late or "", "deadline" if late else None
 
 
 def watch(

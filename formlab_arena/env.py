@@ -198,7 +198,7 @@ class FormEnv(gymnasium.Env):
 
     def _known(self, error: str | None = None) -> dict[str, Any]:
         # A copy: what a user keeps must not change with the next step.
-        account = json.loads(json.dumps(self._session.account.summary()))
+        account = json.loads(json.dumps(self._session.account.summary(self._session.contents)))
         return {"account": account, "error": error}
 
     def render(self) -> np.ndarray:

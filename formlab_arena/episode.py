@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
+import sys
+import time
+import traceback
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,19 +15,24 @@ from typing import Any, Literal, NamedTuple
 
 from formlab import browser, files, resources
 from formlab.errors import DataBroken
+from formlab_arena import driving
+from formlab_arena.account import Account, carries
 from formlab_arena.agents import Agent, Halted, Unusable
-from formlab_arena.driver import DialogOpen, Driver
+from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
 from formlab_arena.observation import Observe
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
+Status = Literal["submitted", "unsent", "unfinished", "crashed"]
 # The arena's pages come through its own proxy, so nothing may go round it.
 FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
-LIMIT, UNUSABLE = "steps", "unusable"
+LIMIT, UNUSABLE, LATE = "steps", "unusable", "deadline"
+# Where formlab's code ends and an agent's begins.
+_CALL = re.compile(r"\bagent\.(?:act|drive)\(")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +78,7 @@ class RunSettings:
 class StepsEnd(NamedTuple):
     """Number of observations and why the agent was stopped; empty if it finished.
 
-    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, or None.
+    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, `LATE`, or None.
     """
 
     looks: int
@@ -105,15 +114,16 @@ def open_session(
             launch, device=settings.device, state=state, cdp=cdp,
             viewport={"width": width, "height": height},
         )  # fmt: skip
-        # The gate knows of what is encrypted the server only.
-        driver.wrap(driver.context).on("request", lambda request: gate.refuse(request.url))
-        session = Session(driver, folder, text, scale=settings.scale, rulers=settings.ruler)
-        with contextlib.suppress(DialogOpen):
-            session.page.goto(address, wait_until="domcontentloaded")
+        account = Account(driver, gate)
+        driver.run(account.start())
+        session = Session(
+            driver, account, folder, text, scale=settings.scale, rulers=settings.ruler
+        )
+        session.open(address)
         yield session
     finally:
         if session:
-            session.note(final=session.contents, blocked=gate.blocked)
+            session.close()
         driver.close()
 
 
@@ -133,6 +143,7 @@ def run_steps(
         if session.step >= settings.steps:
             return StepsEnd(session.step, f"not done after {settings.steps} looks", LIMIT)
         observation = session.look(agent.observes)
+        start = time.monotonic()
         try:
             actions = agent.act(observation)
             unusable = []
@@ -144,6 +155,7 @@ def run_steps(
                 return StepsEnd(session.step, why, UNUSABLE)
             continue
         finally:
+            session.extend(time.monotonic() - start)
             if note := getattr(agent, "note", None):
                 session.note(answer=note)
         if not actions:
@@ -157,10 +169,12 @@ def run_steps(
 class EpisodeResult:
     """The result of an episode.
 
-    `why` is what stopped it: a limit, unusable answers, or what `crashed`; empty if the agent was
-    done. `reason` is that of `StepsEnd`. `contents` are those of the fields when last seen,
-    `left_at` the address of the last page, None if none was opened. `halted` is set where the
-    system can answer no more.
+    `status` is ``submitted`` if an accepted submission carries what was entered, else ``unsent``
+    if the agent was done, ``unfinished`` if a limit stopped it, and ``crashed``. `why` is what
+    stopped it, in a line; empty if the agent was done. `reason` is that of `StepsEnd`. `contents`
+    are those of the fields when last seen, `left_at` the address of the last page, None if none
+    was opened. `account` is that of `Account.summary`, `traceback` that of an agent's fault.
+    `halted` is set where the system can answer no more.
     """
 
     looks: int
@@ -170,13 +184,9 @@ class EpisodeResult:
     contents: dict[str, Any] = dataclasses.field(default_factory=dict)
     left_at: str | None = None
     halted: Halted | None = None
-    account: dict[str, Any] = dataclasses.field(default_factory=lambda: {"submissions": []})
-    traceback: str | None = None
-
-    @property
-    def status(self) -> str:
-        """The word for the result."""
-        return "crashed" if self.crashed else "unfinished" if self.why else "unsent"
+    status: Status = "crashed"
+    account: dict[str, Any] = dataclasses.field(default_factory=dict)
+    traceback: str = ""
 
 
 def run_episode(
@@ -188,24 +198,70 @@ def run_episode(
 
     `begin` is called once the page is open, before the agent's first look.
     """
-    session, left_at = None, None
+    drives = hasattr(agent, "drive")
+    run = driving.run if drives else run_steps
+    session, left_at, halted, fault, crashed = None, None, None, "", True
+    why, reason = "", None
     try:
-        opened = open_session(address, folder, text, settings, allow=allow, state=state)
+        opened = open_session(address, folder, text, settings, allow=allow, state=state, cdp=drives)
         with opened as session:
             left_at = address
             begin(session)
-            looks, why, reason = run_steps(session, agent, settings, ended=ended)
-            url = session.page.url
-            return EpisodeResult(looks, why, reason, contents=session.contents, left_at=url)
+            _, why, reason = run(session, agent, settings, ended=ended)
+            crashed = False
+            if not ended():
+                session.finish()
+            left_at = session.page.url
     except Halted as stop:
         why, halted = str(stop), stop
+    except TimeLimit as limit:
+        why, crashed = _line(limit), left_at is None
+        if not crashed:
+            why, reason = f"not done after {settings.deadline:g} seconds", LATE
+    except PageLeft as error:
+        # A page may close its tab when it was sent.
+        why, crashed = _line(error), left_at is None
     except Exception as error:
-        lines = str(error).splitlines() or [""]
-        why, halted = f"{type(error).__name__}: {lines[0][:300]}", None
-    looks, contents = (session.step, session.contents) if session else (0, {})
-    return EpisodeResult(
-        looks, why, crashed=True, contents=contents, left_at=left_at, halted=halted
+        why, fault = _line(error), _fault_of_agent(error)
+        if fault:
+            why = f"{why} ({_last_line(error)})"
+    contents, account = (session.contents, session.summary) if session else ({}, {})
+    sent = any(
+        item["outcome"] == "accepted" and carries(item["values"], contents)
+        for item in account.get("submissions", ())
     )
+    status: Status = "crashed" if crashed else "unfinished" if why else "unsent"
+    if not crashed and (sent or ended()):
+        status = "submitted"
+    return EpisodeResult(
+        session.step if session else 0, why, reason, crashed, contents, left_at, halted, status,
+        account, fault[-4000:],
+    )  # fmt: skip
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}"
+
+
+def _agent_frames(error: Exception) -> list[traceback.FrameSummary]:
+    """Where a fault of an agent passed through it; nothing for the faults of others."""
+    frames = traceback.extract_tb(error.__traceback__)
+    asked = [number for number, frame in enumerate(frames) if _CALL.search(frame.line or "")]
+    return frames[asked[0] + 1 :] if asked else []
+
+
+def _fault_of_agent(error: Exception) -> str:
+    shown = traceback.format_exception(error)
+    return "".join(shown) if _agent_frames(error) else ""
+
+
+def _last_line(error: Exception) -> str:
+    """File and line of the agent's code, which may have called a library."""
+    libraries = (sys.prefix, sys.base_prefix, "<frozen")
+    frames = _agent_frames(error)
+    own = [frame for frame in frames if not frame.filename.startswith(libraries)] or frames
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}"
 
 
 def check_same_settings(

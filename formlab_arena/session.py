@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from PIL import Image
 
 from formlab import files
 from formlab_arena import page_observer, ruler
+from formlab_arena.account import Account
 from formlab_arena.actions import (
     Action,
     Answer,
@@ -31,6 +34,9 @@ from formlab_arena.observation import Element, Observation, Observe, OpenDialog,
 
 VIEWPORT = (1280, 800)
 LONGEST = 20_000
+# Seconds that the network has to become quiet after an action, and that a page has after the last
+# one to send what it sends of itself.
+SETTLING, AFTERWARDS = 3.0, 2.0
 
 
 class Session:
@@ -42,14 +48,18 @@ class Session:
     """
 
     def __init__(
-        self, driver: Driver, folder: Path, text: str, *, scale: float = 1.0, rulers: bool = False
-    ) -> None:
-        self.driver, self.page, self.folder, self.text = driver, driver.page, folder, text
+        self, driver: Driver, account: Account, folder: Path, text: str, *, scale: float = 1.0,
+        rulers: bool = False,
+    ) -> None:  # fmt: skip
+        self.driver, self.account, self.page = driver, account, driver.page
+        self.folder, self.text = folder, text
         self.scale, self.rulers, self.step = scale, rulers, 0
         self._chooser: Any = None
         self._refused: list[str] = []
         self._messages: list[str] = []
         self._image: Path | None = None
+        self._acted = 0.0
+        self.summary: dict[str, Any] = {}
         self._titles: dict[Any, str] = {}
         self._observer = page_observer.PageObserver(self.page, folder)
         self._state = page_observer.PageState((0, 0), None, [])
@@ -64,6 +74,22 @@ class Session:
     def _opened(self, chooser: Any) -> None:
         self._chooser = chooser
 
+    def open(self, address: str) -> None:
+        """Go to an address; what hangs there, such as a picture, is not waited for long."""
+        with contextlib.suppress(DialogOpen):
+            self.page.goto(address, wait_until="domcontentloaded")
+            with contextlib.suppress(TimeLimit):
+                self.page.wait_for_load_state("load", timeout=SETTLING * 1000)
+            self.driver.run(self.account.quiet(0.0, SETTLING))
+
+    def close(self) -> None:
+        """Log the contents of the fields, what was sent, and what was refused by the gate."""
+        with contextlib.suppress(TimeLimit):
+            self.driver.run(self.account.settled(), 3.0)
+        self.summary = self.account.summary(self.contents)
+        self._record()
+        self.note(final=self.contents, blocked=self.summary["blocked"], account=self.summary)
+
     @property
     def uploads(self) -> Path:
         """The folder of files that can be uploaded."""
@@ -76,18 +102,13 @@ class Session:
         repeated.
         """
         self.step += 1
-        elements: tuple[Element, ...] = ()
         try:
-            image = self._picture()
-            self._titles[self.driver.active] = self.page.title()[:LONGEST]
-            _, screen = self._update()
-            if screen:
-                self.note(**screen)
-            elements = self.elements(observes)
+            image, elements = self._seen(observes)
         except DialogOpen:
-            image = self._image or self._blank()
+            image, elements = self._image or self._blank(), ()
         self._image = image
         size = files.image_size(image)
+        self._record()
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
         names = sorted(item.name for item in self.uploads.glob("*"))
         refused, self._refused = tuple(self._refused), []
@@ -97,9 +118,25 @@ class Session:
             self.page.url, self.tabs, self.dialog,
         )  # fmt: skip
 
+    def _seen(self, observes: Observe) -> tuple[Path, tuple[Element, ...]]:
+        for attempt in range(5):
+            try:
+                image = self._picture()
+                self._titles[self.driver.active] = self.page.title()[:LONGEST]
+                _, screen = self._update()
+                if screen:
+                    self.note(**screen)
+                return image, self.elements(observes)
+            # Another page came; where the last tab was closed none will.
+            except PageLeft:
+                if attempt == 4 or not self.tabs:
+                    raise
+                self.driver.run(asyncio.sleep(0.1))
+        raise AssertionError
+
     def _picture(self) -> Path:
         image = self.folder / f"{self.step:03d}.png"
-        self.page.screenshot(path=image, animations="disabled", timeout=0)
+        self.page.screenshot(path=image, animations="disabled", scale="css", timeout=0)
         if self.scale != 1 or self.rulers:
             shot = files.read_image(image)
             if self.scale != 1:
@@ -157,8 +194,49 @@ class Session:
             self._log(event)
         if screen:
             self.note(**screen)
+        self._record()
         if "refused" in event:
             self._refused.append(f"{action}: {event['refused']}"[:200])
+
+    def _record(self) -> None:
+        """Log what else happened, and tell the agent what it could not see."""
+        for event in self.account.take():
+            self.note(**event)
+            told = event.get("left") or event.get("request") or {}
+            if event.get("tab", {}).get("address"):
+                self._messages.append(f"tab {event['tab']['number']} was opened")
+            elif str(told.get("to")).startswith("chrome-error:"):
+                self._messages.append("the page could not be reached")
+            elif (told.get("status") or 0) >= 400:
+                self._messages.append(f"the server answered {told['status']}")
+
+    def extend(self, seconds: float) -> None:
+        """Put the deadline off, by the time that the agent took."""
+        self.driver.deadline += seconds
+
+    def finish(self) -> None:
+        """Wait until the page has sent what it was about to send."""
+        while time.monotonic() < self._acted + AFTERWARDS and not self.driver.dialogs:
+            sent = self.account.submissions(self.contents)
+            if any(item["outcome"] == "accepted" for item in sent):
+                break
+            self.driver.run(asyncio.sleep(0.05))
+        self.driver.run(self.account.quiet(0.0, 10.0))
+
+    @property
+    def cdp_address(self) -> str:
+        """Where others can connect to the same browser; empty unless it was asked for."""
+        return self.driver.endpoint
+
+    def watch(self) -> None:
+        """Log what somebody else did in the browser since the last time."""
+        with contextlib.suppress(DialogOpen, PageLeft):
+            changed, screen = self._update()
+            if screen:
+                self.note(**screen)
+            if changed:
+                self.note(changed=changed, **self._state.as_seen())
+        self._record()
 
     def note(self, **event: Any) -> None:
         """Log a note of an agent or of a run at this step."""
@@ -183,8 +261,11 @@ class Session:
             self.driver.active = self.driver.tabs[action.number]
             self.page.bring_to_front()
             return {}
+        since = time.monotonic()
         try:
-            return self._perform(action)
+            outcome = self._perform(action)
+            self.driver.run(self.account.quiet(since, SETTLING))
+            return outcome
         except DialogOpen:
             return {"dialog": dataclasses.asdict(self.dialog) if self.dialog else None}
         except PageLeft:
@@ -193,10 +274,13 @@ class Session:
             if self.driver.is_late:
                 raise
             return {"refused": f"no answer from the page: {limit}"[:200]}
+        finally:
+            self._acted = time.monotonic()
 
     def _answer(self, accept: bool, text: str) -> dict[str, Any]:
         if not (dialog := self.dialog):
             return {"refused": "no dialog is open"}
+        self.account.answered(accept, text)
         self.driver.answer(accept, text)
         return {"answered": dataclasses.asdict(dialog), "accepted": accept}
 

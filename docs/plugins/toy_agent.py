@@ -1,4 +1,4 @@
-"""An agent of one's own: it fills in each field that a line of the text names, and sends the form."""
+"""An agent of one's own: it fills in the fields that lines of the text name, and sends the form."""
 
 from formlab_arena.actions import Click, Fill
 

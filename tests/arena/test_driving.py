@@ -1,6 +1,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_the_deadline_ends_a_command_and_all_that_it_started(task):
     for _ in range(50):
         # Without a parent it stays as a zombie until somebody asks for its end.
         try:
-            state = open(f"/proc/{number}/stat").read().rpartition(")")[2].split()[0]
+            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
         except FileNotFoundError:
             break
         if state == "Z":

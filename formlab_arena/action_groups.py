@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from formlab import files
 
 TICKS = ("radio", "checkbox")
 BUTTONS = ("button", "submit", "reset", "image")
+# What a model's answer takes, as in *responses*.
+USAGE = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 # The value of a line that removes a tick.
 CLEARED = "unchecked"
 _SELECT_ALL = ("Control+A", "Meta+A", "Control+a", "Meta+a")
@@ -60,13 +62,30 @@ class ActionGroup:
 class Episode:
     """The screens by number (events of the log), the lines, and each field's final content.
 
-    `unusable` are the statuses of answers that no action could be read from.
+    `unusable` are the statuses of answers that no action could be read from; `usage` is what a
+    model's answers took, see `usage_of`.
     """
 
     screens: dict[int, Event]
     lines: list[ActionGroup]
     content: dict[str, str]
     unusable: list[str] = dataclasses.field(default_factory=list)
+    usage: dict[str, float | None] = dataclasses.field(default_factory=dict)
+
+
+def usage_of(answers: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Attempts, tokens, cost and seconds of a model's answers together, as they are logged.
+
+    A sum is None where one of its parts is not known; nothing is in it without an answer.
+
+    Examples
+    --------
+    >>> usage_of([{"tokens_in": 5, "cost": None}, {"tokens_in": 7, "cost": 0.5}])["tokens_in"]
+    12
+    """
+    noted = [answer for answer in answers if USAGE[1] in answer]
+    columns = {name: [answer.get(name) for answer in noted] for name in USAGE} if noted else {}
+    return {name: None if None in values else sum(values) for name, values in columns.items()}
 
 
 def read(file: Path) -> Episode:
@@ -102,8 +121,10 @@ class Reader:
 
     def read(self, events: Iterator[Event]) -> Episode:
         """All of them."""
-        unusable = []
+        unusable, answers = [], []
         for event in events:
+            if "answer" in event:
+                answers.append(event["answer"])
             if "unusable" in event:
                 unusable.append(event["unusable"])
             if "controls" in event:
@@ -114,7 +135,7 @@ class Reader:
                 self._act(event)
         self._close()
         content = {field: content_of(values) for field, values in self._contents.items()}
-        return Episode(self.screens, self.lines, content, unusable)
+        return Episode(self.screens, self.lines, content, unusable, usage_of(answers))
 
     def _see(self, controls: list[dict[str, Any]]) -> None:
         for control in controls:
@@ -126,9 +147,17 @@ class Reader:
         action = event.get("done") or event["asked"]
         target = event.get("target")
         match action["do"]:
-            case "Click" | "DoubleClick" | "RightClick":
+            case "Click" | "DoubleClick" | "RightClick" | "Check" | "Drag":
                 self._click(event)
                 target = event.get("hit")
+            case "Fill" | "Select" | "Upload":
+                self._click(event)
+                if self._open and "refused" not in event:
+                    texts = [action["text"]] if "text" in action else action.get("options")
+                    self._open.text = ", ".join(texts or action.get("names", ()))
+                    self._open.typed, self._open.selected = True, False
+            case "Focus" if target and self._owns(target["field"]):
+                self._begin(event)
             case "Type":
                 line = self._line(event)
                 line.text = action["text"] if line.selected else line.text + action["text"]
@@ -139,6 +168,9 @@ class Reader:
         self._change(event)
 
     def _click(self, event: Event) -> None:
+        if "at" not in event:
+            # An element that was not there: the action had no place.
+            return
         hit = event.get("hit")
         before = self._open
         if (

@@ -112,7 +112,7 @@ class Session:
         messages, self._messages = (*self._messages, *self._complaints(elements)), []
         return Observation(
             self.step, image, size, self.text, tuple(names), elements, refused, messages,
-            self.page.url, self.tabs, self.dialog,
+            self.page.url, self.tabs, self.dialog, size[0] / self._window[0],
         )  # fmt: skip
 
     def _seen(self, observes: Observe) -> tuple[Path, tuple[Element, ...]]:

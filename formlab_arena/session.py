@@ -259,6 +259,16 @@ class Session:
         """Where others can connect to the same browser; empty unless it was asked for."""
         return self.driver.endpoint
 
+    def watch(self) -> None:
+        """Log what somebody else did in the browser since the last time."""
+        with contextlib.suppress(DialogOpen, PageLeft):
+            changed, screen = self._update()
+            if screen:
+                self.note(**screen)
+            if changed:
+                self.note(changed=changed, **self._state.as_seen())
+        self._record()
+
     def note(self, **event: Any) -> None:
         """Log a note of an agent or of a run at this step."""
         self._log({"step": self.step, **event})

@@ -6,12 +6,15 @@ import dataclasses
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from formlab import files
 from formlab.errors import DataBroken
+
+if TYPE_CHECKING:
+    from formlab_arena.session import Session
 
 # A name is that of a folder in the run, beside files such as run.json.
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$"
@@ -19,6 +22,21 @@ _EXAMPLE = '{"name": "camp", "address": "https://example.com/form", "text": "…
 _Scalar = bool | str | int | Annotated[float, Field(allow_inf_nan=False)] | None
 _Gold = dict[Annotated[str, Field(min_length=1)], _Scalar | list[str]]
 _GOLD = TypeAdapter(_Gold, config=ConfigDict(strict=True))
+
+
+class Judge(Protocol):
+    """A page that sets its task itself and judges what was done.
+
+    `key` tells the task from others, also where a server has another port.
+    """
+
+    key: str
+
+    def begin(self, session: Session) -> None:
+        """Prepare the open page, and give the session its text."""
+
+    def reward(self, session: Session) -> float | None:
+        """The page's own reward, from -1 to 1; None as long as it is not done."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +57,8 @@ class WebTask:
         The right answers by the labels or names of the fields: a text (a date in any usual
         notation), yes or no for a tick, a list for several choices, None for a field to leave
         empty. None: the task cannot be scored.
+    judge
+        For a page that gives a reward of its own.
     """
 
     name: str
@@ -46,6 +66,12 @@ class WebTask:
     text: str = ""
     files: tuple[Path, ...] = ()
     gold: Mapping[str, Any] | None = None
+    judge: Judge | None = None
+
+    @property
+    def key(self) -> str:
+        """The address, or the judge's name of it that stays the same."""
+        return self.judge.key if self.judge else self.address
 
 
 class _Line(BaseModel):

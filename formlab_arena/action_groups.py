@@ -55,21 +55,22 @@ class ActionGroup:
             return self.text
         if self.kind in TICKS:
             return CLEARED if self.cleared else ""
-        return own[-1] if own else ""
+        return own[-1] if own else self.text
 
 
 @dataclasses.dataclass
 class Episode:
     """The screens by number (events of the log), the lines, and each field's final content.
 
-    `unusable` are the statuses of answers that no action could be read from; `usage` is what a
-    model's answers took, see `usage_of`.
+    `unusable` are the statuses of answers that no action could be read from, `codes` by field
+    what was shown for what would be sent, and `usage` what a model's answers took.
     """
 
     screens: dict[int, Event]
     lines: list[ActionGroup]
     content: dict[str, str]
     unusable: list[str] = dataclasses.field(default_factory=list)
+    codes: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     usage: dict[str, float | None] = dataclasses.field(default_factory=dict)
 
 
@@ -118,6 +119,7 @@ class Reader:
         self._focus: tuple[Any, ...] | None = None
         # The contents of each field's controls, by option: a tick as true or false.
         self._contents: dict[str, dict[str | None, Any]] = {}
+        self._codes: dict[str, dict[str, str]] = {}
 
     def read(self, events: Iterator[Event]) -> Episode:
         """All of them."""
@@ -135,13 +137,16 @@ class Reader:
                 self._act(event)
         self._close()
         content = {field: content_of(values) for field, values in self._contents.items()}
-        return Episode(self.screens, self.lines, content, unusable, usage_of(answers))
+        return Episode(self.screens, self.lines, content, unusable, self._codes, usage_of(answers))
 
     def _see(self, controls: list[dict[str, Any]]) -> None:
         for control in controls:
             if is_field(control):
                 value = control["checked" if control["kind"] in TICKS else "value"]
                 self._contents.setdefault(control["field"], {})[control["option"]] = value
+                if control.get("shown"):
+                    codes = self._codes.setdefault(control["field"], {})
+                    codes[control["value"]] = control["shown"]
 
     def _act(self, event: Event) -> None:
         action = event.get("done") or event["asked"]
@@ -155,7 +160,8 @@ class Reader:
                 if self._open and "refused" not in event:
                     texts = [action["text"]] if "text" in action else action.get("options")
                     self._open.text = ", ".join(texts or action.get("names", ()))
-                    self._open.typed, self._open.selected = True, False
+                    # What is chosen is what the field then holds.
+                    self._open.typed, self._open.selected = action["do"] != "Select", False
             case "Focus" if target and self._owns(target["field"]):
                 self._begin(event)
             case "Type":

@@ -66,7 +66,7 @@ class Oracle:
         # The field of each answer, what it held at first and when last seen, and how often it was
         # tried; the answers that are in their fields.
         self._home, self._first, self._last = dict[str, str](), dict[str, str](), dict[str, str]()
-        self._tries, self._right = Counter[str](), set[str]()
+        self._tries, self._right, self._loose = Counter[str](), set[str](), set[str]()
         # The answer whose suggestions are awaited, and the elements that were there before.
         self._asked: tuple[str, frozenset[str]] | None = None
         self._calendar: DatePicker | None = None
@@ -88,12 +88,8 @@ class Oracle:
         homes = self._homes(fields)
         self._compare(homes)
         page = (observation.address, *((f.name, f.kind) for f in fields.values()))
-        if observation.refused and self._done["sent", page]:
-            # What was in the way of the button goes first.
-            self._done["sent", page] = 0
-            self._done["after", page] = 0
-            self._done["sent"] -= 1
-        actions = self._close(usable, observation) or self._choose(usable, fields)
+        actions = self._close(usable, homes) or self._uncover(page, homes, observation)
+        actions = actions or self._choose(usable, fields)
         if not actions and self._done["sent", page]:
             actions = self._after(page, homes)
             if actions is None:
@@ -111,14 +107,18 @@ class Oracle:
 
     def _homes(self, fields: Mapping[str, PageField]) -> dict[str, PageField]:
         """The field of each answer on this page; once paired, a field keeps its answer."""
-        kept = {key: fields[home] for key, home in self._home.items() if home in fields}
-        taken = {field.name for field in kept.values()}
-        free = {name: field.labels for name, field in fields.items() if name not in taken}
-        keys = [key for key in self.values if key not in self._home]
-        new = {key: fields[name] for key, name in matching.pair(keys, free).items()}
-        self._home |= {key: field.name for key, field in new.items()}
-        self._first |= {key: field.content for key, field in new.items()}
-        return kept | new
+        known = {key: fields[name] for key, name in self._home.items() if name in fields}
+        # Those of ticks that belong together by their place only are paired anew.
+        keys = [key for key in self.values if key not in self._home or key in self._loose]
+        taken = {field.name for field in known.values()}
+        free = {name: field for name, field in fields.items() if name not in taken}
+        new = page_fields.paired({key: self.values[key] for key in keys}, free)
+        for key, field in new.items():
+            self._first.setdefault(key, field.content)
+            self._home[key] = field.name
+            if field.name not in fields:
+                self._loose.add(key)
+        return known | new
 
     def _text(self, key: str, field: PageField) -> str:
         first = field.first
@@ -130,6 +130,7 @@ class Oracle:
         for key, field in homes.items():
             content = field.content
             settled = self._tries[key] and self._last.get(key) == content != self._first[key]
+            settled = settled and not field.first.message
             settled = settled or (field.kind == "canvas" and self._tries[key])
             if settled or field.holds(self.values[key], self._text(key, field)):
                 self._right.add(key)
@@ -153,7 +154,7 @@ class Oracle:
             self._tries[key] += 1
             actions += self._enter(key, field, observation)
             if alone:
-                if not field.ticks and field.kind not in ("select", "file"):
+                if not field.marks and field.kind not in ("select", "file"):
                     before = frozenset(element.id for element in usable)
                     self._asked, self._calendar = (key, before), None
                 break
@@ -161,9 +162,10 @@ class Oracle:
 
     def _enter(self, key: str, field: PageField, observation: Observation) -> list[Action]:
         value, at, again = self.values[key], field.first.id, self._tries[key] > 1
-        if field.ticks:
+        if field.marks and field.kind != "listbox":
             return [Click(element=element.id) for element in field.to_click(value)]
-        if field.kind == "select":
+        listed = field.kind in ("select", "listbox", "combobox") or field.first.role == "combobox"
+        if listed and not (again and field.kind != "select"):
             return [Select(at, field.options(value))]
         if field.kind == "file":
             return [Upload(at, tuple(value if isinstance(value, list) else [value]))]
@@ -172,7 +174,9 @@ class Oracle:
         text = self._text(key, field)
         if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
             return [Click(element=at)]
-        return [Click(element=at), Press("Control+A"), Type(text)] if again else [Fill(at, text)]
+        if again:
+            return [Click(element=at), Press("Control+A", element=at), Type(text)]
+        return [Fill(at, text)]
 
     def _choose(self, usable: Sequence[Element], fields: Mapping[str, PageField]) -> list[Action]:
         """A suggestion or a day of those that have come up for the last answer, if any has."""
@@ -198,21 +202,41 @@ class Oracle:
                 return [Click(element=new[chosen].id)]
         # Suggestions may come from a server.
         self._done["suggestions", key, self._tries[key]] += 1
-        if self._done["suggestions", key, self._tries[key]] == 1:
+        if self._done["suggestions", key, self._tries[key]] == 1 and key not in self._right:
             return [Wait(0.7)]
         self._asked = None
         return []
 
-    def _close(self, usable: Sequence[Element], observation: Observation) -> list[Action]:
-        """What closes a banner, or whatever else lies over a field that could not be used."""
+    def _close(self, usable: Sequence[Element], homes: Mapping[str, PageField]) -> list[Action]:
+        """What closes a banner, or whatever else lies over all of the fields."""
+        covered = bool(homes) and all(field.first.covered for field in homes.values())
         for element in usable:
             text = " ".join(matching.words(element.name)) or element.name.strip()
-            closes = _COOKIES.fullmatch(text) or (observation.refused and _CLOSE.fullmatch(text))
-            if closes and element.kind in _PRESSED and not element.field:
+            closes = _COOKIES.fullmatch(text) or (covered and _CLOSE.fullmatch(text))
+            if closes and element.kind in _PRESSED and not (element.field or element.covered):
                 self._done["closed", text] += 1
                 if self._done["closed", text] <= 2:
                     return [Click(element=element.id)]
         return []
+
+    def _uncover(
+        self, page: Any, homes: Mapping[str, PageField], observation: Observation
+    ) -> list[Action]:
+        """What makes a popup go that lies over an element, which is then tried again."""
+        covered = [text for text in observation.refused if "covered by" in text]
+        if not covered or self._done["uncovered"] == 2 * _TRIES:
+            return []
+        self._done["uncovered"] += 1
+        ids = {match[1] for text in covered if (match := re.search(r"element='(\w+)'", text))}
+        for key, field in homes.items():
+            if field.first.id in ids:
+                self._tries[key], self._asked = 0, None
+        if self._done["sent", page] and not ids & {f.first.id for f in homes.values()}:
+            self._done["sent", page] = self._done["after", page] = 0
+        # One popup goes with its focus, another by a click beside it.
+        if self._done["uncovered"] % 2 and ids:
+            return [Press("Escape", element=sorted(ids)[0])]
+        return [Click(2.0, 2.0)]
 
     def _after(self, page: Any, homes: Mapping[str, PageField]) -> list[Action] | None:
         """What is done on a page that was sent and is still there; None where it is over."""
@@ -265,7 +289,8 @@ def _button(
     usable: Sequence[Element], homes: Mapping[str, PageField], *, left: bool, sent: bool
 ) -> Element | None:
     """The button that sends the page or shows the next one: by its words, its type, its place."""
-    last = max((usable.index(f.elements[-1]) for f in homes.values()), default=-1)
+    places = {element.id: number for number, element in enumerate(usable)}
+    last = max((places[element.id] for f in homes.values() for element in f.elements), default=-1)
     ranked = []
     for number, element in enumerate(usable):
         text = " ".join(matching.words(element.name))

@@ -204,6 +204,7 @@
   const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
   const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
   const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
+  const codeOf = (o) => o.tagName === "OPTION" ? o.value : sentOf(o);
   const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
   // What is chosen or written, as people read it and as it is sent.
   function content(e) {
@@ -212,7 +213,7 @@
     const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
     const blank = e.matches("div, span, button") && roleOf(e) === "combobox" && (pair ? !pair.value : optionsOf(e).length && !optionsOf(e).some((o) => optionText(o) === clean(text)));
     const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
-    const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
+    const all = files || (chosen && chosen.map(codeOf)) || [blank ? "" : e.ariaValueNow || text];
     const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
     if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
     return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
@@ -256,7 +257,7 @@
     const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
     return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole ? tidy(whole) : own, answers: field,
       group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
-      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
+      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, values: field && optionsOf(e).length ? optionsOf(e).map(codeOf) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
       required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
       hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
   }

@@ -19,7 +19,7 @@ def _received(body, kind, options):
     if "json" in kind:
         return json.loads(body)
     _, texts, files = FormDataParser().parse(io.BytesIO(body), kind, len(body), options)
-    for _, file in files.items(multi=True):
+    for file in files.values(multi=True):
         file.close()
     names = {name: [file.filename for file in files.getlist(name)] for name in files}
     return texts.to_dict(flat=False) | names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import sys
 import time
 import traceback
@@ -14,10 +15,13 @@ from typing import Any, Literal, NamedTuple
 
 from formlab import browser, files, resources
 from formlab.errors import DataBroken
+from formlab_arena import driving
 from formlab_arena.account import Account, carries
+from formlab_arena.actions import Done
 from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
+from formlab_arena.observation import Observe
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
@@ -28,6 +32,8 @@ FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_
 PATIENCE = 3
 # Why an agent was stopped.
 LIMIT, UNUSABLE, LATE = "steps", "unusable", "deadline"
+# Where formlab's code ends and an agent's begins.
+_CALL = re.compile(r"\bagent\.(?:act|drive)\(")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +47,8 @@ class RunSettings:
 
     `deadline` is how many seconds the pages of an episode may take; the agent's own time is not
     counted. `viewport` is the window's width and height in CSS pixels, or `device` names one of
-    Playwright's devices; `headed` shows the window.
+    Playwright's devices; `headed` shows the window. `observe` is what an agent is shown, if not
+    what it asks for.
     """
 
     system: str
@@ -56,6 +63,17 @@ class RunSettings:
     viewport: tuple[int, int] = VIEWPORT
     device: str = ""
     headed: bool = False
+    observe: Observe | Literal[""] = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings for a ``run.json``; what older runs have not is there if it was changed."""
+        usual = RunSettings(self.system)
+        later = ("observe", "deadline", "viewport", "device")
+        unchanged = [name for name in later if getattr(self, name) == getattr(usual, name)]
+        values = dataclasses.asdict(self) | {"viewport": "{}x{}".format(*self.viewport)}
+        # Whether somebody looks on does not shape a result.
+        kept = {k: v for k, v in values.items() if k not in (*unchanged, "headed")}
+        return kept | {"window": list(self.viewport)}
 
 
 class StepsEnd(NamedTuple):
@@ -145,6 +163,8 @@ def run_steps(
         if not actions:
             break
         for action in actions if settings.policy == "page" else actions[:1]:
+            if isinstance(action, Done):
+                return StepsEnd(session.step)
             session.do(action)
     return StepsEnd(session.step)
 
@@ -175,15 +195,23 @@ class EpisodeResult:
 
 def run_episode(
     address: str, folder: Path, text: str, settings: RunSettings, agent: Agent, *,
-    allow: Sequence[str] = (), state: Path | None = None, ended: Callable[[], bool] = lambda: False,
+    allow: Sequence[str] = (), state: Path | None = None,
+    begin: Callable[[Session], None] = lambda _: None, ended: Callable[[], bool] = lambda: False,
 ) -> EpisodeResult:  # fmt: skip
-    """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
+    """Run one episode; faults of the browser, the server or the agent are returned, not raised.
+
+    `begin` is called once the page is open, before the agent's first look.
+    """
+    drives = hasattr(agent, "drive")
+    run = driving.run if drives else run_steps
     session, left_at, halted, fault, crashed = None, None, None, "", True
     why, reason = "", None
     try:
-        with open_session(address, folder, text, settings, allow=allow, state=state) as session:
+        opened = open_session(address, folder, text, settings, allow=allow, state=state, cdp=drives)
+        with opened as session:
             left_at = address
-            _, why, reason = run_steps(session, agent, settings, ended=ended)
+            begin(session)
+            _, why, reason = run(session, agent, settings, ended=ended)
             crashed = False
             if not ended():
                 session.finish()
@@ -223,7 +251,7 @@ def _line(error: Exception) -> str:
 def _agent_frames(error: Exception) -> list[traceback.FrameSummary]:
     """Where a fault of an agent passed through it; nothing for the faults of others."""
     frames = traceback.extract_tb(error.__traceback__)
-    asked = [number for number, frame in enumerate(frames) if "agent.act(" in (frame.line or "")]
+    asked = [number for number, frame in enumerate(frames) if _CALL.search(frame.line or "")]
     return frames[asked[0] + 1 :] if asked else []
 
 
@@ -247,12 +275,13 @@ def check_same_settings(
 
     `shaping` are the system's own settings that shape its answers, in place of its `options`.
     """
-    current = dataclasses.asdict(settings) | more
-    current["window"] = list(current.pop("viewport"))
+    current = settings.as_json() | more
     current["options"] = dict(shaping or {})
     if path.exists() and (earlier := files.read_json(path)) != current:
         before, now = (content | content.get("options", {}) for content in (earlier, current))
-        changed = [key for key in now if key != "options" and before.get(key) != now[key]]
+        changed = [
+            key for key in {**before, **now} if key != "options" and before.get(key) != now.get(key)
+        ]
         what = f"the folder holds a run with another {', '.join(changed)}"
         raise DataBroken(what, where=path, remedy="another --out")
     files.write_json(path, current)

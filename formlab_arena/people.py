@@ -18,10 +18,10 @@ from formlab.errors import FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab_arena import page_observer, validate
 from formlab_arena.episode import RunSettings, check_same_settings, prepare
+from formlab_arena.hands import inside
 from formlab_arena.instances import Instance
 from formlab_arena.page_observer import MOST_SCREENS
 from formlab_arena.run import blank_result, sent_result
-from formlab_arena.session import inside
 from formlab_arena.spec import WebForm
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import TaskSet
@@ -267,8 +267,9 @@ def blueprint(people: People) -> Blueprint:
     def record() -> Response:
         """The observer of agents' pages, for the recorder of people's."""
         script = (
-            f"const observed = {page_observer.LISTED};\nconst shownAs = {page_observer.SHOWN};\n"
-            f"const controlAt = {page_observer.AT};\nconst mostScreens = {MOST_SCREENS};\n"
+            f"const observer = {page_observer.OBSERVER};\nconst observed = observer.logged;\n"
+            f"const shownAs = observer.shown, controlAt = observer.at;\n"
+            f"const mostScreens = {MOST_SCREENS};\n"
         )
         return Response(script, mimetype="text/javascript")
 

@@ -1,0 +1,309 @@
+// What can be read and used in one document, its open shadow roots included: an expression that
+// makes the observer of that document. `logged`, `shown` and `at` serve people's pages as well.
+() => {
+  "use strict";
+  const MOST = 3000, LETTER = /[\p{L}\p{N}]/u;
+  const roles = (names) => names.split(" ").map((name) => `[role=${name}]`).join();
+  const NATIVE = "input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), select, textarea";
+  const RICH = "[contenteditable]:not([contenteditable=false i])";
+  const FIELD = `${NATIVE}, ${RICH}, ${roles("radio checkbox switch listbox combobox slider spinbutton textbox searchbox")}`;
+  const USED = `${FIELD}, input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick], [tabindex]:not([tabindex="-1"]), ${roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell")}`;
+  const SILENT = `${NATIVE}, ${RICH}, button, input, option, script, style, template, noscript, svg, ${roles("button listbox combobox slider spinbutton textbox")}`;
+  const GROUP = `fieldset, dialog, ${roles("group radiogroup dialog alertdialog tabpanel")}`;
+  const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]", EDGE = "form, body, fieldset, dialog, [role=dialog]";
+  const WRONG = "[class*=invalid i], [class*=error i], [class*=danger i], [class*=wrong i], [role=alert]";
+  const HELP = ".form-text, .help-block, .help, [class*=hint i], [class*=helper i]";
+  const INLINE = /^(A|ABBR|B|CODE|EM|FONT|I|LABEL|MARK|S|SMALL|SPAN|STRONG|SUB|SUP|U)$/;
+  const ROLES = { A: "link", BUTTON: "button", SUMMARY: "button", TEXTAREA: "textbox", SELECT: "combobox", submit: "button", button: "button",
+    reset: "button", image: "button", file: "button", text: "textbox", email: "textbox", tel: "textbox", url: "textbox", password: "textbox",
+    search: "searchbox", number: "spinbutton", range: "slider", radio: "radio", checkbox: "checkbox" };
+  const TICKS = { radio: "radio", checkbox: "checkbox", switch: "checkbox" };
+  const FORMATS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM" };
+  const key = Math.random().toString(36).slice(2);
+  const numbers = new WeakMap(), elements = new Map(), names = new WeakMap(), inputs = new WeakMap(), caches = [];
+  let last = 0, popups = [];
+
+  // Answers that hold as long as the page stands still: forgotten before each look.
+  const cache = () => { const map = new Map(); caches.push(map); return map; };
+  const memo = (f, map = cache()) => (e) => { if (!map.has(e)) map.set(e, f(e)); return map.get(e); };
+  const fresh = (f) => (...all) => { for (const map of caches) map.clear(); return f(...all); };
+  const up = (e) => e.parentElement ?? e.getRootNode().host ?? null;
+  const path = (e, most = 99) => { const list = []; for (let n = e; n && list.length < most; n = up(n)) list.push(n); return list; };
+  const near = (e, css) => path(e).find((n) => n.matches(css)) ?? null;
+  const holds = (e, other) => e.contains(other) || path(other).includes(e);
+  // The ancestors that may belong to a field alone.
+  const around = (e, most = 4) => { const list = path(up(e), most), end = list.findIndex((n) => n.matches(EDGE)); return end < 0 ? list : list.slice(0, end); };
+  const number = (e) => { if (!numbers.has(e)) { numbers.set(e, last += 1); elements.set(last, new WeakRef(e)); } return numbers.get(e); };
+  const get = (n) => { const e = elements.get(n)?.deref(); return e?.isConnected ? e : null; };
+  const clean = (text, most = 200) => (text || "").replace(/\s+/g, " ").trim().slice(0, most).toWellFormed();
+  const attribute = (e, name) => e.getAttribute(name) ?? "";
+  const roleOf = (e) => clean(attribute(e, "role").split(" ")[0], 40)
+    || (e.tagName === "INPUT" ? ROLES[e.type] : e.multiple || e.size > 1 ? "listbox" : ROLES[e.tagName]) || (e.isContentEditable ? "textbox" : "");
+  const isTick = (e) => e.type === "radio" || e.type === "checkbox" || roleOf(e) in TICKS;
+  const kindOf = (e) => e.tagName === "INPUT" ? e.type : TICKS[attribute(e, "role")]
+    ?? (e.matches("select, textarea, button, a, canvas") ? e.tagName.toLowerCase() : roleOf(e) || e.tagName.toLowerCase());
+  // All ticks of a choice; else the element alone.
+  const choices = cache();
+  const choiceOf = (e) => {
+    if (choices.has(e)) return choices.get(e);
+    const native = e.matches("input[type=radio], input[type=checkbox]"), root = near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e);
+    const list = native && e.name ? [...e.getRootNode().querySelectorAll(`input[type=${e.type}]`)].filter((o) => o.name === e.name && o.form === e.form)
+      : e.type === "radio" || roleOf(e) === "radio" ? [...root.querySelectorAll("[role=radio], input[type=radio]")].filter((o) => !o.name) : [e];
+    for (const o of [e, ...list]) choices.set(o, list.length ? list : [e]);
+    return choices.get(e);
+  };
+
+  // Text as people read it: without that of controls and of what is hidden, unless `all` says so.
+  function textOf(node, all = "") {
+    if (node?.nodeType === 3) return node.data;
+    if (node?.nodeType !== 1 || node.tagName === "BR" || (!all && node.matches(SILENT)) || (all !== "hidden" && !node.checkVisibility())) return " ";
+    const text = [...(node.shadowRoot ?? node).childNodes].map((child) => textOf(child, all)).join("") || (node.tagName === "IMG" ? node.alt : "");
+    return INLINE.test(node.tagName) ? text : ` ${text} `;
+  }
+  const referred = (e, name) => clean(attribute(e, name).split(/\s+/).filter(Boolean)
+    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && textOf(n, "hidden")).join(" "), 300);
+  // What stands before or after an element on its line, or the block next to it.
+  function beside(e, step) {
+    let text = "", passed = false;
+    for (let n = e[step]; n; n = n[step]) {
+      if (n.nodeType === 1) {
+        const block = !INLINE.test(n.tagName), isBreak = block && (LETTER.test(text) || (passed && n.tagName === "BR"));
+        if (isBreak || n.matches(`${HEADING}, legend`)) break;
+        if (n.matches(FIELD) || n.querySelector(FIELD)) {
+          // The second input of a telephone number is read with the text before the first.
+          if (LETTER.test(text) || !n.matches(NATIVE) || e.placeholder || step === "nextSibling") break;
+          passed = true;
+          continue;
+        }
+        if (block && LETTER.test(textOf(n))) return clean(text + textOf(n));
+      }
+      text = step === "nextSibling" ? text + textOf(n) : textOf(n) + text;
+    }
+    return LETTER.test(text) ? clean(text) : "";
+  }
+  // Whose alone an element is: the first tick of the choice, or the field; false if of several.
+  const owners = cache();
+  const isAlone = (n, e) => (owners.get(n) ?? choiceOf(e)[0]) === choiceOf(e)[0];
+  const alone = memo((e) => around(e).findLast((n) => !n.matches("tr, table") && isAlone(n, e)) ?? null);
+  function before(n, e) {
+    for (const outer of [n, ...around(n)]) {
+      const text = beside(outer, "previousSibling"), parent = up(outer);
+      if (text) return text;
+      if (!parent || parent.matches(`${EDGE}, table, tr`) || !isAlone(parent, e)) return "";
+      if (choiceOf(e).length === 1 && LETTER.test(textOf(parent))) return clean(textOf(parent));
+    }
+    return "";
+  }
+  // The text of the cell to the left and that of the header, or of the row, above.
+  function cells(e) {
+    const cell = near(e, "td, th"), row = cell?.parentElement, rows = [...cell?.closest("table")?.rows ?? []];
+    const texts = (list) => list.map((c) => c && !c.querySelector(FIELD) ? clean(textOf(c)) : "").find((text) => LETTER.test(text)) ?? "";
+    if (!rows.length) return ["", ""];
+    const side = texts([...row.cells].slice(0, cell.cellIndex).reverse()), head = rows[0] !== row && rows[0].querySelector("th") ? rows[0] : null;
+    return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
+  }
+  const labelOf = memo((e) => {
+    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? [near(e, "label")] : []);
+    const own = referred(e, "aria-labelledby") || clean([...labels].map((n) => textOf(n)).join(" "));
+    if (LETTER.test(own)) return own;
+    if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
+    const [side, above] = cells(e), inCell = near(e, "td, th") ? beside(e, "previousSibling") : "";
+    return clean(e.ariaLabel || (tick && beside(e, "nextSibling")) || e.title) || inCell || (tick ? above || side : `${side} ${above}`.trim())
+      || before(e, e) || clean(e.placeholder || e.ariaPlaceholder || attribute(e, "data-placeholder"));
+  });
+  const tidy = (text) => text.replace(/^\s*[*＊]\s*|\s*([*＊]|[([](required|optional)[)\]])\s*(?=:?\s*$)/gi, "").replace(/[\s:–-]+$/, "").trim() || text;
+  const groupName = (n) => referred(n, "aria-labelledby") || clean(n.ariaLabel) || clean(textOf([...n.children].find((c) => c.matches("legend"))));
+  // The label of a choice as a whole: of its group, its row of a table, or the text before it.
+  const wholeLabel = memo((e) => {
+    const ticks = choiceOf(e), all = (n) => ticks.every((o) => holds(n, o)), group = up(e) && near(up(e), GROUP), named = group && all(group) && groupName(group);
+    if (ticks.length < 2 && roleOf(e) !== "radio") return null;
+    if (named && isAlone(group, e)) return named;
+    const [side, above] = cells(e), common = path(up(e)).find(all), first = path(ticks[0]).find((n) => up(n) === common);
+    return (side && above && side) || (first && beside(first, "previousSibling")) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
+  });
+  const groups = memo((e) => {
+    if (!e) return [];
+    const dialog = e.matches("dialog, [role=dialog], [role=alertdialog]"), name = e.matches(GROUP) ? tidy(groupName(e)) : "";
+    return [...groups(up(e)), ...(name || dialog ? [dialog ? `dialog ${name}`.trim() : name] : [])];
+  });
+
+  // The box of what is drawn and not clipped away, in pixels of the document's window.
+  const boxOf = memo((e) => {
+    const box = e.isConnected && e.checkVisibility({ visibilityProperty: true }) && [...e.getClientRects()].find((b) => b.width > 1 && b.height > 1);
+    if (!box || box.right + scrollX <= 0 || box.bottom + scrollY <= 0) return null;
+    const style = getComputedStyle(e);
+    return /^rect\([01]px,? [01]px,? [01]px/.test(style.clip) || /inset\((50|100)%/.test(style.clipPath) ? null : box;
+  });
+  // What takes the clicks: of a hidden tick or file its label or button; null for what nobody can use.
+  const placeOf = memo((e) => {
+    const box = boxOf(e), tick = e.matches("input[type=radio], input[type=checkbox], input[type=file]"), style = tick && box && getComputedStyle(e);
+    if (!tick || (box && style.opacity !== "0" && style.pointerEvents !== "none")) return box && e;
+    const near = e.type === "file" ? around(e, 3).filter((n) => n.querySelectorAll("input[type=file]").length === 1) : [];
+    const other = [...e.labels].find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
+    if (other) inputs.set(other, e);
+    return other ?? (box && e);
+  });
+  const edges = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const areaOf = (place) => {
+    const b = boxOf(place) ?? place.getBoundingClientRect(), linked = place.tagName === "LABEL" && place.querySelector("a");
+    // The middle of a label with a link in it must not be the link.
+    return [b.left, b.top, linked ? Math.min(b.right, b.left + 20) : b.right, b.bottom];
+  };
+  const origin = (frame) => {
+    const [x, y] = edges(frame), style = getComputedStyle(frame);
+    return [x + frame.clientLeft + parseFloat(style.paddingLeft), y + frame.clientTop + parseFloat(style.paddingTop)];
+  };
+  const deepest = (x, y) => {
+    let e = document.elementFromPoint(x, y);
+    for (let inner; (inner = e?.shadowRoot?.elementFromPoint(x, y)) && inner !== e;) e = inner;
+    return e;
+  };
+  const modal = memo(() => document.querySelector("dialog:modal"));
+  const curtain = memo(() => path(deepest(innerWidth / 2, innerHeight / 2)).find((n) => {
+    const b = n.getBoundingClientRect();
+    return b.width * b.height > 0.8 * innerWidth * innerHeight && getComputedStyle(n).position === "fixed";
+  }));
+  // Whether something lies over it; what is scrolled out of its pane is only out of view.
+  function isCovered(e, place, [x0, y0, x1, y1]) {
+    const x = (x0 + x1) / 2, y = (y0 + y1) / 2;
+    if (modal()) return !holds(modal(), e);
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return Boolean(curtain() && !holds(curtain(), e));
+    const hit = deepest(x, y), parent = up(place);
+    if (!hit || holds(place, hit) || holds(hit, place) || near(hit, "label")?.control === e) return false;
+    if (parent && holds(parent, hit) && !parent.matches(EDGE) && isAlone(parent, e)) return false;
+    return !path(parent).some((n) => {
+      const [left, top, right, bottom] = edges(n);
+      return (x < left || x > right || y < top || y > bottom) && getComputedStyle(n).overflow !== "visible";
+    });
+  }
+  const isFolded = memo((n) => Boolean(n && n !== document.body)
+    && (((n.clientHeight < 2 || n.clientWidth < 2) && /hidden|clip/.test(getComputedStyle(n).overflow)) || isFolded(up(n))));
+
+  const popupOf = (e) => { const id = (attribute(e, "aria-controls") || attribute(e, "aria-owns")).split(" ")[0]; return id && e.getRootNode().getElementById(id); };
+  // In a popup of another field, such as a calendar: its Month, Year and search are no fields of the form.
+  function isOfPopup(e) {
+    if (attribute(e, "name") || e.dataset.field) return false;
+    if (popups.some((popup) => holds(popup, e)) || near(up(e) ?? e, "[role=listbox], .select2-dropdown")) return true;
+    return e.matches("select, input[type=number], [role=spinbutton], [role=combobox]") && around(e, 6).some((n) => /flatpickr|timepicker/i.test(attribute(n, "class"))
+      || new Set([...n.querySelectorAll("td, button, [role=gridcell], [class*=day i]")].map((d) => clean(d.textContent)).filter((t) => /^([1-9]|[12]\d|3[01])$/.test(t))).size > 19);
+  }
+  // The native control counts, and not the combobox around it; the editor, and not what it has inside.
+  const isField = memo((e) => e.matches(FIELD) && (e.dataset.field !== undefined || !isOfPopup(e)) && (e.matches(NATIVE)
+    || ((isTick(e) || ![...e.querySelectorAll(NATIVE)].some(placeOf)) && !(e.matches(RICH) && up(e)?.isContentEditable))));
+  // The hidden control with a name that a widget without one writes to.
+  const partner = memo((e) => {
+    if (attribute(e, "name") || e.dataset.field) return null;
+    const from = roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? e : e;
+    for (const n of [from, ...around(from)].filter((n) => n.tagName !== "TR")) {
+      const hidden = [...n.querySelectorAll("input[name], select[name], textarea[name]")]
+        .filter((o) => o !== e && !/^_|csrf|token|nonce/i.test(o.name) && (o.type === "hidden" || !placeOf(o)));
+      if (hidden.length) return hidden.length === 1 && isAlone(n, e) ? hidden[0] : null;
+    }
+    return null;
+  });
+  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
+  const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
+  const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
+  const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
+  // What is chosen or written, as people read it and as it is sent.
+  function content(e) {
+    const pair = partner(e), list = e.tagName === "SELECT" || e.matches("[role=listbox]"), files = e.type === "file" && [...e.files].map((f) => f.name);
+    const chosen = list && optionsOf(e).filter(isOn), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
+    const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
+    const blank = e.matches("div, span, button") && roleOf(e) === "combobox" && (pair ? !pair.value : optionsOf(e).length && !optionsOf(e).some((o) => optionText(o) === clean(text)));
+    const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
+    const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
+    const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
+    if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
+    return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
+  }
+  const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
+    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)] ?? null;
+  const optionOf = memo((e) => {
+    if (e.dataset.option !== undefined || roleOf(e) === "option") return e.dataset.option ?? sentOf(e);
+    const value = (o) => o.matches(NATIVE) ? o.value : sentOf(o), ticks = choiceOf(e);
+    if (roleOf(e) !== "radio" && ticks.length < 2) return null;
+    return ticks.some((o) => o !== e && value(o) === value(e)) ? tidy(labelOf(e)) || value(e) : value(e);
+  });
+  const hintOf = (e) => clean([...new Set([e.placeholder, e.ariaInvalid === "true" && !attribute(e, "aria-errormessage") ? "" : referred(e, "aria-describedby"),
+    clean(textOf(alone(e)?.querySelector(HELP))), e.title === labelOf(e) ? "" : e.title, FORMATS[e.type], (e.min || e.max) && `${e.min}…${e.max}`,
+    e.pattern && `pattern ${e.pattern}`, e.accept, e.readOnly && "read-only"].filter(Boolean))].join("; "), 400);
+  function messageOf(e) {
+    const text = e.ariaInvalid === "true" && (referred(e, "aria-errormessage") || referred(e, "aria-describedby"));
+    const beside = text || [...alone(e)?.querySelectorAll(WRONG) ?? []].find((n) => !n.matches(FIELD) && !n.querySelector(FIELD) && boxOf(n) && LETTER.test(textOf(n)));
+    return text || clean(textOf(beside)) || (e.matches(":user-invalid") ? clean(e.validationMessage) : "");
+  }
+
+  function* walk(root) { for (const e of root.querySelectorAll("*")) { yield e; if (e.shadowRoot) yield* walk(e.shadowRoot); } }
+  // What only its pointer shows to be pushed, such as a day of a calendar.
+  const isPointed = (e) => !e.firstElementChild && e.matches("td, li, span, div") && getComputedStyle(e).cursor === "pointer" && !near(up(e), `${USED}, label`);
+  // The names of all fields, also of those out of sight: unique, one for all ticks of a choice.
+  function name(all) {
+    const used = new Map(), given = new Map();
+    for (const e of all) names.set(e, e.dataset.field || e.closest("[data-for]")?.dataset.for || "");
+    for (const e of all.filter((o) => isField(o) && !names.get(o))) {
+      const [first] = choiceOf(e);
+      if (!given.has(first)) {
+        const base = attribute(e, "name") || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
+        used.set(base, (used.get(base) ?? 0) + 1);
+        given.set(first, used.get(base) > 1 ? `${base}#${used.get(base)}` : base);
+      }
+      names.set(e, given.get(first));
+    }
+    for (const e of all.filter((o) => roleOf(o) === "option")) names.set(e, names.get(near(e, "[role=listbox]")) || "");
+  }
+  function described(e, place, heading) {
+    const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
+    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole ? tidy(whole) : own, answers: field,
+      group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
+      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
+      required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
+      hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
+  }
+  // All of the document, with boxes in pixels of its window.
+  const listed = fresh(() => {
+    if (!document.body) return null;
+    const all = [...walk(document)].filter((e) => e.matches(USED) || e.matches(HEADING) || isPointed(e)).slice(0, 3 * MOST), controls = [], frames = [];
+    popups = all.filter((e) => e.matches("[role=combobox], [aria-haspopup], input")).map(popupOf).filter(Boolean);
+    for (const e of all.filter((o) => isField(o) && placeOf(o)))
+      for (const n of path(e)) {
+        if (owners.get(n) === false) break;
+        owners.set(n, (owners.get(n) ?? choiceOf(e)[0]) === choiceOf(e)[0] && choiceOf(e)[0]);
+      }
+    name(all);
+    let heading = "";
+    for (const e of all) {
+      const place = placeOf(e);
+      if (!place || isFolded(place) || controls.length >= MOST) continue;
+      if (e.matches(HEADING)) heading = clean(textOf(e, "controls"));
+      else if (e.tagName === "IFRAME") frames.push({ n: number(e), at: origin(e), name: clean(e.title || e.ariaLabel || e.name), covered: isCovered(e, e, edges(e)) });
+      else if (isField(e) || !inputs.has(e)) controls.push(described(e, place, heading));
+    }
+    return { key, url: location.href.split("#")[0], scroll: [scrollX, scrollY], controls, frames,
+      size: [document.documentElement.scrollWidth, document.documentElement.scrollHeight] };
+  });
+  return {
+    key, number, get, origin,
+    // As text, which is faster; old libraries give arrays a `toJSON` that would spoil it.
+    listed: () => { const { toJSON } = Array.prototype; delete Array.prototype.toJSON;
+      try { return JSON.stringify(listed()); } finally { if (toJSON) Array.prototype.toJSON = toJSON; } },
+    // What the log of an agent has of a page, for that of people.
+    logged: () => { const now = listed(); return now && { ...now, controls: now.controls.filter((c) => !c.disabled && (c.field || c.kind === "button")).map((c) => (
+      { field: c.field, option: c.option, kind: c.kind, value: [c.sent].flat().join(", "), checked: c.checked, options: c.options, box: c.box, labels: c.labels })) }; },
+    shown: fresh((e) => e && { field: names.get(e) || e.dataset?.field || e.closest("[data-for]")?.dataset.for || e.tagName.toLowerCase(), option: optionOf(e),
+      kind: kindOf(e), checked: ticked(e), value: content(e).value, box: areaOf(placeOf(e) ?? e) }),
+    at: fresh(([x, y]) => { const hit = deepest(x, y), stand = hit && path(hit).find((n) => inputs.has(n)), used = hit && near(hit, USED);
+      return (stand && inputs.get(stand)) || used || (hit && near(hit, "label")?.control) || null; }),
+    active: () => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; },
+    // Where an element takes clicks now, scrolled into view if it was not.
+    reach: fresh((n) => {
+      const e = get(n), place = e && placeOf(e), [x0, y0, x1, y1] = place ? areaOf(place) : [];
+      if (!place) return null;
+      const hit = deepest((x0 + x1) / 2, (y0 + y1) / 2);
+      if (x0 < 0 || y0 < 0 || x1 > innerWidth || y1 > innerHeight || !hit || !(holds(place, hit) || holds(hit, place)))
+        place.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+      caches.forEach((map) => map.clear());
+      return e.tagName === "IFRAME" ? [...origin(e), ...edges(e).slice(2)] : areaOf(place);
+    }),
+  };
+}

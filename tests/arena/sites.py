@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import io
+import itertools
 import json
 import threading
 import time
@@ -19,7 +20,7 @@ def _received(body, kind, options):
     if "json" in kind:
         return json.loads(body)
     _, texts, files = FormDataParser().parse(io.BytesIO(body), kind, len(body), options)
-    for file in files.values(multi=True):
+    for file in itertools.chain.from_iterable(files.listvalues()):
         file.close()
     names = {name: [file.filename for file in files.getlist(name)] for name in files}
     return texts.to_dict(flat=False) | names

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from formlab_arena import widgets
+from formlab_arena import uploads, widgets
 from formlab_arena.actions import (
     Action,
     Back,
@@ -127,7 +128,7 @@ class Hands:
             case Drag():
                 self._drag(action, event)
             case Type() if self.chooser:
-                event["target"] = self._choose(self.chooser, [action.text])
+                event["target"] = self._choose([action.text])
             case Type():
                 self.type(typable(action.text))
                 self.settle()
@@ -301,31 +302,23 @@ class Hands:
             self._await_chooser()
             if not self.chooser:
                 raise Refused("no file dialog opened")
-            event["target"] = self._choose(self.chooser, action.names)
+            event["target"] = self._choose(action.names)
             return
         event["hit"] = self.shown(field)
         if box := self.observer.reach(action.element):
             left, top = self.page.evaluate("[scrollX, scrollY]")
             event["at"] = [(box[0] + box[2]) / 2 + left, (box[1] + box[3]) / 2 + top]
-        paths = self._files(action.names)
-        if len(paths) > 1 and not field.evaluate("e => e.multiple"):
-            raise Refused("the field takes one file")
-        field.set_input_files(paths)
+        several = field.evaluate("e => e.multiple")
+        field.set_input_files(uploads.paths(self.uploads, action.names, several=several))
         event["target"] = self.shown(field)
 
-    def _choose(self, chooser: Any, names: Any) -> Any:
-        paths = self._files(names)
-        if len(paths) > 1 and not chooser.is_multiple():
-            raise Refused("the field takes one file")
-        self.chooser = None
+    def _choose(self, names: Sequence[str]) -> Any:
+        """Choose files in the dialog that is open; what they were chosen for."""
+        several = self.chooser.is_multiple()
+        paths = uploads.paths(self.uploads, names, several=several)
+        chooser, self.chooser = self.chooser, None
         chooser.set_files(paths)
         return self.shown(chooser.element)
-
-    def _files(self, names: Any) -> list[Path]:
-        paths = [inside(self.uploads, name) for name in names]
-        if None in paths:
-            raise Refused("no such file in the run's own folder")
-        return [path for path in paths if path]
 
     def settle(self, *, dialog: bool = False) -> None:
         """Give the page a moment to react, and until a file dialog is open."""
@@ -349,22 +342,6 @@ class Hands:
             if "disposed" in str(error):
                 return None
             raise
-
-
-def inside(folder: Path, name: str) -> Path | None:
-    """The file of this name in a folder; None for any other, also by link or ``..``.
-
-    Examples
-    --------
-    >>> inside(Path("."), "../secret") is None
-    True
-    """
-    try:
-        path = (folder / name.strip()).resolve()
-        return path if path.is_file() and path.parent == folder.resolve() else None
-    # A NUL, half a surrogate pair or a name of a megabyte is no file either.
-    except (OSError, ValueError):
-        return None
 
 
 def typable(text: str) -> str:

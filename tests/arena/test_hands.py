@@ -19,7 +19,6 @@ from formlab_arena.actions import (
     Upload,
     Wait,
 )
-from formlab_arena.hands import inside
 from formlab_arena.run import RunSettings, open_session
 
 from .conftest import events
@@ -266,25 +265,3 @@ def test_enter_sends_a_native_form_each_time(shared_session):
         session.do(Press("Enter"))
         assert "navigated" in last(session)
     assert [row["q"] for row in host.sent[before:]] == [[str(n)] for n in range(20)]
-
-
-@pytest.fixture
-def upload(tmp_path):
-    folder = tmp_path / "files"
-    folder.mkdir()
-    (folder / "plan.pdf").write_text("%PDF")
-    (tmp_path / "secret.pdf").write_text("secret")
-    (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
-    return folder
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../secret.pdf", "link.pdf", "/etc/passwd", ".", "", "none.pdf", "a\0b", "\ud800", "x" * 9999],
-)
-def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
-    assert inside(upload, name) is None
-
-
-def test_file_of_the_run_can_be_uploaded(upload):
-    assert inside(upload, " plan.pdf ") == upload / "plan.pdf"

@@ -25,7 +25,7 @@ def inside(folder: Path, name: str) -> Path | None:
 
 
 def paths(folder: Path, names: Sequence[str], *, several: bool) -> list[Path]:
-    """The files of these names in a folder; `Refused` if one is not there, or there are too many."""
+    """The files of these names in a folder; `Refused` if one is not there, or too many are."""
     known = [path for name in names if (path := inside(folder, name))]
     if len(known) < len(names):
         raise Refused("no such file in the run's own folder")

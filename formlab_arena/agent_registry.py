@@ -111,6 +111,7 @@ def _classes(module: Any) -> list[type]:
     return [
         value for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
+        and not value.__name__.startswith("_")
         and (callable(getattr(value, "act", None)) or callable(getattr(value, "drive", None)))
     ]  # fmt: skip
 

@@ -60,13 +60,15 @@ class ActionGroup:
 class Episode:
     """The screens by number (events of the log), the lines, and each field's final content.
 
-    `unusable` are the statuses of answers that no action could be read from.
+    `unusable` are the statuses of answers that no action could be read from, `codes` by field
+    what was shown for what would be sent.
     """
 
     screens: dict[int, Event]
     lines: list[ActionGroup]
     content: dict[str, str]
     unusable: list[str] = dataclasses.field(default_factory=list)
+    codes: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
 
 
 def read(file: Path) -> Episode:
@@ -99,6 +101,7 @@ class Reader:
         self._focus: tuple[Any, ...] | None = None
         # The contents of each field's controls, by option: a tick as true or false.
         self._contents: dict[str, dict[str | None, Any]] = {}
+        self._codes: dict[str, dict[str, str]] = {}
 
     def read(self, events: Iterator[Event]) -> Episode:
         """All of them."""
@@ -114,13 +117,16 @@ class Reader:
                 self._act(event)
         self._close()
         content = {field: content_of(values) for field, values in self._contents.items()}
-        return Episode(self.screens, self.lines, content, unusable)
+        return Episode(self.screens, self.lines, content, unusable, self._codes)
 
     def _see(self, controls: list[dict[str, Any]]) -> None:
         for control in controls:
             if is_field(control):
                 value = control["checked" if control["kind"] in TICKS else "value"]
                 self._contents.setdefault(control["field"], {})[control["option"]] = value
+                if control.get("shown"):
+                    codes = self._codes.setdefault(control["field"], {})
+                    codes[control["value"]] = control["shown"]
 
     def _act(self, event: Event) -> None:
         action = event.get("done") or event["asked"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +15,27 @@ from formlab.benchmarks.formfactory import Box, FormField, gold_items, gold_row,
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Predictions
 from formlab.systems._journal import entries
-from formlab_arena import action_groups, page_reading, spec
+from formlab_arena import action_groups, page_reading, spec, web_episodes
 from formlab_arena.action_groups import Episode
 from formlab_arena.episode import RunSettings
 from formlab_arena.spec import answer_text
+from formlab_arena.web_episodes import WebEpisode
 
 BENCHMARK, SPLIT = "formfactory", "arena"
 # The arena's word for a type where the tables have another.
 KINDS = {"multiple": "choice"}
 # A stopped agent answered in part; a crashed one did not answer.
-STATUS = {"submitted": "ok", "unfinished": "truncated", "crashed": "missing"}
+STATUS = {
+    "submitted": "ok", "unsent": "truncated", "unfinished": "truncated", "crashed": "missing",
+}  # fmt: skip
 # A field that the agent never saw is on a page that no click can be on.
 NEVER = [0, 0, 0, 0, 0]
 Row = dict[str, Any]
 
 
-def read_run(folder: str | Path, *, only: str | None = None) -> tuple[Corpus, Predictions]:
+def read_run(
+    folder: str | Path, *, only: str | None = None, gold: Mapping[str, Any] | None = None
+) -> tuple[Corpus, Predictions]:
     """The episodes of a run as documents with gold, and what its system did as predictions.
 
     A document is an episode; its gold are the right answers, at the places where the controls
@@ -48,24 +53,34 @@ def read_run(folder: str | Path, *, only: str | None = None) -> tuple[Corpus, Pr
     from, with what was read there for each field. Documents have the column `text_kind`: what kind
     of text the task was. `only` is the name of the one episode to read.
 
+    Of a run on other web pages the gold are the right answers of its tasks, or `gold`: an object
+    of labels and answers for its only task, or one of them for each task. A submission is then
+    what the account says was sent and accepted, of several (a wizard's) the last value of each
+    name. `meta` has the labels that no page had (`missing`, they count as missed) and the names
+    that were sent without gold (`stray`).
+
     Raises
     ------
     DataMissing, DataBroken
-        If the folder holds no run of ``formlab arena fill``, or a file of it is damaged.
+        If the folder holds no run of ``formlab arena fill``, a file of it is damaged, or an
+        episode on another page has no right answers.
     """
     folder = Path(folder)
     settings = _settings(folder)
     results = [result for result in _results(folder) if only in (None, result["doc_id"])]
-    documents, gold, predicted, responses = [], [], [], []
+    documents, asked, predicted, responses = [], [], [], []
     notes: Counter[str] = Counter()
     name = _name(settings)
+    others = [result["doc_id"] for result in results if "form" not in result]
+    answers = web_episodes.golds(folder, others, gold) if others else {}
     for result in results:
-        episode = _EpisodeTables(folder, result, name)
+        episode = _EpisodeTables(folder, result, name, answers.get(result["doc_id"]))
         documents.append(episode.document(settings))
-        gold += episode.gold()
+        asked += episode.gold()
         predicted += episode.predictions()
         responses.append(episode.response())
         notes[f"episodes {result['status']}"] += result["status"] != "submitted"
+        notes["labels of the gold on no page"] += len(episode.task.missing)
     sources = {
         path.relative_to(folder).as_posix(): files.sha256(path)
         for path in (folder / "run.json", folder / "episodes.jsonl")
@@ -74,7 +89,7 @@ def read_run(folder: str | Path, *, only: str | None = None) -> tuple[Corpus, Pr
         documents=tables.table("documents", documents).with_columns(
             pl.Series("text_kind", [r.get("text_kind") for r in results], dtype=pl.String)
         ),
-        records=tables.table("records", gold),
+        records=tables.table("records", asked),
         benchmark=BENCHMARK, split=SPLIT, root=folder.resolve(), sources=sources,
     )  # fmt: skip
     predictions = Predictions(
@@ -118,16 +133,16 @@ def _name(settings: Row) -> str:
 class _EpisodeTables:
     """One episode: its form, its right answers, its log."""
 
-    def __init__(self, folder: Path, result: Row, system: str) -> None:
+    def __init__(self, folder: Path, result: Row, system: str, gold: Row | None = None) -> None:
         self.result, self.system, self.name = result, system, result["doc_id"]
         self.folder = folder / self.name
-        own = folder / spec.OWN_FORMS
-        self.form = spec.form(result["form"], own if own.is_dir() else spec.FOLDER)
-        self.values = files.read_json(self.folder / "values.json")
-        if not isinstance(self.values, dict):
-            raise DataBroken("right answers are an object", where=self.folder / "values.json")
         self.log: Episode = action_groups.read(self.folder / "events.jsonl")
+        self.task = web_episodes.read(result, gold, self.log) if gold is not None else self._own()
+        self.form, self.values = self.task.form, self.task.values
         self.paths = {field.name: pointer(field.label) for field in self.form.fields}
+        self.all_paths = self.paths | {
+            name: self.paths[owner] for (name, _), owner in self.task.owners.items()
+        }
         self.asked = [field for field in self.form.fields if field.applies(self.values)]
         self.boxes = {field.name: self._boxes(field) for field in self.form.fields}
         self.base = {"benchmark": BENCHMARK, "split": SPLIT, "doc_id": self.name}
@@ -137,13 +152,24 @@ class _EpisodeTables:
             # Not a word of it could be used: what was wrong with the last one says more.
             self.status = self.log.unusable[-1]
 
+    def _own(self) -> WebEpisode:
+        """The episode of one of formlab's forms, in which every name is the form's own."""
+        own = self.folder.parent / spec.OWN_FORMS
+        form = spec.form(self.result["form"], own if own.is_dir() else spec.FOLDER)
+        values = files.read_json(self.folder / "values.json")
+        if not isinstance(values, dict):
+            raise DataBroken("right answers are an object", where=self.folder / "values.json")
+        answers = self.result["answers"] or {}
+        sent = {name: answer_text(value) for name, value in answers.items() if value is not None}
+        return WebEpisode(form, values, sent)
+
     def _boxes(self, field: spec.FormField) -> list[Box]:
         """Boxes whose clicks reach a field: its controls and, as in browsers, their labels."""
         return [
-            Box(control["option"] or field.label, number, tuple(box))
+            Box(self.task.option(control) or field.label, number, tuple(box))
             for number, screen in self.log.screens.items()
             for control in screen["controls"]
-            if control["field"] == field.name
+            if self.task.owner(control["field"], control["option"]) == field.name
             for box in (control["box"], *control["labels"])
         ]
 
@@ -172,20 +198,17 @@ class _EpisodeTables:
         for number, line in enumerate(self.log.lines):
             rows.append(base | {
                 "task": "click", "path": f"/lines/{number}", "kind": "line", "status": "ok",
-                "value": line.value, "page": line.page,
+                "value": self.task.shown(line.field, line.value), "page": line.page,
                 "x0": line.x, "x1": line.x, "y0": line.y, "y1": line.y,
                 "origin": f"{self.name}/events.jsonl#step={line.step}",
             })  # fmt: skip
-        for name, value in self._sent().items():
+        source = "submissions.sqlite" if "form" in self.result else "episodes.jsonl"
+        for name, value in self.task.answers.items():
             rows.append(base | {
                 "task": "value", "path": self.paths.get(name, f"/{name}"), "status": "ok",
-                "value": value, "origin": f"submissions.sqlite#{self.name}",
+                "value": value, "origin": f"{source}#{self.name}",
             })  # fmt: skip
         return rows
-
-    def _sent(self) -> dict[str, str]:
-        answers = self.result["answers"] or {}
-        return {name: answer_text(value) for name, value in answers.items() if value is not None}
 
     def response(self) -> Row:
         """The row of *responses*: one an episode."""
@@ -222,19 +245,20 @@ class _EpisodeTables:
             raise DataBroken("not the evidence of a page", where=file) from error
 
     def _meta(self, settings: Row, images: list[str | None]) -> Row:
-        sent = self._sent()
-        content = sent if self.result["status"] == "submitted" else self.log.content
+        sent = self.task.answers
+        content = sent if self.result["status"] == "submitted" else self.task.content(self.log)
         kept = {key: self.result.get(key) for key in ("status", "error", "steps", "seconds")}
         run = {key: settings.get(key) for key in ("policy", "scale", "ruler")}
+        number = int(self.name.rpartition("-")[2]) if "form" in self.result else None
         return kept | run | {
-            "form": self.form.name, "instance": int(self.name.rpartition("-")[2]),
+            "form": self.form.name, "instance": number,
             "place": "control or its label", "images": images,
             "elements": [
                 [*box.row, self.paths[name]] for name, boxes in self.boxes.items() for box in boxes
             ],
-            "lines": [action_groups.as_json(line, self.paths) for line in self.log.lines],
+            "lines": [action_groups.as_json(line, self.all_paths) for line in self.log.lines],
             "content": {path: content.get(name, "") for name, path in self.paths.items()},
-            "page": self._page(),
+            "page": self._page(), "missing": self.task.missing, "stray": self.task.stray,
             "when": {
                 self.paths[field.name]: [self.paths[name] for name in field.when]
                 for field in self.form.fields

@@ -66,7 +66,7 @@ class Oracle:
         # The field of each answer, what it held at first and when last seen, and how often it was
         # tried; the answers that are in their fields.
         self._home, self._first, self._last = dict[str, str](), dict[str, str](), dict[str, str]()
-        self._tries, self._right = Counter[str](), set[str]()
+        self._tries, self._right, self._loose = Counter[str](), set[str](), set[str]()
         # The answer whose suggestions are awaited, and the elements that were there before.
         self._asked: tuple[str, frozenset[str]] | None = None
         self._calendar: DatePicker | None = None
@@ -93,7 +93,7 @@ class Oracle:
             self._done["sent", page] = 0
             self._done["after", page] = 0
             self._done["sent"] -= 1
-        actions = self._close(usable, observation) or self._choose(usable, fields)
+        actions = self._close(usable, homes, observation) or self._choose(usable, fields)
         if not actions and self._done["sent", page]:
             actions = self._after(page, homes)
             if actions is None:
@@ -111,14 +111,18 @@ class Oracle:
 
     def _homes(self, fields: Mapping[str, PageField]) -> dict[str, PageField]:
         """The field of each answer on this page; once paired, a field keeps its answer."""
-        kept = {key: fields[home] for key, home in self._home.items() if home in fields}
-        taken = {field.name for field in kept.values()}
-        free = {name: field.labels for name, field in fields.items() if name not in taken}
-        keys = [key for key in self.values if key not in self._home]
-        new = {key: fields[name] for key, name in matching.pair(keys, free).items()}
-        self._home |= {key: field.name for key, field in new.items()}
-        self._first |= {key: field.content for key, field in new.items()}
-        return kept | new
+        known = {key: fields[name] for key, name in self._home.items() if name in fields}
+        # Those of ticks that belong together by their place only are paired anew.
+        keys = [key for key in self.values if key not in self._home or key in self._loose]
+        taken = {field.name for field in known.values()}
+        free = {name: field for name, field in fields.items() if name not in taken}
+        new = page_fields.paired({key: self.values[key] for key in keys}, free)
+        for key, field in new.items():
+            self._first.setdefault(key, field.content)
+            self._home[key] = field.name
+            if field.name not in fields:
+                self._loose.add(key)
+        return known | new
 
     def _text(self, key: str, field: PageField) -> str:
         first = field.first
@@ -153,7 +157,7 @@ class Oracle:
             self._tries[key] += 1
             actions += self._enter(key, field, observation)
             if alone:
-                if not field.ticks and field.kind not in ("select", "file"):
+                if not field.marks and field.kind not in ("select", "file"):
                     before = frozenset(element.id for element in usable)
                     self._asked, self._calendar = (key, before), None
                 break
@@ -161,7 +165,7 @@ class Oracle:
 
     def _enter(self, key: str, field: PageField, observation: Observation) -> list[Action]:
         value, at, again = self.values[key], field.first.id, self._tries[key] > 1
-        if field.ticks:
+        if field.marks:
             return [Click(element=element.id) for element in field.to_click(value)]
         if field.kind == "select":
             return [Select(at, field.options(value))]
@@ -203,12 +207,15 @@ class Oracle:
         self._asked = None
         return []
 
-    def _close(self, usable: Sequence[Element], observation: Observation) -> list[Action]:
-        """What closes a banner, or whatever else lies over a field that could not be used."""
+    def _close(
+        self, usable: Sequence[Element], homes: Mapping[str, PageField], observation: Observation
+    ) -> list[Action]:
+        """What closes a banner, or whatever else lies over the fields."""
+        covered = observation.refused or any(field.first.covered for field in homes.values())
         for element in usable:
             text = " ".join(matching.words(element.name)) or element.name.strip()
-            closes = _COOKIES.fullmatch(text) or (observation.refused and _CLOSE.fullmatch(text))
-            if closes and element.kind in _PRESSED and not element.field:
+            closes = _COOKIES.fullmatch(text) or (covered and _CLOSE.fullmatch(text))
+            if closes and element.kind in _PRESSED and not (element.field or element.covered):
                 self._done["closed", text] += 1
                 if self._done["closed", text] <= 2:
                     return [Click(element=element.id)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from formlab.text import date_order, typed
@@ -15,6 +15,8 @@ from formlab_arena.observation import Element
 from formlab_arena.value_patterns import as_asked, kind_asked_for
 
 BUTTONS = ("button", "submit", "reset", "image", "link")
+# How fields are named that are no fields of the page: ticks together, and one tick of a choice.
+TOGETHER, APART = "ticks of ", "tick of "
 _ONE_OF = ("radio", "menuitemradio", "tab")
 _SHORT_DATE = re.compile(r"\d{1,2}([-/. ])\d{1,2}\1\d{2,4}")
 _CLOCK = re.compile(r"(\d{1,2})[:.h](\d{2})(?::\d{2})?\s*([ap])?\.?m?\.?", re.IGNORECASE)
@@ -43,50 +45,62 @@ class PageField:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the field is called: its name, and its label."""
-        single = self.first.option is None
-        return tuple(dict.fromkeys((self.name, *([self.first.name] if single else []))))
+        """What the field is called: its name, its label, and that with its group before it."""
+        label = self.first.label or ("" if self.first.option else self.first.name)
+        whole = [f"{self.first.group[-1]} {label}"] if self.first.group and label else []
+        return tuple(dict.fromkeys((self.name, label, *whole)))
 
     @property
-    def ticks(self) -> bool:
-        """Whether it is answered by ticking."""
-        return self.first.checked is not None
+    def marks(self) -> tuple[Element, ...]:
+        """What is ticked or chosen by a click."""
+        marks = tuple(element for element in self.elements if element.checked is not None)
+        return tuple(mark for mark in marks if mark.kind == "option") or marks
 
     @property
     def shows_more(self) -> bool:
         """Whether an answer may show or hide other fields, or has to be chosen from a list."""
-        return self.ticks or self.kind in ("select", "combobox") or self.first.role == "combobox"
+        return bool(self.marks) or "combobox" in (self.kind, self.first.role)
 
     @property
     def content(self) -> str:
         """What it holds, as text."""
-        if self.ticks:
-            return ", ".join(e.option or "true" for e in self.elements if e.checked)
+        if self.marks:
+            return ", ".join(e.name or e.option or "true" for e in self.marks if e.checked)
         return self.first.value
 
     def holds(self, value: Any, text: str) -> bool:
         """Whether it holds an answer, `text` in its notation, and the page has no complaint."""
-        if self.ticks:
+        if self.marks:
             return not self.to_click(value)
         if self.kind == "file":
             names = value if isinstance(value, list) else [value]
             return all(str(name) in self.content for name in names)
+        if self.kind == "select":
+            text = as_text(list(self.options(value)))
         return same(self.content, text) and not self.first.message
 
     def to_click(self, value: Any) -> list[Element]:
         """The marks that are to be ticked or unticked for an answer."""
-        if self.first.option is None and len(self.elements) == 1:
+        marks = self.marks
+        if marks[0].option is None and len(marks) == 1:
             want = value if isinstance(value, bool) else matching.truth(str(value)) is not False
-            return [] if self.first.checked == want else [self.first]
-        values = value if isinstance(value, list) else [value]
-        wanted = set()
-        for names in ([e.name for e in self.elements], [e.option or "" for e in self.elements]):
-            wanted = wanted or {matching.option(text, names) for text in values} - {None}
-        single = self.kind in _ONE_OF or (self.first.role == "option" and len(values) == 1)
+            return [] if marks[0].checked == want else [marks[0]]
+        wanted = {at for at, _ in self.chosen(value) if at is not None}
+        single = marks[0].kind in _ONE_OF or (marks[0].kind == "option" and not self.first.many)
         return [
-            element
-            for number, element in enumerate(self.elements)
-            if element.checked != (number in wanted) and (number in wanted or not single)
+            mark
+            for number, mark in enumerate(marks)
+            if mark.checked != (number in wanted) and (number in wanted or not single)
+        ]
+
+    def chosen(self, value: Any) -> list[tuple[int | None, Any]]:
+        """The numbers of the marks that an answer means, by their labels or else their values."""
+        values = value if isinstance(value, list) else [value]
+        names, sent = ([mark.name for mark in self.marks], [m.option or "" for m in self.marks])
+        either = ((matching.option(text, names), matching.option(text, sent)) for text in values)
+        return [
+            (at if at is not None else other, text)
+            for (at, other), text in zip(either, values, strict=True)
         ]
 
     def options(self, value: Any) -> tuple[str, ...]:
@@ -106,6 +120,47 @@ def fields_of(elements: Iterable[Element]) -> dict[str, PageField]:
         name: PageField(name, number, tuple(group))
         for number, (name, group) in enumerate(groups.items())
     }
+
+
+def paired(values: Mapping[str, Any], fields: Mapping[str, PageField]) -> dict[str, PageField]:
+    """The field of each answer, by its label or name, as `matching.pair` has them.
+
+    A list may also be of ticks that only stand together, and a yes or no of one tick of a choice.
+    """
+    pairs = matching.pair(list(values), {name: field.labels for name, field in fields.items()})
+    known = {key: fields[name] for key, name in pairs.items()}
+    for kind, others in ((list, _together), (bool, _apart)):
+        left = [
+            key for key, value in values.items() if key not in known and isinstance(value, kind)
+        ]
+        if left:
+            taken = {field.name for field in known.values()}
+            free = {name: field for name, field in fields.items() if name not in taken}
+            more = {field.name: field for field in others(free)}
+            pairs = matching.pair(left, {name: field.labels for name, field in more.items()})
+            known |= {key: more[name] for key, name in pairs.items()}
+    return known
+
+
+def _together(fields: Mapping[str, PageField]) -> Iterable[PageField]:
+    """Ticks without a name in common that stand in the same group."""
+    groups: dict[tuple[str, ...], list[PageField]] = {}
+    for field in fields.values():
+        if field.kind == "checkbox" and len(field.elements) == 1 and field.first.group:
+            groups.setdefault(field.first.group, []).append(field)
+    for group, members in groups.items():
+        marks = [f.first for f in members]
+        marks = [dataclasses.replace(m, option=m.option or m.name, label=group[-1]) for m in marks]
+        yield PageField(TOGETHER + group[-1], members[0].number, tuple(marks))
+
+
+def _apart(fields: Mapping[str, PageField]) -> Iterable[PageField]:
+    """Each tick of the choices that allow several."""
+    for field in fields.values():
+        if field.kind == "checkbox" and len(field.elements) > 1:
+            for mark in field.elements:
+                alone = dataclasses.replace(mark, option=None, label=mark.name)
+                yield PageField(f"{APART}{field.name} {mark.name}", field.number, (alone,))
 
 
 def same(text: str, other: str) -> bool:

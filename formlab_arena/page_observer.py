@@ -28,7 +28,7 @@ _AT, _ACTIVE = f"(point) => {OBSERVER}.at(point)", f"() => {OBSERVER}.active()"
 _SHOWN = f"(e) => ({{ key: {OBSERVER}.key, control: {OBSERVER}.shown(e) }})"
 _BUTTONS = ("button", "submit", "reset", "image")
 # What the log keeps of a control.
-_LOGGED = ("field", "option", "kind", "checked", "options")
+_LOGGED = ("field", "option", "kind", "checked", "options", "values", "name", "label", "group")
 _SEEN = ("kind", "checked", "role", "required", "disabled", "covered", "many")
 _READ = ("field", "option", "value", "name", "label", "hint", "message")
 Control = dict[str, Any]
@@ -49,7 +49,8 @@ class PageState:
     def as_seen(self) -> dict[str, Any]:
         """The state for the log of a look; what never changes is in the log of its screen."""
         keys = ("field", "option", "kind", "value", "checked", "box")
-        short = [{key: control[key] for key in keys} for control in self.controls]
+        keys = (*keys, "shown")
+        short = [{k: control[k] for k in keys if k in control} for control in self.controls]
         return {"on": self.screen, "scroll": self.scroll, "controls": short}
 
 
@@ -240,6 +241,7 @@ class PageObserver:
         usable = [control for control in listed["controls"] if not control["disabled"]]
         controls = [
             {key: control[key] for key in _LOGGED}
+            | _shown(control)
             | {"value": _as_text(control["sent"]), "box": _moved(control["box"], left, top)}
             | {"labels": [_moved(box, left, top) for box in control["labels"]]}
             for control in usable
@@ -316,6 +318,12 @@ def _unused(name: str, names: set[str]) -> str:
 
 def _as_text(content: Any) -> Any:
     return ", ".join(content) if isinstance(content, list) else content
+
+
+def _shown(control: Control) -> dict[str, Any]:
+    """What a control shows, where that is not what it sends."""
+    is_other = control["value"] and control["value"] != _as_text(control["sent"])
+    return {"shown": control["value"]} if is_other else {}
 
 
 def _none_if_gone(error: Exception) -> None:

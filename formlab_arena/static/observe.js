@@ -317,6 +317,7 @@
     return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: tidy(raw), label,
       group: groupsOf(e, heading), answers: field, value: value.shown, sent: value.sent, written: value.pair ?? false, checked: ticked(e), many: value.many, box,
       options: e.matches("select, input, [role=listbox], [role=combobox]") && (e.options || e.list || !e.matches(NATIVE) || popupOf(e)) ? optionsOf(e).map(optionText) : null,
+      values: e.tagName === "SELECT" ? optionsOf(e).map((o) => o.value) : null,
       required: Boolean(e.required) || e.ariaRequired === "true" || /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i.test(whole || raw) || near(e, "[role=radiogroup]")?.ariaRequired === "true",
       disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
       hint: field ? hintOf(e, raw) : "", message: field ? messageOf(e) : "", labels: [...(e.labels ?? [])].map(edges) };

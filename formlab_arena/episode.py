@@ -17,6 +17,7 @@ from formlab import browser, files, resources
 from formlab.errors import DataBroken
 from formlab_arena import driving
 from formlab_arena.account import Account, carries
+from formlab_arena.actions import Done
 from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
@@ -161,6 +162,8 @@ def run_steps(
         if not actions:
             break
         for action in actions if settings.policy == "page" else actions[:1]:
+            if isinstance(action, Done):
+                return StepsEnd(session.step)
             session.do(action)
     return StepsEnd(session.step)
 

@@ -80,7 +80,7 @@ def made(tmp_path, name, **settings):
         return make(instance), instance
 
 
-def test_agent_of_a_file_is_registered_under_its_name(tmp_path, monkeypatch):
+def test_agent_of_a_file_is_registered_under_its_name(tmp_path, fresh):
     file = tmp_path / "mine.py"
     file.write_text(OWN.replace("class _Base", "class Other"))
     with pytest.raises(DataBroken, match="not one agent: Mine, Other"):
@@ -96,7 +96,7 @@ def test_agent_of_a_file_is_registered_under_its_name(tmp_path, monkeypatch):
     assert agent_registry.load(str(file)) == "Mine"
 
 
-def test_agent_with_the_decorator_keeps_its_name_and_takes_the_instance(tmp_path):
+def test_agent_with_the_decorator_keeps_its_name_and_takes_the_instance(tmp_path, fresh):
     file = tmp_path / "decorated.py"
     text = OWN.replace("class Mine:", '@formlab.agent("my agent")\nclass Mine:')
     file.write_text(text.replace('model="small"', "instance").replace("= model", "= instance"))
@@ -105,7 +105,7 @@ def test_agent_with_the_decorator_keeps_its_name_and_takes_the_instance(tmp_path
     assert (agent.name, agent.model) == ("my agent", instance)
 
 
-def test_agent_of_a_module_in_the_folder_of_the_command(tmp_path, monkeypatch):
+def test_agent_of_a_module_in_the_folder_of_the_command(tmp_path, monkeypatch, fresh):
     (tmp_path / "own_agents_of_a_test.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [*sys.path])
@@ -122,7 +122,7 @@ def test_agent_of_a_module_in_the_folder_of_the_command(tmp_path, monkeypatch):
         ("mine", DataBroken, "module:Class"),
     ],
 )
-def test_agent_that_is_not_there_is_named(target, error, says):
+def test_agent_that_is_not_there_is_named(fresh, target, error, says):
     with pytest.raises(error, match=says):
         agent_registry.load(target)
 

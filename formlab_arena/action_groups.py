@@ -135,6 +135,8 @@ class Reader:
             case "Click" | "DoubleClick" | "RightClick":
                 self._click(event)
                 target = event.get("hit")
+            case "Fill" | "Select" | "Upload" | "Check":
+                self._use(event, action)
             case "Type":
                 line = self._line(event)
                 line.text = action["text"] if line.selected else line.text + action["text"]
@@ -144,8 +146,21 @@ class Reader:
         self._focus = _key(target)
         self._change(event)
 
+    def _use(self, event: Event, action: Event) -> None:
+        """A whole entry into one element: the click on it and what was entered."""
+        self._close()
+        if "at" in event:
+            self._start(event, *event["at"], event.get("hit"))
+            if action["do"] in ("Fill", "Upload"):
+                self._open.text = action.get("text") or ", ".join(action.get("names", ()))
+                self._open.typed = True
+
     def _click(self, event: Event) -> None:
         hit = event.get("hit")
+        if "at" not in event:
+            # A click on an element that was refused hit nothing.
+            self._close()
+            return
         before = self._open
         if (
             before

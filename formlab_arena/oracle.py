@@ -88,12 +88,8 @@ class Oracle:
         homes = self._homes(fields)
         self._compare(homes)
         page = (observation.address, *((f.name, f.kind) for f in fields.values()))
-        if observation.refused and self._done["sent", page]:
-            # What was in the way of the button goes first.
-            self._done["sent", page] = 0
-            self._done["after", page] = 0
-            self._done["sent"] -= 1
-        actions = self._close(usable, homes, observation) or self._choose(usable, fields)
+        actions = self._close(usable, homes) or self._uncover(page, homes, observation)
+        actions = actions or self._choose(usable, fields)
         if not actions and self._done["sent", page]:
             actions = self._after(page, homes)
             if actions is None:
@@ -134,6 +130,7 @@ class Oracle:
         for key, field in homes.items():
             content = field.content
             settled = self._tries[key] and self._last.get(key) == content != self._first[key]
+            settled = settled and not field.first.message
             settled = settled or (field.kind == "canvas" and self._tries[key])
             if settled or field.holds(self.values[key], self._text(key, field)):
                 self._right.add(key)
@@ -165,9 +162,10 @@ class Oracle:
 
     def _enter(self, key: str, field: PageField, observation: Observation) -> list[Action]:
         value, at, again = self.values[key], field.first.id, self._tries[key] > 1
-        if field.marks:
+        if field.marks and field.kind != "listbox":
             return [Click(element=element.id) for element in field.to_click(value)]
-        if field.kind == "select":
+        listed = field.kind in ("select", "listbox", "combobox") or field.first.role == "combobox"
+        if listed and not (again and field.kind != "select"):
             return [Select(at, field.options(value))]
         if field.kind == "file":
             return [Upload(at, tuple(value if isinstance(value, list) else [value]))]
@@ -176,7 +174,9 @@ class Oracle:
         text = self._text(key, field)
         if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
             return [Click(element=at)]
-        return [Click(element=at), Press("Control+A"), Type(text)] if again else [Fill(at, text)]
+        if again:
+            return [Click(element=at), Press("Control+A", element=at), Type(text)]
+        return [Fill(at, text)]
 
     def _choose(self, usable: Sequence[Element], fields: Mapping[str, PageField]) -> list[Action]:
         """A suggestion or a day of those that have come up for the last answer, if any has."""
@@ -202,16 +202,14 @@ class Oracle:
                 return [Click(element=new[chosen].id)]
         # Suggestions may come from a server.
         self._done["suggestions", key, self._tries[key]] += 1
-        if self._done["suggestions", key, self._tries[key]] == 1:
+        if self._done["suggestions", key, self._tries[key]] == 1 and key not in self._right:
             return [Wait(0.7)]
         self._asked = None
         return []
 
-    def _close(
-        self, usable: Sequence[Element], homes: Mapping[str, PageField], observation: Observation
-    ) -> list[Action]:
-        """What closes a banner, or whatever else lies over the fields."""
-        covered = observation.refused or any(field.first.covered for field in homes.values())
+    def _close(self, usable: Sequence[Element], homes: Mapping[str, PageField]) -> list[Action]:
+        """What closes a banner, or whatever else lies over all of the fields."""
+        covered = bool(homes) and all(field.first.covered for field in homes.values())
         for element in usable:
             text = " ".join(matching.words(element.name)) or element.name.strip()
             closes = _COOKIES.fullmatch(text) or (covered and _CLOSE.fullmatch(text))
@@ -220,6 +218,25 @@ class Oracle:
                 if self._done["closed", text] <= 2:
                     return [Click(element=element.id)]
         return []
+
+    def _uncover(
+        self, page: Any, homes: Mapping[str, PageField], observation: Observation
+    ) -> list[Action]:
+        """What makes a popup go that lies over an element, which is then tried again."""
+        covered = [text for text in observation.refused if "covered by" in text]
+        if not covered or self._done["uncovered"] == 2 * _TRIES:
+            return []
+        self._done["uncovered"] += 1
+        ids = {match[1] for text in covered if (match := re.search(r"element='(\w+)'", text))}
+        for key, field in homes.items():
+            if field.first.id in ids:
+                self._tries[key], self._asked = 0, None
+        if self._done["sent", page] and not ids & {f.first.id for f in homes.values()}:
+            self._done["sent", page] = self._done["after", page] = 0
+        # One popup goes with its focus, another by a click beside it.
+        if self._done["uncovered"] % 2 and ids:
+            return [Press("Escape", element=sorted(ids)[0])]
+        return [Click(2.0, 2.0)]
 
     def _after(self, page: Any, homes: Mapping[str, PageField]) -> list[Action] | None:
         """What is done on a page that was sent and is still there; None where it is over."""
@@ -272,7 +289,8 @@ def _button(
     usable: Sequence[Element], homes: Mapping[str, PageField], *, left: bool, sent: bool
 ) -> Element | None:
     """The button that sends the page or shows the next one: by its words, its type, its place."""
-    last = max((usable.index(f.elements[-1]) for f in homes.values()), default=-1)
+    places = {element.id: number for number, element in enumerate(usable)}
+    last = max((places[element.id] for f in homes.values() for element in f.elements), default=-1)
     ranked = []
     for number, element in enumerate(usable):
         text = " ".join(matching.words(element.name))

@@ -6,7 +6,7 @@ from formlab.errors import DataBroken
 from formlab_arena import action_groups
 from formlab_arena.action_groups import Reader, content_of
 
-from ..made_arena import CLUMSY, VALUES, click, fill, keys, screen
+from ..made_arena import CLUMSY, KINDS, VALUES, click, fill, keys, screen
 
 
 def entered(events):
@@ -124,3 +124,24 @@ def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):
 def test_hostile_texts_are_kept_as_they_are():
     text = "\x00\x1b[31m<script>\u2028\ud800"
     assert entered([screen(), *fill("holder", text)]) == [("holder", text)]
+
+
+def test_entry_into_an_element_is_a_line_where_it_was_used_and_a_refused_one_is_none():
+    def use(asked, name, changed=(), **more):
+        hit = {"field": name, "option": None, "kind": KINDS[name], "value": ""}
+        return {"step": 1, "asked": asked, "on": 1, "target": hit, "changed": list(changed)} | more
+
+    at = {"at": [200, 115], "hit": {"field": "holder", "option": None, "kind": "text"}}
+    listed = {"at": [200, 315], "hit": {"field": "account", "option": None, "kind": "select"}}
+    fill = {"do": "Fill", "element": "f1e1", "text": "Ada"}
+    select = {"do": "Select", "element": "f1e3", "options": ["Savings"]}
+    episode = Reader().read(iter([
+        screen(),
+        use(fill, "holder", [["holder", None, "", "Ada"]], **at),
+        use(select, "account", [["account", None, "", "Savings"]], **listed),
+        use({"do": "Click", "element": "f1e4"}, "proof", refused="covered by div"),
+        use({"do": "Fill", "element": "f1e5", "text": "x"}, "number", refused="covered by div"),
+    ]))  # fmt: skip
+    assert [(line.field, line.value, line.x, line.y) for line in episode.lines] == [
+        ("holder", "Ada", 200, 115), ("account", "Savings", 200, 315),
+    ]  # fmt: skip

@@ -190,8 +190,10 @@ def test_form_that_comes_late_behind_a_banner_is_waited_for():
 def test_suggestion_that_equals_the_answer_is_chosen():
     class Towns(Page):
         def take(self, actions):
-            super().take(actions)
-            if Fill("e1", "Oslo") in actions:
+            if not isinstance(actions[0], Select):
+                super().take(actions)
+            if Type("Oslo") in actions:
+                self.set("e1", value="Oslo")
                 self.elements += [
                     element(f"o{n}", "option", field="", label=town)
                     for n, town in enumerate(("Oslo S", "Oslo"))
@@ -200,8 +202,9 @@ def test_suggestion_that_equals_the_answer_is_chosen():
                 self.elements = self.elements[:2]
 
     page = Towns(element("e1", label="From", role="combobox"), button("g", "Find"))
-    assert page.play(Oracle({"From": "Oslo"}))[:3] == [
-        Fill("e1", "Oslo"), Click(element="o1"), Click(element="g"),
+    assert page.play(Oracle({"From": "Oslo"}))[1:-1] == [
+        Click(element="e1"), Press("Control+A", element="e1"), Type("Oslo"), Click(element="o1"),
+        Click(element="g"),
     ]  # fmt: skip
 
 

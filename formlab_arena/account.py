@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import email
 import json
+import re
 import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
@@ -79,6 +79,7 @@ class Account:
         self._data: list[tuple[str, list[tuple[str, str]]]] = []
         self._validation: dict[tuple[str, str], None] = {}
         self._dialogs: list[dict[str, Any]] = []
+        self._answers: dict[str, _Request] = {}
         self._statuses: dict[Any, int] = {}
         self._quiet_since = 0.0
         self._reading: set[asyncio.Task[None]] = set()
@@ -94,8 +95,7 @@ class Account:
         context.on("requestfailed", self._ended)
         context.on("dialog", self._asked)
         context.on("page", self._opened)
-        for page in self._driver.tabs:
-            page.on("framenavigated", self._left)
+        self._opened(self._driver.tabs[0])
 
     def _told(self, _: Any, message: Any) -> None:
         if not isinstance(message, dict):
@@ -133,11 +133,8 @@ class Account:
         if entry is None:
             return
         entry.status = response.status
-        frame = response.frame if entry.is_navigation else None
-        if frame and frame.parent_frame is None:
-            self._statuses[frame.page] = response.status
-        if frame and entry.method != "GET" and 200 <= response.status < 300:
-            self._reading.add(asyncio.ensure_future(self._read(entry, frame)))
+        if entry.is_navigation:
+            self._answers[_address(entry.url)] = entry
 
     async def _read(self, entry: _Request, frame: Any) -> None:
         """Whether the form came back with what was entered."""
@@ -173,14 +170,21 @@ class Account:
 
     def _opened(self, page: Any) -> None:
         page.on("framenavigated", self._left)
+        page.on("websocket", lambda socket: self._gate.refuse(socket.url))
         page.on("close", lambda _: self._note(tab={"number": number, "closed": True}))
         number = self._driver.tabs.index(page)
         if number:
             self._note(tab={"number": number, "address": page.url[:2000]})
 
     def _left(self, frame: Any) -> None:
+        entry = self._answers.pop(_address(frame.url), None)
+        if entry and entry.method != "GET" and entry.status == 200:
+            self._reading.add(asyncio.ensure_future(self._read(entry, frame)))
         if frame.parent_frame is None:
-            status = self._statuses.get(frame.page)
+            # An address that a script only shows has no status; the last one stays.
+            if entry:
+                self._statuses[frame.page] = entry.status
+            status = entry.status if entry else None
             self._note(left={"to": frame.url[:2000], "status": status})
 
     def _note(self, **event: Any) -> None:
@@ -208,11 +212,11 @@ class Account:
         if self._reading:
             await asyncio.wait(self._reading, timeout=3)
 
-    def submissions(self, contents: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The submissions so far; `contents` are those of the fields, as last seen."""
+    def submissions(self, contents: Mapping[str, Any], since: float = 0.0) -> list[dict[str, Any]]:
+        """The submissions since a moment; `contents` are those of the fields, as last seen."""
         writes = [(entry, self._values(entry)) for entry in self._requests]
         background = {
-            urllib.parse.urldefrag(entry.url)[0].split("?")[0]
+            _address(entry.url).split("?")[0]
             for entry, _ in writes
             if not entry.is_navigation and not self._is_triggered(entry)
         }
@@ -223,7 +227,7 @@ class Account:
                 "values": values, "outcome": _outcome(entry),
             }
             for entry, values in writes
-            if self._is_submission(entry, values, contents, background)
+            if entry.begun >= since and self._is_submission(entry, values, contents, background)
         ]  # fmt: skip
 
     def _is_triggered(self, entry: _Request) -> bool:
@@ -232,7 +236,7 @@ class Account:
     def _is_submission(
         self, entry: _Request, values: Values, contents: Mapping[str, Any], background: set[str]
     ) -> bool:
-        address = urllib.parse.urldefrag(entry.url)[0].split("?")[0]
+        address = _address(entry.url).split("?")[0]
         if entry.is_navigation and entry.method == "GET":
             query = _pairs(urllib.parse.urlsplit(entry.url).query)
             return any(action.split("?")[0].split("#")[0] == address and query == list(pairs)
@@ -261,6 +265,10 @@ class Account:
             "tabs": [tab.url[:2000] for tab in self._driver.tabs],
             "http_status": self._statuses.get(self._driver.active), "blocked": self._gate.blocked,
         }  # fmt: skip
+
+
+def _address(url: str) -> str:
+    return urllib.parse.urldefrag(url)[0]
 
 
 def _outcome(entry: _Request) -> str:
@@ -298,10 +306,7 @@ def values_of(body: bytes, content_type: str) -> Values:
     {'who.name': ['Ada'], 'tags': ['x', 'y'], 'ok': ['true']}
     """
     if body.startswith(b"--") and "multipart" in content_type:
-        boundary = body.split(b"\r\n", 1)[0][2:]
-        head = b"Content-Type: multipart/form-data; boundary=" + boundary + b"\r\n\r\n"
-        message = email.message_from_bytes(head + body)
-        return _grouped(map(_part, message.get_payload() if message.is_multipart() else []))
+        return _grouped(_parts(body))
     text = body.decode("utf-8", "replace")
     if "urlencoded" in content_type:
         return _grouped(_pairs(text))
@@ -311,16 +316,21 @@ def values_of(body: bytes, content_type: str) -> Values:
         return _grouped(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
 
 
-def _part(part: Any) -> tuple[str, str]:
-    name, file = (part.get_param(key, header="content-disposition") for key in ("name", "filename"))
-    data = part.get_payload(decode=True) or b""
-    text = data.decode("utf-8", "replace") if file is None else _raw(file)
-    return _raw(name or ""), text
+def _parts(body: bytes) -> Iterator[tuple[str, str]]:
+    """Name and text of each part; of a file, its name."""
+    for part in body.split(body.split(b"\r\n", 1)[0])[1:]:
+        head, _, data = part.partition(b"\r\n\r\n")
+        # Browsers escape quotes and line breaks in names, and nothing else.
+        names = {
+            key: _raw(text).replace("%22", '"').replace("%0D%0A", "\r\n")
+            for key, text in re.findall(rb'(\w+)="([^"]*)"', head)
+        }
+        if b"name" in names:
+            yield names[b"name"], names.get(b"filename", _raw(data.removesuffix(b"\r\n")))
 
 
-def _raw(header: Any) -> str:
-    text = str(header).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text.replace("%22", '"').replace("%0D%0A", "\r\n")
+def _raw(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
@@ -334,7 +344,7 @@ def _paths(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(content, list):
         for number, item in enumerate(content):
             is_text = not isinstance(item, dict | list)
-            yield from _paths(item, path if is_text else f"{path}.{number}")
+            yield from _paths(item, path if is_text else f"{path}.{number}".lstrip("."))
     elif content is not None:
         yield path, content if isinstance(content, str) else json.dumps(content)
 

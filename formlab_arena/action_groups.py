@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from formlab import files
 
 TICKS = ("radio", "checkbox")
 BUTTONS = ("button", "submit", "reset", "image")
+# What a model's answer takes, as in *responses*.
+USAGE = ("attempts", "tokens_in", "tokens_out", "cost", "seconds")
 # The value of a line that removes a tick.
 CLEARED = "unchecked"
 _SELECT_ALL = ("Control+A", "Meta+A", "Control+a", "Meta+a")
@@ -53,7 +55,7 @@ class ActionGroup:
             return self.text
         if self.kind in TICKS:
             return CLEARED if self.cleared else ""
-        return own[-1] if own else ""
+        return own[-1] if own else self.text
 
 
 @dataclasses.dataclass
@@ -61,7 +63,7 @@ class Episode:
     """The screens by number (events of the log), the lines, and each field's final content.
 
     `unusable` are the statuses of answers that no action could be read from, `codes` by field
-    what was shown for what would be sent.
+    what was shown for what would be sent, and `usage` what a model's answers took.
     """
 
     screens: dict[int, Event]
@@ -69,6 +71,22 @@ class Episode:
     content: dict[str, str]
     unusable: list[str] = dataclasses.field(default_factory=list)
     codes: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
+    usage: dict[str, float | None] = dataclasses.field(default_factory=dict)
+
+
+def usage_of(answers: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
+    """Attempts, tokens, cost and seconds of a model's answers together, as they are logged.
+
+    A sum is None where one of its parts is not known; nothing is in it without an answer.
+
+    Examples
+    --------
+    >>> usage_of([{"tokens_in": 5, "cost": None}, {"tokens_in": 7, "cost": 0.5}])["tokens_in"]
+    12
+    """
+    noted = [answer for answer in answers if USAGE[1] in answer]
+    columns = {name: [answer.get(name) for answer in noted] for name in USAGE} if noted else {}
+    return {name: None if None in values else sum(values) for name, values in columns.items()}
 
 
 def read(file: Path) -> Episode:
@@ -105,8 +123,10 @@ class Reader:
 
     def read(self, events: Iterator[Event]) -> Episode:
         """All of them."""
-        unusable = []
+        unusable, answers = [], []
         for event in events:
+            if "answer" in event:
+                answers.append(event["answer"])
             if "unusable" in event:
                 unusable.append(event["unusable"])
             if "controls" in event:
@@ -117,7 +137,7 @@ class Reader:
                 self._act(event)
         self._close()
         content = {field: content_of(values) for field, values in self._contents.items()}
-        return Episode(self.screens, self.lines, content, unusable, self._codes)
+        return Episode(self.screens, self.lines, content, unusable, self._codes, usage_of(answers))
 
     def _see(self, controls: list[dict[str, Any]]) -> None:
         for control in controls:
@@ -132,11 +152,18 @@ class Reader:
         action = event.get("done") or event["asked"]
         target = event.get("target")
         match action["do"]:
-            case "Click" | "DoubleClick" | "RightClick":
+            case "Click" | "DoubleClick" | "RightClick" | "Check" | "Drag":
                 self._click(event)
                 target = event.get("hit")
-            case "Fill" | "Select" | "Upload" | "Check":
-                self._use(event, action)
+            case "Fill" | "Select" | "Upload":
+                self._click(event)
+                if self._open and "refused" not in event:
+                    texts = [action["text"]] if "text" in action else action.get("options")
+                    self._open.text = ", ".join(texts or action.get("names", ()))
+                    # What is chosen is what the field then holds.
+                    self._open.typed, self._open.selected = action["do"] != "Select", False
+            case "Focus" if target and self._owns(target["field"]):
+                self._begin(event)
             case "Type":
                 line = self._line(event)
                 line.text = action["text"] if line.selected else line.text + action["text"]
@@ -146,21 +173,11 @@ class Reader:
         self._focus = _key(target)
         self._change(event)
 
-    def _use(self, event: Event, action: Event) -> None:
-        """A whole entry into one element: the click on it and what was entered."""
-        self._close()
-        if "at" in event:
-            self._start(event, *event["at"], event.get("hit"))
-            if action["do"] in ("Fill", "Upload"):
-                self._open.text = action.get("text") or ", ".join(action.get("names", ()))
-                self._open.typed = True
-
     def _click(self, event: Event) -> None:
-        hit = event.get("hit")
         if "at" not in event:
-            # A click on an element that was refused hit nothing.
-            self._close()
+            # An element that was not there: the action had no place.
             return
+        hit = event.get("hit")
         before = self._open
         if (
             before

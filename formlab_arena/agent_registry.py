@@ -125,7 +125,7 @@ def shaping_settings(settings: RunSettings) -> dict[str, Any]:
     if name.startswith(chat.PREFIX):
         return chat_agent.shaping_settings(
             name, settings.options, policy=settings.policy, ruler=settings.ruler,
-            from_pages=settings.texts == PAGES,
+            from_pages=settings.texts == PAGES, observe=settings.observe or "pixels",
         )  # fmt: skip
     if not name.startswith(PREFIX):
         AGENTS.find(name, f"{chat.PREFIX}MODEL")
@@ -142,7 +142,7 @@ def making(settings: RunSettings, out: Path) -> Iterator[Callable[[Instance], Ag
     if name.startswith(chat.PREFIX):
         with chat_agent.asking(
             name, out, settings.options, policy=settings.policy, ruler=settings.ruler,
-            from_pages=settings.texts == PAGES,
+            from_pages=settings.texts == PAGES, observe=settings.observe or "pixels",
         ) as make:  # fmt: skip
             yield lambda instance: make(instance.name, instance.page.files if instance.page else ())
     elif name.startswith(PREFIX):

@@ -102,7 +102,7 @@ def open_session(
     resources.need("browser")
     parts = urllib.parse.urlsplit(address)
     gate = Gate([f"{parts.scheme}://{parts.netloc}/", *allow])
-    driver = Driver(settings.deadline)
+    driver = Driver()
     session = None
     try:
         launch = {
@@ -120,6 +120,7 @@ def open_session(
         session = Session(
             driver, account, folder, text, scale=settings.scale, rulers=settings.ruler
         )
+        driver.deadline = time.monotonic() + settings.deadline
         session.open(address)
         yield session
     finally:

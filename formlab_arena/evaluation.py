@@ -211,10 +211,11 @@ class _EpisodeTables:
         return rows
 
     def response(self) -> Row:
-        """The row of *responses*: one an episode."""
-        return self.base | {
+        """The row of *responses*: one an episode, with what a model's answers took together."""
+        whole = {"attempts": 1, "seconds": self.result.get("seconds")} | self.log.usage
+        return self.base | whole | {
             "system": self.system, "task": "click", "status": self.status,
-            "attempts": 1, "seconds": self.result.get("seconds"), "error": self.result["error"],
+            "error": self.result["error"],
         }  # fmt: skip
 
     def document(self, settings: Row) -> Row:

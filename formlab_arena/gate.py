@@ -22,9 +22,10 @@ class Gate:
     """What a browser with this proxy can reach: `addresses`, each one server or a path of it.
 
     All of the browser's traffic comes here, also redirects, WebSockets, workers and new tabs.
-    What is encrypted is known by its server only, so of an https address the path is not
-    checked. ``https://`` without a server allows all of them. Bodies sent over plain http are
-    kept, since the browser tells none that have files.
+    Of what is encrypted only the server is known, so of an https address the path is not checked,
+    and a WebSocket may go only where a whole server is allowed. ``https://`` without a server
+    allows all of them. Bodies sent over plain http are kept, since the browser tells none that
+    have files.
     """
 
     def __init__(self, addresses: Iterable[str]) -> None:
@@ -49,7 +50,7 @@ class Gate:
             (not own.hostname and own.scheme == parts.scheme)
             or (
                 _server(own) == _server(parts)
-                and (parts.scheme != "http" or (parts.path or "/").startswith(own.path or "/"))
+                and (own.scheme == "https" or (parts.path or "/").startswith(own.path or "/"))
             )
             for own in self.allowed
         )
@@ -87,10 +88,10 @@ class Gate:
         try:
             method, target, head = _parsed(await reader.readuntil(b"\r\n\r\n"))
             tunnel = method == "CONNECT"
+            # A WebSocket that is not encrypted comes in a tunnel as well.
             url = f"https://{target.removesuffix(':443')}/" if tunnel else target
             server = _server(urllib.parse.urlsplit(url))
-            # A WebSocket that is not encrypted comes in a tunnel as well.
-            if tunnel and not self.allows(url) and not self._knows(server):
+            if tunnel and not self.allows(url):
                 if len(self._servers) < MOST and not str(server[0]).endswith(_CHROMIUM):
                     self._servers[server] = url[:LONGEST]
                 writer.write(b"HTTP/1.1 403 Refused\r\n\r\n")
@@ -117,9 +118,6 @@ class Gate:
         finally:
             for end in filter(None, (writer, upstream)):
                 end.close()
-
-    def _knows(self, server: tuple[str | None, int | None]) -> bool:
-        return any(_server(own) == server for own in self.allowed)
 
     async def _send_body(
         self, method: str, url: str, head: bytes, reader: asyncio.StreamReader,

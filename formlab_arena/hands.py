@@ -164,6 +164,9 @@ class Hands:
         elif isinstance(action, Check):
             if widgets.is_ticked(handle) != action.ticked:
                 self.page.mouse.click(x, y)
+            else:
+                # Not a click, so that none is logged.
+                del event["hit"], event["at"]
         elif isinstance(action, Fill):
             widgets.fill(self, handle, typable(action.text), event)
         else:

@@ -120,6 +120,8 @@ class Observation:
         refused, a new tab.
     address, tabs, dialog
         Where the browser is, what is open, and the dialog that waits for an answer.
+    scale
+        The width of the screenshot over that of the window, in whose pixels boxes are.
     """
 
     step: int
@@ -133,6 +135,7 @@ class Observation:
     address: str = ""
     tabs: tuple[OpenTab, ...] = ()
     dialog: OpenDialog | None = None
+    scale: float = 1.0
 
     @property
     def tree(self) -> str:

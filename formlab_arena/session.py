@@ -20,6 +20,7 @@ from formlab_arena.account import Account
 from formlab_arena.actions import (
     Action,
     Answer,
+    Click,
     Done,
     Hover,
     Press,
@@ -111,7 +112,7 @@ class Session:
         messages, self._messages = (*self._messages, *self._complaints(elements)), []
         return Observation(
             self.step, image, size, self.text, tuple(names), elements, refused, messages,
-            self.page.url, self.tabs, self.dialog,
+            self.page.url, self.tabs, self.dialog, size[0] / self._window[0],
         )  # fmt: skip
 
     def _seen(self, observes: Observe) -> tuple[Path, tuple[Element, ...]]:
@@ -212,7 +213,7 @@ class Session:
         unseen = isinstance(action, Hover | Wait | Tab | Answer | Done) or (
             # What a chord selects, and what the browser itself opens, is no part of a page.
             (isinstance(action, Press) and "+" in action.key)
-            or (event.get("hit") or {}).get("kind") in _POPUPS
+            or (isinstance(action, Click) and (event.get("hit") or {}).get("kind") in _POPUPS)
         )  # fmt: skip
         if unseen or happened or now != before or "refused" in event or event["changed"]:
             return
@@ -248,7 +249,8 @@ class Session:
     def finish(self) -> None:
         """Wait until the page has sent what it was about to send."""
         while time.monotonic() < self._acted + AFTERWARDS and not self.driver.dialogs:
-            sent = self.account.submissions(self.contents)
+            self.driver.run(self.account.settled())
+            sent = self.account.submissions(self.contents, self._acted)
             if any(item["outcome"] == "accepted" for item in sent):
                 break
             self.driver.run(asyncio.sleep(0.05))
@@ -293,25 +295,26 @@ class Session:
             self.driver.active = self.driver.tabs[action.number]
             self.page.bring_to_front()
             return
-        since = time.monotonic()
+        self._acted = time.monotonic()
         try:
             with contextlib.suppress(PageLeft):
                 self._hands.perform(action, event)
-            self.driver.run(self.account.quiet(since, SETTLING))
+            self.driver.run(self.account.quiet(self._acted, SETTLING))
         except DialogOpen:
             event["dialog"] = dataclasses.asdict(self.dialog) if self.dialog else None
         except TimeLimit as limit:
             if self.driver.is_late:
                 raise
             event["refused"] = f"no answer from the page: {limit}"[:200]
-        finally:
-            self._acted = time.monotonic()
 
     def _answer(self, accept: bool, text: str) -> dict[str, Any]:
         if not (dialog := self.dialog):
             return {"refused": "no dialog is open"}
+        self._acted = time.monotonic()
         self.account.answered(accept, text)
         self.driver.answer(accept, text)
+        self.driver.run(asyncio.sleep(0.05))
+        self.driver.run(self.account.quiet(self._acted, SETTLING))
         return {"answered": dataclasses.asdict(dialog), "accepted": accept}
 
     def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:

@@ -82,16 +82,24 @@ def fill(hands: Hands, handle: Any, text: str, event: dict[str, Any]) -> None:
         raise Refused(f"a {kind} takes no text: use Click, Check or Upload")
     elif kind in PICKED:
         text = text.strip().lower() if kind == "color" else text.strip()
-        try:
-            field.fill(text)
-        except Exception as error:
-            if "alformed" not in str(error):
-                raise
-            raise Refused(f"a {kind} cannot hold {text!r}") from None
+        _set(field, kind, text, event)
     elif about["role"] in ("slider", "spinbutton") and about["lines"] and not about["written"]:
         _count(hands, field, text)
     else:
         _write(hands, field, text if about["lines"] else text.replace("\n", " "), event)
+
+
+def _set(field: Any, kind: str, text: str, event: dict[str, Any]) -> None:
+    try:
+        field.fill(text)
+    except Exception as error:
+        if "alformed" not in str(error):
+            raise
+    content = field.evaluate(_CONTENT)
+    if text and not content:
+        raise Refused(f"a {kind} cannot hold {text!r}")
+    if content != text:
+        event["holds"] = content
 
 
 def _write(hands: Hands, field: Any, text: str, event: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from formlab.errors import DataBroken
 from formlab_arena import action_groups
 from formlab_arena.action_groups import Reader, content_of
 
-from ..made_arena import CLUMSY, KINDS, VALUES, click, fill, keys, screen
+from ..made_arena import BOXES, CLUMSY, KINDS, VALUES, click, fill, keys, screen
 
 
 def entered(events):
@@ -109,6 +109,56 @@ def test_refused_click_is_a_miss_and_its_text_goes_with_it():
     outside = click(900, 10) | {"refused": "the point is outside the window"}
     del outside["hit"], outside["target"]
     assert entered([screen(), outside, keys("lost")]) == [(None, "lost")]
+
+
+def by_element(do, field, changed=(), **more):
+    """An action by element, which was done in the middle of its box."""
+    event = click(200, BOXES[field][1] + 15, field, changed)
+    return event | {"asked": {"do": do, "element": "f1e1", **more}}
+
+
+def test_actions_by_element_count_at_the_middle_of_its_box():
+    log = [
+        screen(),
+        by_element("Fill", "holder", [["holder", None, "", "Ada"]], text="Ada"),
+        by_element("Fill", "holder", [["holder", None, "Ada", "Bo"]], text="Bo"),
+        by_element("Fill", "born", [["born", None, "", "1970-02-03"]], text="1970-02-03"),
+        by_element("Select", "account", [["account", None, "", "savings"]], options=["Savings"]),
+        by_element("Select", "proof", options=["Passport"]),
+        by_element("Focus", "number"),
+        keys("K1", "number"),
+    ]
+    lines = Reader().read(iter(log)).lines
+    assert [(line.field, line.value, line.x, line.y) for line in lines] == [
+        ("holder", "Ada", 200, 115), ("holder", "Bo", 200, 115), ("born", "1970-02-03", 200, 215),
+        ("account", "savings", 200, 315), ("proof", "Passport", 200, 415),
+        ("number", "K1", 200, 515),
+    ]  # fmt: skip
+    assert [line.by for line in lines] == ["mouse"] * 5 + ["keyboard"]
+
+
+def test_element_action_without_a_place_is_no_line_and_leaves_the_one_before():
+    gone = {"step": 1, "on": 1, "refused": "there is no element", "changed": []}
+    log = [
+        screen(),
+        click(150, 110, "holder"),
+        *(gone | {"asked": {"do": do, "element": "f1e9", "text": "x"}}
+          for do in ("Click", "Fill", "Hover", "Check", "Focus")),
+        keys("Ada", "holder"),
+    ]  # fmt: skip
+    assert entered(log) == [("holder", "Ada")]
+
+
+def test_what_answers_took_is_summed_and_unknown_where_one_is():
+    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
+    log = [screen(), {"step": 1, "answer": {"status": "ok"} | took}, {"step": 2, "answer": took}]
+    assert Reader().read(iter(log)).usage == {
+        "attempts": 2, "tokens_in": 1800, "tokens_out": 40, "cost": 0.5, "seconds": 3.0,
+    }  # fmt: skip
+    unpriced = Reader().read(iter([*log, {"answer": took | {"cost": None}}])).usage
+    assert (unpriced["cost"], unpriced["attempts"]) == (None, 3)
+    # Logs of earlier versions do not say.
+    assert Reader().read(iter([screen(), {"answer": {"status": "ok"}}])).usage == {}
 
 
 def test_log_cut_short_by_a_crash_is_read_as_far_as_it_goes(tmp_path):

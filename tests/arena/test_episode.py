@@ -1,6 +1,10 @@
+import asyncio
+import concurrent.futures
 import json
+import time
 
 import pytest
+from playwright import async_api
 
 from formlab.errors import DataBroken
 from formlab_arena.actions import Click, Press, Scroll, Type
@@ -12,10 +16,12 @@ from formlab_arena.episode import (
     check_same_settings,
     open_session,
     prepare,
+    run_episode,
     run_steps,
 )
 from formlab_arena.observation import Observation
 from tests.arena.foreign import hosting
+from tests.arena.sites import form, script, site
 
 SETTINGS = RunSettings("oracle")
 # A tick in the first box moves the second one down by a hundred pixels.
@@ -163,3 +169,99 @@ def test_plan_for_a_page_that_moves_misses_and_step_by_step_does_not(tmp_path):
             assert last["final"] == contents[-1]
     # The second click fell on nothing, and what was typed after it went nowhere.
     assert contents == [{"a": "A", "b": ""}, {"a": "A", "b": "B"}]
+
+
+class Sender(Typist):
+    """Fills in the boxes and presses the button at the top."""
+
+    def act(self, seen):
+        if seen.step > 1:
+            return []
+        return [
+            action
+            for target in seen.elements
+            if target.kind == "text"
+            for action in (Click(*target.middle), Type("Ada"))
+        ] + [Click(20, 20)]
+
+
+class Faulty(Typist):
+    """Has a fault of its own."""
+
+    def act(self, seen):
+        return json.loads("[")
+
+
+FIELD = '<input name=name style="position:absolute;top:60px">'
+PAGES = {
+    "/form": form(FIELD, 'action="/thanks"'),
+    "/thanks": "<h1>Thanks</h1>",
+    "/refused": form(FIELD, 'action="/none"'),
+    "/hangs": FIELD + script("send.onclick = () => { for (;;); }"),
+    "/alerts": f"<script>alert('Welcome')</script>{form(FIELD, 'action=/thanks')}",
+    "/picture": f"{form(FIELD, 'action=/thanks')}<img src=/never>",
+    "/closes": FIELD + script("send.onclick = () => { close() }"),
+    "/never": (0, {"seconds": 30}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.browser
+def test_status_of_an_episode_is_what_became_of_the_form(tmp_path):
+    def run(path, agent=None, **options):
+        folder = tmp_path / path.strip("/")
+        prepare(folder, "", {})
+        settings = RunSettings("x", **options)
+        return run_episode(server.url + path, folder, "", settings, agent or Sender())
+
+    with site(PAGES) as server, concurrent.futures.ThreadPoolExecutor() as pool:
+        paths = ("/form", "/refused", "/alerts", "/picture")
+        result = dict(zip(paths, pool.map(run, paths), strict=True))
+        start = time.monotonic()
+        result["/hangs"] = run("/hangs", deadline=6.0)
+        assert time.monotonic() - start < 20
+        result["/fault"] = run("/form", Faulty())
+    statuses = {path: (episode.status, episode.reason) for path, episode in result.items()}
+    assert statuses == {
+        "/form": ("submitted", None), "/refused": ("unsent", None),
+        "/alerts": ("unsent", None), "/picture": ("submitted", None),
+        "/hangs": ("unfinished", "deadline"), "/fault": ("crashed", None),
+    }  # fmt: skip
+    assert result["/hangs"].contents == {"name": "Ada"}
+    assert result["/form"].account["submissions"][0]["values"] == {"name": ["Ada"]}
+    assert result["/alerts"].account["dialogs"][0]["text"] == "Welcome"
+    fault = result["/fault"]
+    assert fault.why.startswith("JSONDecodeError: ")
+    assert "test_episode.py, line " in fault.why
+    assert 'json.loads("[")' in fault.traceback
+
+
+@pytest.mark.browser
+def test_others_drive_the_same_browser_with_cookies_of_a_file_on_a_device(tmp_path):
+    state = tmp_path / "state.json"
+    prepare(tmp_path, "", {})
+    with site(PAGES | {"/": "<h1>Home</h1>"}) as server:
+        cookie = {"name": "who", "value": "s3cret", "url": server.url}
+        storage = {"origin": server.url, "localStorage": [{"name": "seen", "value": "yes"}]}
+        state.write_text(json.dumps({"cookies": [cookie], "origins": [storage]}))
+        settings = RunSettings("x", device="iPhone 13")
+        with open_session(server.url, tmp_path, "", settings, state=state, cdp=True) as session:
+            assert session.page.evaluate("[document.cookie, localStorage.seen]") == [
+                "who=s3cret", "yes",
+            ]  # fmt: skip
+            seen = session.look()
+            assert seen.size == (390, 664)
+            asyncio.run(drive(session.cdp_address, f"{server.url}/form"))
+            assert session.page.url == f"{server.url}/thanks"
+        assert session.summary["submissions"][0]["values"] == {"name": ["Bo"]}
+    assert "s3cret" not in (tmp_path / "events.jsonl").read_text()
+
+
+async def drive(address, form_at):
+    """What an agent with its own Playwright does, in a tab that it opens."""
+    async with async_api.async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(address)
+        page = await browser.contexts[0].new_page()
+        await page.goto(form_at)
+        await page.fill("input", "Bo")
+        await page.click("#send")
+        await page.wait_for_url("**/thanks")

@@ -1,0 +1,162 @@
+import time
+
+import pytest
+
+from formlab_arena.account import carries, values_of
+from formlab_arena.actions import Answer, Click, Press, Type
+from formlab_arena.episode import RunSettings, open_session, prepare
+
+from .conftest import events
+from .sites import SEND, form, script, site
+
+GO = Click(20, 20)
+NAME = '<input name=name autofocus style="margin-top:60px">'
+PAGES = {
+    "/": form(NAME + "<textarea name=note></textarea><input type=hidden name=token value=t>"),
+    "/many": form(
+        NAME + '<input type=file name="pläne" multiple>'
+        "<input name=x value=1><input name=x value=2>",
+        'action="/received" enctype=multipart/form-data',
+    ),
+    "/search": f'<!doctype html><form action="/results">{NAME}{SEND}</form>',
+    "/results": '<!doctype html><a href="/results?name=link" style="font-size:60px">more</a>',
+    "/received": "<h1>Thanks</h1>",
+    "/again": form(NAME.replace("name=name", "name=name value=Ada"), 'action="/again"'),
+    "/moved": (303, {"Location": "/received"}, ""),
+    "/away": form(NAME, 'action="/moved"'),
+    "/wrong": form(NAME, 'action="/gone"'),
+    "/new": form(NAME, 'action="/received" target=_blank'),
+    "/sure": form(NAME, 'action="/received" onsubmit="return confirm(\'Sure?\')"'),
+    "/must": form("<input name=name required><input type=email name=mail value=x>"),
+    "/app": NAME + script("""
+      const field = document.querySelector('input');
+      field.oninput = () => post('/draft', {name: field.value});
+      setInterval(() => navigator.sendBeacon('/beacon', field.value), 100);
+      send.onclick = () => {
+        post('/clicked', {event: 'click'}); post('/draft', {name: field.value});
+        post('/orders', {person: {name: field.value}, tags: ['a', 'b'], ok: true, none: null}); };
+    """),
+    "/orders": (201, {}, "{}"), "/draft": "{}", "/clicked": "{}", "/beacon": "",
+    "/late": NAME + script("""send.onclick = () => setTimeout(() => post('/orders',
+      {name: document.querySelector('input').value}), 1500);"""),
+}  # fmt: skip
+
+
+@pytest.fixture
+def session(tmp_path):
+    prepare(tmp_path, "", {"a b.pdf": b"%PDF", "é.pdf": b"%PDF"})
+    with (
+        site(PAGES) as server,
+        open_session(f"{server.url}/", tmp_path, "", RunSettings("x")) as session,
+    ):
+        session.server = server
+        yield session
+
+
+def sent(session, path="", typed="Ada"):
+    """The submissions of one page, when its first field was filled and its button clicked."""
+    before = len(session.account.submissions(session.contents))
+    session.page.goto(session.server.url + path)
+    session.do(Click(40, 75))
+    session.do(Press("Control+A"))
+    session.do(Type(typed))
+    session.do(GO)
+    session.driver.run(session.account.settled())
+    return session.account.submissions(session.contents)[before:]
+
+
+@pytest.mark.browser
+def test_account_of_forms_equals_what_the_server_received(session):
+    server = session.server
+    (plain,) = sent(session, "/", "Ada Møller & Co")
+    assert plain["values"] == server.writes("/")[-1]
+    assert plain["values"] == {"name": ["Ada Møller & Co"], "note": [""], "token": ["t"]}
+    assert (plain["kind"], plain["status"], plain["outcome"]) == ("navigation", 200, "accepted")
+
+    session.page.goto(f"{server.url}/many")
+    files = sorted(session.uploads.glob("*"))
+    session.page.set_input_files("input[type=file]", files)
+    session.do(GO)
+    many = session.account.submissions(session.contents)[-1]
+    assert many["values"] == server.writes("/received")[-1]
+    assert many["values"]["pläne"] == [file.name for file in files]
+    assert many["values"]["x"] == ["1", "2"]
+
+    (search,) = sent(session, "/search")
+    assert (search["method"], search["values"]) == ("GET", {"name": ["Ada"]})
+    session.do(Click(40, 40))
+    assert session.page.url.endswith("?name=link")
+    assert session.account.submissions(session.contents)[-1]["values"] == {"name": ["Ada"]}
+
+    outcomes = {path: sent(session, path)[0] for path in ("/again", "/away", "/wrong")}
+    assert [(item["status"], item["outcome"]) for item in outcomes.values()] == [
+        (200, "returned"), (303, "accepted"), (404, "refused"),
+    ]  # fmt: skip
+    assert session.look().messages[-1] == "the server answered 404"
+    assert session.account.summary({})["http_status"] == 404
+    assert sent(session, "/new")[0]["outcome"] == "accepted"
+    session.page.wait_for_load_state()
+    assert [tab.active for tab in session.tabs] == [False, True]
+    assert session.page.url == f"{server.url}/received"
+    assert session.account.summary({})["blocked"] == []
+
+    # A submission that the browser holds back is none, and the page's message is told.
+    assert sent(session, "/must", "") == []
+    messages = {
+        item["field"]: item["message"] for item in session.account.summary({})["validation"]
+    }
+    assert sorted(messages) == ["mail", "name"]
+    assert all(messages.values())
+
+
+@pytest.mark.browser
+def test_submission_of_a_script_is_told_from_what_it_sends_aside(session):
+    (order,) = sent(session, "/app")
+    assert order["url"].endswith("/orders")
+    person = {"name": "Ada"}
+    assert session.server.writes("/orders")[0] == {
+        "person": person, "tags": ["a", "b"], "ok": True, "none": None
+    }  # fmt: skip
+    assert order["values"] == {"person.name": ["Ada"], "tags": ["a", "b"], "ok": ["true"]}
+    assert (order["kind"], order["status"], order["outcome"]) == ("fetch", 201, "accepted")
+    assert session.server.writes("/draft")
+    assert session.server.writes("/clicked")
+
+    # What is sent a while after the last click is waited for.
+    assert sent(session, "/late") == []
+    start = time.monotonic()
+    session.finish()
+    assert 1 < time.monotonic() - start < 2.5
+    assert session.server.writes("/orders")[1] == {"name": "Ada"}
+    assert session.account.submissions(session.contents)[-1]["outcome"] == "accepted"
+
+
+@pytest.mark.browser
+def test_dialog_is_seen_logged_and_answered_or_dismissed(session):
+    assert sent(session, "/sure") == []
+    seen = session.look("tree")
+    assert (seen.dialog.kind, seen.dialog.text) == ("confirm", "Sure?")
+    session.do(Answer(accept=False))
+    assert session.look().dialog is None
+    session.do(GO)
+    session.do(Press("Tab"))
+    assert session.look().messages[-1] == "the dialog was dismissed, since it had no answer"
+    session.do(GO)
+    session.do(Answer())
+    assert session.server.writes("/received") == [{"name": ["Ada"]}]
+    session.do(Answer())
+    assert session.look().refused == ("Answer(): no dialog is open",)
+    told = session.account.summary({})["dialogs"]
+    assert [item["accepted"] for item in told] == [False, False, True]
+    assert [e["dialog"]["text"] for e in events(session.folder) if "kind" in e.get("dialog", {})]
+
+
+def test_bodies_that_are_no_forms_and_hostile_ones_cost_nothing():
+    assert values_of(b"\xff\xfe", "application/json") == {}
+    assert values_of(b"[" * 100_000, "application/json") == {}
+    assert values_of(b"a=1\r\nb=x=y\r\n", "text/plain") == {"a": ["1"], "b": ["x=y"]}
+    assert values_of(b"--x\r\n\r\n", "multipart/form-data; boundary=x") == {}
+    assert values_of(b'[{"a": 1}, {"a": 2}]', "") == {"0.a": ["1"], "1.a": ["2"]}
+    assert carries({"food": ["on"]}, {"food": True})
+    assert carries({"food": ["veg"]}, {"food": ["veg", "fish"]})
+    assert not carries({"food": [""]}, {"food": "", "other": False})

@@ -1,0 +1,60 @@
+import pytest
+
+from formlab_arena.episode import RunSettings, open_session, prepare
+from formlab_arena.gate import Gate
+
+from .conftest import events
+from .sites import site
+
+
+def test_server_is_compared_whole_and_path_from_its_start():
+    gate = Gate(["http://127.0.0.1:80/", "https://cdn.example.com", "http://h.example/lib/"])
+    assert gate.allows("http://127.0.0.1/x")
+    assert gate.allows("wss://cdn.example.com/socket")
+    assert gate.allows("data:text/plain,x")
+    assert gate.allows("http://h.example/lib/a.js")
+    for url in (
+        "http://127.0.0.1:8080/", "https://cdn.example.com.evil.org/", "http://h.example/",
+        "https://cdn.example.com@evil.org/", "file:///etc/passwd", "ftp://127.0.0.1/",
+    ):  # fmt: skip
+        assert not gate.allows(url), url
+    assert Gate(["https://"]).allows("https://anything.example/")
+    for number in range(99):
+        gate.refuse(f"https://evil.org/{number}/{'x' * 400}")
+    assert (len(gate.blocked), len(gate.blocked[0])) == (20, 300)
+
+
+@pytest.mark.browser
+def test_no_way_leads_to_another_server(tmp_path):
+    prepare(tmp_path, "", {})
+    with site({"/": "secret", "/allowed/x": "shared"}) as other, site({}) as own:
+        hop = (302, {"Location": f"{other.url}/hop"}, "")
+        socket = f"new WebSocket('{other.url.replace('http', 'ws')}/socket')"
+        own.pages |= {
+            "/": f"""<!doctype html><h1>Own</h1><img src="/hop"><img src="{other.url}/image">
+              <script>fetch('/hop', {{mode: 'no-cors'}}); {socket};
+              fetch('{other.url}/allowed/x', {{mode: 'no-cors'}});
+              new Worker('/worker.js'); open('{other.url}/tab');
+              navigator.serviceWorker.register('/worker.js');
+              new EventSource('{other.url}/stream')</script>
+              <iframe src="{other.url}/frame"></iframe>""",
+            "/hop": hop,
+            "/leave": (302, {"Location": f"{other.url}/leave"}, ""),
+            "/worker.js": (
+                200, {"Content-Type": "text/javascript"},
+                f"fetch('{other.url}/worker', {{mode: 'no-cors'}})",
+            ),
+        }  # fmt: skip
+        allow = [f"{other.url}/allowed/"]
+        with open_session(f"{own.url}/", tmp_path, "", RunSettings("x"), allow=allow) as session:
+            session.page.wait_for_timeout(800)
+            assert session.driver.tabs[0].url == f"{own.url}/"
+            with pytest.raises(Exception, match="ERR_EMPTY_RESPONSE|ERR_TUNNEL"):
+                session.page.goto(f"{own.url}/leave")
+            assert session.look().messages[-1] == "the page could not be reached"
+        assert {path for _, path, _ in other.received} == {"/allowed/x"}
+        blocked = events(tmp_path)[-1]["blocked"]
+        assert {url.removeprefix(other.url) for url in blocked} >= {
+            "/hop", "/image", "/worker", "/tab", "/frame", "/stream", "/leave",
+        }  # fmt: skip
+        assert any("socket" in url for url in blocked)

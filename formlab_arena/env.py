@@ -15,7 +15,7 @@ import numpy as np
 
 from formlab import files, resources
 from formlab.errors import DataBroken
-from formlab_arena import actions, miniwob, notation, spec
+from formlab_arena import actions, miniwob, notation, register_env, spec
 from formlab_arena.driver import TimeLimit
 from formlab_arena.episode import RunSettings, open_session, prepare
 from formlab_arena.form_url import right_answers
@@ -27,13 +27,8 @@ from formlab_arena.session import Session
 from formlab_arena.store import SubmissionStore
 from formlab_arena.web_tasks import WebTask
 
-gymnasium: Any
-try:
-    import gymnasium
-except ModuleNotFoundError:
-    gymnasium = resources.optional("gymnasium", extra="arena")
+gymnasium: Any = resources.optional("gymnasium", extra="arena")
 
-ID = "formlab/Form-v0"
 # The longest text of each kind in an observation, and the longest action, in characters.
 LENGTHS = {
     "text": 100_000, "tree": 200_000, "address": 2_000, "tabs": 10_000, "messages": 20_000,
@@ -251,3 +246,6 @@ class _Received:
     def _ids(self) -> list[str]:
         latest = self.store.latest(self.instance.name)
         return [latest["id"]] if latest else []
+
+
+register_env()

@@ -193,7 +193,7 @@ def _played(
             task.address, folder, task.text, settings, agent, allow=allow, state=storage,
             begin=begin, ended=ended,
         )  # fmt: skip
-        result |= episode_result(played, agent)
+        result |= episode_result(played, folder)
         result |= {"filled": played.contents, "left_at": played.left_at}
         result["right"], result["fields"] = right_answers(folder, played.account, task)
         return Outcome(result, played.halted)

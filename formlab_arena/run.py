@@ -223,10 +223,11 @@ def _guarded(
 
 def episode_result(played: EpisodeResult, folder: Path) -> dict[str, Any]:
     """What the results of all episodes have, whose form it ever was."""
+    usage = action_groups.read(folder / "events.jsonl").usage
     return {
         "status": played.status, "steps": played.looks, "reason": played.reason,
         "error": played.why or None, "traceback": played.traceback or None,
-        "account": played.account, "usage": action_groups.read(folder / "events.jsonl").usage or None,
+        "account": played.account, "usage": usage or None,
     }  # fmt: skip
 
 

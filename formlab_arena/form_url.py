@@ -25,12 +25,11 @@ from formlab_arena.web_tasks import WebTask
 
 # The name of the only task of a run at one address.
 PAGE = "page"
-# What to try where a page could not be opened, by Chromium's word for it.
+# What to try where a page could not be opened, by a word of the reason.
 _REMEDIES = {
-    "CONNECTION_REFUSED": "start the server, or another port",
-    "NAME_NOT_RESOLVED": "check the name of the host",
+    "refused": "start the server, or another port",
+    "not known": "check the name of the host",
     "CERT_": "a server with a valid certificate",
-    "BLOCKED_BY_CLIENT": "--allow, if the page leads to another server",
     "TimeLimit": "a longer --deadline",
 }
 

@@ -74,7 +74,7 @@ def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_pa
 def test_address_without_a_server_is_named_with_what_happened(tmp_path):
     with hosting() as host:
         address = host.url
-    with pytest.raises(NotAvailable, match=r"REFUSED.*Try: start the server"):
+    with pytest.raises(NotAvailable, match=r"Connection refused.*Try: start the server"):
         fill_url(address, tmp_path, RunSettings("oracle"), values={})
     with pytest.raises(NotAvailable, match=r"UNSAFE_PORT.*/\)$"):
         fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"), values={})

@@ -52,6 +52,17 @@ def test_episodes_are_documents_with_gold_where_the_controls_stood(tmp_path):
     assert values.select("path", "value").row(1) == ("/Born on", "1970-02-03")
 
 
+def test_what_a_models_answers_took_is_in_the_response_of_their_episode(tmp_path):
+    took = {"attempts": 1, "tokens_in": 900, "tokens_out": 20, "cost": 0.25, "seconds": 1.5}
+    asked = [*RIGHT, {"step": 1, "answer": took}, {"step": 2, "answer": took | {"attempts": 2}}]
+    _, predictions = read_run(run(tmp_path, (asked, SENT), (RIGHT, SENT)))
+    columns = ["attempts", "tokens_in", "tokens_out", "cost", "seconds"]
+    # The second was no model's: its seconds are those of the whole episode.
+    assert predictions.responses.select(columns).rows() == [
+        (3, 1800, 40, 0.5, 3.0), (1, None, None, None, 1.0),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("mode", ["official", "fixed"])
 def test_form_filled_in_and_sent_right_has_every_score_at_its_best(tmp_path, mode):
     done = scored(run(tmp_path, (RIGHT, SENT)), mode)

@@ -54,6 +54,14 @@ pad.onmousemove = (e) => { if (down) { pen.lineTo(e.offsetX, e.offsetY); pen.str
 pad.onmouseup = () => { down = false; };</script>"""
 
 
+INNER = """<!doctype html><style>label { position: absolute; left: 8px }</style>
+<div style="height: 900px"></div><iframe style="border: 7px solid; height: 60px; padding: 3px"
+srcdoc="<div style='height: 300px'></div><input name=inner><button onclick='textContent = 9'>Go"
+></iframe><div id=host></div><div style="position: relative; height: 40px"><input id=mail name=mail>
+<label for=mail>Mail</label></div><div id=veil style="position: fixed" role=dialog>Wait</div>
+<script>host.attachShadow({ mode: "open" }).innerHTML = "<input name=shady>";</script>"""
+
+
 @contextlib.contextmanager
 def visiting(page, folder):
     """A session at a page, and the server."""
@@ -183,6 +191,23 @@ def test_element_is_scrolled_into_view_and_what_covers_it_is_named(session):
     for gone in ("f1e999", "e5", "", "__proto__", "f1e" + "9" * 50):
         session.do(Hover(element=gone))
         assert last(session)["refused"]
+
+
+@pytest.mark.browser
+def test_elements_of_frames_and_shadow_roots_are_reached_and_covered_like_others(shared_session):
+    session, host = shared_session
+    host.page = INNER
+    session.page.goto(host.url)
+    session.look()
+    for name in ("inner", "shady", "mail"):
+        session.do(Fill(of(session, name), "Ada"))
+        assert last(session)["changed"] == [[name, None, "", "Ada"]]
+        assert last(session)["hit"]["field"] == name
+    session.do(Click(element=of(session, "Go")))
+    assert of(session, "9")
+    session.page.evaluate("veil.style.inset = 0")
+    session.do(Fill(of(session, "inner"), "Bo"))
+    assert last(session)["refused"] == 'covered by div "Wait"'
 
 
 @pytest.mark.browser

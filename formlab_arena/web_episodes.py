@@ -73,6 +73,8 @@ class WebEpisode:
     def option(self, control: Mapping[str, Any]) -> str | None:
         """The option that a control is, as people read it; None for all but ticks of a choice."""
         option = control["option"]
+        if self.owner(control["field"], option).startswith(page_fields.TOGETHER):
+            return control["name"]
         return self.codes.get(control["field"], {}).get(option, option)
 
     def content(self, log: Episode) -> dict[str, str]:
@@ -159,6 +161,23 @@ class PageLog:
         several = field.first.many or field.kind == "file" or len(field.marks) > 1
         return texts if several else texts[:1]
 
+    def read(self, field: PageField | None, texts: list[str], held: str) -> list[str]:
+        """What a script sent, as people read it.
+
+        A code that no option of a choice is known by is read as what the field `held`.
+        """
+        names = [mark.name for mark in field.marks] if field else []
+        if not (field and (names := names or list(field.first.options))):
+            return texts
+        codes = self.codes.get(field.name, {})
+        plain = {name.casefold(): name for name in names} | codes
+        known = [plain.get(text) or plain.get(text.casefold()) for text in texts]
+        return (
+            [codes.get(held, held)]
+            if held and None in known
+            else [k or t for k, t in zip(known, texts, strict=True)]
+        )
+
 
 def read(result: Mapping[str, Any], gold: Mapping[str, Any], log: Episode) -> WebEpisode:
     """An episode from its result, its right answers and its log."""
@@ -179,9 +198,10 @@ def read(result: Mapping[str, Any], gold: Mapping[str, Any], log: Episode) -> We
     for field, key in zip(fields, gold, strict=True):
         # What a script sends under names of its own: by those, else by a value that is unique.
         if used.isdisjoint(names_of(homes.get(key))) and (name := _sent_as(key, gold[key], left)):
-            codes = page.codes.get(field.name, {})
-            texts = [codes.get(text, text) for text in left.pop(name)]
-            answers[field.name] = _joined(texts, field.type)
+            answers[field.name] = _joined(
+                page.read(homes.get(key), left.pop(name), log.content.get(field.name, "")),
+                field.type,
+            )
     parts = urllib.parse.urlsplit(str(result.get("address", "")))
     code = f"{parts.netloc}{parts.path}"[:200]
     form = spec.WebForm(code, code, parts.hostname or "", {}, (spec.FormPage("", tuple(fields)),))

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import json
-import re
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formlab_arena.driver import Driver
 from formlab_arena.gate import Gate
+from formlab_arena.sent_values import LONGEST, Values, carries, grouped, pairs_of, values_of
 
 # Seconds after a click in which a request may belong to it, and those without any request that
 # make a network quiet.
 TRIGGERED, QUIET = 3.0, 0.2
-# Pages are hostile: characters of a text, and things of one kind that are kept.
-LONGEST, MOST = 20_000, 500
+# Pages are hostile: things of one kind that are kept.
+MOST = 500
 # Requests that may carry a form, or bring what is shown of it: no pictures, streams or beacons.
 _KINDS = ("document", "xhr", "fetch", "script")
 # What a page says of itself. The data of a form is told when the browser collects it to send it.
@@ -42,7 +41,6 @@ _SHOWN = """() => [...document.querySelectorAll('input, select, textarea')]
     && (e.checked || !['radio', 'checkbox'].includes(e.type)) && e.checkVisibility())
   .flatMap(e => e.tagName === 'SELECT' ? [...e.selectedOptions].map(o => [e.name, o.value])
     : [[e.name, e.value]]).slice(0, 3000)"""
-Values = dict[str, list[str]]
 
 
 @dataclasses.dataclass
@@ -103,14 +101,18 @@ class Account:
         kind = message.get("kind")
         if kind in ("submit", "click"):
             self._triggers = [*self._triggers[-MOST:], time.monotonic()]
-        elif kind == "invalid" and len(self._validation) < MOST:
-            self._validation[str(message.get("field"))[:300], str(message.get("message"))[:300]] = (
-                None
-            )
+        elif kind == "invalid":
+            self.complained([(str(message.get("field")), str(message.get("message")))])
         elif kind == "data":
             with contextlib.suppress(TypeError, ValueError):
                 values = [(str(name), str(value)) for name, value in message["values"]]
                 self._data = [*self._data[-MOST:], (str(message.get("action")), values)]
+
+    def complained(self, messages: Iterable[tuple[str, str]]) -> None:
+        """Note what fields say is wrong with them: each field with its message."""
+        for field, text in messages:
+            if len(self._validation) < MOST:
+                self._validation[field[:300], text[:300]] = None
 
     def _began(self, request: Any) -> None:
         self._gate.refuse(request.url)
@@ -172,7 +174,7 @@ class Account:
         page.on("framenavigated", self._left)
         page.on("websocket", lambda socket: self._gate.refuse(socket.url))
         page.on("close", lambda _: self._note(tab={"number": number, "closed": True}))
-        number = self._driver.tabs.index(page)
+        number = self._driver.number(page)
         if number:
             self._note(tab={"number": number, "address": page.url[:2000]})
 
@@ -238,7 +240,7 @@ class Account:
     ) -> bool:
         address = _address(entry.url).split("?")[0]
         if entry.is_navigation and entry.method == "GET":
-            query = _pairs(urllib.parse.urlsplit(entry.url).query)
+            query = pairs_of(urllib.parse.urlsplit(entry.url).query)
             return any(action.split("?")[0].split("#")[0] == address and query == list(pairs)
                        for action, pairs in self._data if pairs)  # fmt: skip
         if entry.is_navigation:
@@ -248,12 +250,12 @@ class Account:
 
     def _values(self, entry: _Request) -> Values:
         if entry.method == "GET":
-            return _grouped(_pairs(urllib.parse.urlsplit(entry.url).query))
+            return grouped(pairs_of(urllib.parse.urlsplit(entry.url).query))
         if entry.body is None:
             entry.body = self._gate.body(entry.method, entry.url)
         if entry.body is None:
             # Encrypted and with files: what the form collected last.
-            return _grouped(self._data[-1][1] if self._data else [])
+            return grouped(self._data[-1][1] if self._data else [])
         return values_of(entry.body, entry.content_type)
 
     def summary(self, contents: Mapping[str, Any]) -> dict[str, Any]:
@@ -275,83 +277,3 @@ def _outcome(entry: _Request) -> str:
     if entry.status is None:
         return "failed"
     return "refused" if entry.status >= 400 else "returned" if entry.returned else "accepted"
-
-
-def carries(values: Values, contents: Mapping[str, Any]) -> bool:
-    """Whether what was sent has something that the fields of a page hold.
-
-    Examples
-    --------
-    >>> carries({"q": ["Ada"]}, {"name": "Ada"}), carries({"event": ["click"]}, {"name": "Ada"})
-    (True, False)
-    """
-    texts = {text for all_texts in values.values() for text in all_texts}
-    for field, content in contents.items():
-        if content is True and field in values:
-            return True
-        options = content if isinstance(content, list) else [content]
-        if any(isinstance(text, str) and text and text in texts for text in options):
-            return True
-    return False
-
-
-def values_of(body: bytes, content_type: str) -> Values:
-    """The values in the body of a request, by name; those of JSON by their paths.
-
-    Examples
-    --------
-    >>> values_of(b"a=1&a=2&b=", "application/x-www-form-urlencoded")
-    {'a': ['1', '2'], 'b': ['']}
-    >>> values_of(b'{"who": {"name": "Ada"}, "tags": ["x", "y"], "ok": true}', "application/json")
-    {'who.name': ['Ada'], 'tags': ['x', 'y'], 'ok': ['true']}
-    """
-    if body.startswith(b"--") and "multipart" in content_type:
-        return _grouped(_parts(body))
-    text = body.decode("utf-8", "replace")
-    if "urlencoded" in content_type:
-        return _grouped(_pairs(text))
-    try:
-        return _grouped(_paths(json.loads(text)))
-    except (ValueError, RecursionError):
-        return _grouped(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
-
-
-def _parts(body: bytes) -> Iterator[tuple[str, str]]:
-    """Name and text of each part; of a file, its name."""
-    for part in body.split(body.split(b"\r\n", 1)[0])[1:]:
-        head, _, data = part.partition(b"\r\n\r\n")
-        # Browsers escape quotes and line breaks in names, and nothing else.
-        names = {
-            key: _raw(text).replace("%22", '"').replace("%0D%0A", "\r\n")
-            for key, text in re.findall(rb'(\w+)="([^"]*)"', head)
-        }
-        if b"name" in names:
-            yield names[b"name"], names.get(b"filename", _raw(data.removesuffix(b"\r\n")))
-
-
-def _raw(text: bytes) -> str:
-    return text.decode("utf-8", "replace")
-
-
-def _pairs(query: str) -> list[tuple[str, str]]:
-    return urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=None)
-
-
-def _paths(content: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(content, dict):
-        for key, item in content.items():
-            yield from _paths(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(content, list):
-        for number, item in enumerate(content):
-            is_text = not isinstance(item, dict | list)
-            yield from _paths(item, path if is_text else f"{path}.{number}".lstrip("."))
-    elif content is not None:
-        yield path, content if isinstance(content, str) else json.dumps(content)
-
-
-def _grouped(pairs: Any) -> Values:
-    values: Values = {}
-    for number, (name, text) in enumerate(pairs):
-        if number < 3000:
-            values.setdefault(str(name)[:300], []).append(str(text)[:LONGEST])
-    return values

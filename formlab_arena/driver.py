@@ -17,8 +17,11 @@ from typing import Any
 from formlab import files
 from formlab.errors import UnknownName
 
-# Seconds that a browser has to close by itself, and those of an answer to a dialog to take effect.
-CLOSING, ANSWERING = 5.0, 5.0
+# Tabs that are kept open; a page that opens more is hostile.
+MOST_TABS = 20
+# Seconds that a browser has to close by itself, those of an answer to a dialog to take effect, and
+# those in which Playwright ends what it started.
+CLOSING, ANSWERING, ENDING = 5.0, 5.0, 30.0
 
 
 class TimeLimit(Exception):
@@ -55,7 +58,7 @@ class Driver:
         self.dialogs: list[Any] = []
         self.context: Any = None
         self.endpoint = ""
-        self._pid: int | None = None
+        self.pid: int | None = None
         self._background: set[asyncio.Task[Any]] = set()
         self.at_end = contextlib.AsyncExitStack()
         self._opened = asyncio.Event()
@@ -105,7 +108,7 @@ class Driver:
             self.context = await browser.new_context(**view)
         connection = await self.context.browser.new_browser_cdp_session()
         processes = (await connection.send("SystemInfo.getProcessInfo"))["processInfo"]
-        self._pid = next(item["id"] for item in processes if item["type"] == "browser")
+        self.pid = next(item["id"] for item in processes if item["type"] == "browser")
         if state:
             await self.context.set_storage_state(files.read_json(state))
         if not cdp:
@@ -118,6 +121,9 @@ class Driver:
             await self.context.new_page()
 
     def _tab(self, page: Any) -> None:
+        if len([tab for tab in self.tabs if not tab.is_closed()]) >= MOST_TABS:
+            self._keep(asyncio.ensure_future(page.close()))
+            return
         # As in a window: what opens comes to the front, and what closes makes way for another.
         self.tabs.append(page)
         self.active = page
@@ -128,6 +134,15 @@ class Driver:
                 self.active = left[-1]
 
         page.on("close", closed)
+
+    def number(self, page: Any) -> int:
+        """The place of a tab among all that were opened; -1 for one that was too many."""
+        return self.tabs.index(page) if page in self.tabs else -1
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the browser is alive."""
+        return self.context.browser.is_connected()
 
     @property
     def is_late(self) -> bool:
@@ -230,11 +245,11 @@ class Driver:
                 self.run(self.context.browser.close(), CLOSING)
             except Exception:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(self._pid, signal.SIGKILL) if self._pid else None
+                    os.kill(self.pid, signal.SIGKILL) if self.pid else None
         with contextlib.suppress(Exception):
-            self.run(self.at_end.aclose(), CLOSING)
+            self.run(self.at_end.aclose(), ENDING)
         asyncio.run_coroutine_threadsafe(self._end(), self._loop)
-        self._thread.join(CLOSING)
+        self._thread.join(ENDING)
         if not self._thread.is_alive():
             self._loop.close()
 

@@ -16,12 +16,13 @@ from typing import Any, Literal, NamedTuple
 from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import driving
-from formlab_arena.account import Account, carries
+from formlab_arena.account import Account
 from formlab_arena.actions import Done
 from formlab_arena.agents import Agent, Halted, Unusable
 from formlab_arena.driver import Driver, PageLeft, TimeLimit
 from formlab_arena.gate import Gate
 from formlab_arena.observation import Observe
+from formlab_arena.sent_values import carries
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
@@ -228,8 +229,9 @@ def run_episode(
         if not crashed:
             why, reason = f"not done after {settings.deadline:g} seconds", LATE
     except PageLeft as error:
-        # A page may close its tab when it was sent.
-        why, crashed = _line(error), left_at is None
+        # A page may close its tab when it was sent; else the browser has died.
+        crashed = session is None or not session.was_alive
+        why = _line(error) if crashed else "the page closed its tab"
     except Exception as error:
         why, fault = _line(error), _fault_of_agent(error)
         if fault:
@@ -241,7 +243,7 @@ def run_episode(
         for item in account.get("submissions", ())
     )
     status: Status = "crashed" if crashed else "unfinished" if why else "unsent"
-    if not crashed and (sent or ended()):
+    if not crashed and sent:
         status = "submitted"
     return EpisodeResult(
         session.step if session else 0, why, reason, crashed, contents, left_at, halted, status,

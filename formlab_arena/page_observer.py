@@ -79,6 +79,7 @@ class PageObserver:
         self._screens: dict[tuple[Any, ...], int] = {}
         self._alike: dict[tuple[Any, ...], list[int]] = {}
         self._contents: dict[tuple[Any, ...], Any] = {}
+        self.messages: list[tuple[str, str]] = []
 
     def listed(self) -> dict[str, Any]:
         """All elements in pixels of the window, the scroll offset and the page's size."""
@@ -264,6 +265,7 @@ class PageObserver:
             if control["kind"] != "option"
         ]
         number, event = self._screen(listed, controls)
+        self.messages = [(c["field"], c["message"]) for c in usable if c["message"]]
         contents: dict[tuple[Any, ...], Any] = {}
         for control in usable:
             if control["answers"]:

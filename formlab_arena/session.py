@@ -60,7 +60,9 @@ class Session:
         self._messages: list[str] = []
         self._wrong: dict[str, str] = {}
         self._image: Path | None = None
-        self._acted = 0.0
+        # When the first action could be done, and when the last one began and was done.
+        self._begun = self._acted = self._done = 0.0
+        self.was_alive = True
         self.summary: dict[str, Any] = {}
         self._titles: dict[Any, str] = {}
         self._observer = page_observer.PageObserver(self.page, folder)
@@ -74,13 +76,16 @@ class Session:
     def open(self, address: str) -> None:
         """Go to an address; what hangs there, such as a picture, is not waited for long."""
         with contextlib.suppress(DialogOpen):
-            self.page.goto(address, wait_until="domcontentloaded")
+            self.page.goto(address, wait_until="commit")
             with contextlib.suppress(TimeLimit):
+                self.page.wait_for_load_state("domcontentloaded")
                 self.page.wait_for_load_state("load", timeout=SETTLING * 1000)
             self.driver.run(self.account.quiet(0.0, SETTLING))
+        self._begun = time.monotonic()
 
     def close(self) -> None:
         """Log the contents of the fields, what was sent, and what was refused by the gate."""
+        self.was_alive = self.driver.is_connected
         with contextlib.suppress(TimeLimit):
             self.driver.run(self.account.settled(), 3.0)
         self.summary = self.account.summary(self.contents)
@@ -248,13 +253,13 @@ class Session:
 
     def finish(self) -> None:
         """Wait until the page has sent what it was about to send."""
-        while time.monotonic() < self._acted + AFTERWARDS and not self.driver.dialogs:
+        while time.monotonic() < self._done + AFTERWARDS and not self.driver.dialogs:
             self.driver.run(self.account.settled())
             sent = self.account.submissions(self.contents, self._acted)
             if any(item["outcome"] == "accepted" for item in sent):
                 break
             self.driver.run(asyncio.sleep(0.05))
-        self.driver.run(self.account.quiet(0.0, 10.0))
+        self.driver.run(self.account.quiet(self._begun, 10.0))
 
     @property
     def cdp_address(self) -> str:
@@ -311,6 +316,8 @@ class Session:
             if self.driver.is_late:
                 raise
             event["refused"] = f"no answer from the page: {limit}"[:200]
+        finally:
+            self._done = time.monotonic()
 
     def _answer(self, accept: bool, text: str) -> dict[str, Any]:
         if not (dialog := self.dialog):
@@ -320,10 +327,12 @@ class Session:
         self.driver.answer(accept, text)
         self.driver.run(asyncio.sleep(0.05))
         self.driver.run(self.account.quiet(self._acted, SETTLING))
+        self._done = time.monotonic()
         return {"answered": dataclasses.asdict(dialog), "accepted": accept}
 
     def _update(self) -> tuple[list[list[Any]], dict[str, Any] | None]:
         self._state, changed, screen = self._observer.look()
+        self.account.complained(self._observer.messages)
         return changed, screen
 
     def _location(self, action: Action) -> dict[str, Any]:

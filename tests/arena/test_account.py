@@ -2,7 +2,6 @@ import time
 
 import pytest
 
-from formlab_arena.account import carries, values_of
 from formlab_arena.actions import Answer, Click, Press, Type
 from formlab_arena.episode import RunSettings, open_session, prepare
 
@@ -42,8 +41,9 @@ PAGES = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def session(tmp_path):
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("account")
     prepare(tmp_path, "", {"a b.pdf": b"%PDF", "é.pdf": b"%PDF"})
     with (
         site(PAGES) as server,
@@ -53,16 +53,27 @@ def session(tmp_path):
         yield session
 
 
-def sent(session, path="", typed="Ada"):
+def sent(session, path, typed="Ada", count=1):
     """The submissions of one page, when its first field was filled and its button clicked."""
-    before = len(session.account.submissions(session.contents))
+    since = time.monotonic()
     session.page.goto(session.server.url + path)
     session.do(Click(40, 75))
     session.do(Press("Control+A"))
     session.do(Type(typed))
     session.do(GO)
-    session.driver.run(session.account.settled())
-    return session.account.submissions(session.contents)[before:]
+    return answered(session, since, count)
+
+
+def answered(session, since, count=1):
+    """The submissions since a moment, when so many have come: a busy machine takes its time."""
+    end = time.monotonic() + 20
+    while True:
+        session.driver.run(session.account.settled())
+        items = session.account.submissions(session.contents, since)
+        done = [item for item in items if item["outcome"] != "failed"]
+        if len(done) >= count or time.monotonic() > end:
+            return items
+        session.page.wait_for_timeout(50)
 
 
 @pytest.mark.browser
@@ -76,17 +87,19 @@ def test_account_of_forms_equals_what_the_server_received(session):
     session.page.goto(f"{server.url}/many")
     files = sorted(session.uploads.glob("*"))
     session.page.set_input_files("input[type=file]", files)
+    since = time.monotonic()
     session.do(GO)
-    many = session.account.submissions(session.contents)[-1]
+    (many,) = answered(session, since)
     assert many["values"] == server.writes("/received")[-1]
     assert many["values"]["pläne"] == [file.name for file in files]
     assert many["values"]["x"] == ["1", "2"]
 
     (search,) = sent(session, "/search")
     assert (search["method"], search["values"]) == ("GET", {"name": ["Ada"]})
+    since = time.monotonic()
     session.do(Click(40, 40))
-    assert session.page.url.endswith("?name=link")
-    assert session.account.submissions(session.contents)[-1]["values"] == {"name": ["Ada"]}
+    session.page.wait_for_url("**?name=link")
+    assert answered(session, since, 0) == []
 
     outcomes = {path: sent(session, path)[0] for path in ("/again", "/away", "/wrong")}
     assert [(item["status"], item["outcome"]) for item in outcomes.values()] == [
@@ -101,7 +114,7 @@ def test_account_of_forms_equals_what_the_server_received(session):
     assert session.account.summary({})["blocked"] == []
 
     # A submission that the browser holds back is none, and the page's message is told.
-    assert sent(session, "/must", "") == []
+    assert sent(session, "/must", "", count=0) == []
     messages = {
         item["field"]: item["message"] for item in session.account.summary({})["validation"]
     }
@@ -123,17 +136,16 @@ def test_submission_of_a_script_is_told_from_what_it_sends_aside(session):
     assert session.server.writes("/clicked")
 
     # What is sent a while after the last click is waited for.
-    assert sent(session, "/late") == []
-    start = time.monotonic()
+    since = time.monotonic()
+    assert sent(session, "/late", count=0) == []
     session.finish()
-    assert 1 < time.monotonic() - start < 2.5
+    assert answered(session, since)[0]["outcome"] == "accepted"
     assert session.server.writes("/orders")[1] == {"name": "Ada"}
-    assert session.account.submissions(session.contents)[-1]["outcome"] == "accepted"
 
 
 @pytest.mark.browser
 def test_dialog_is_seen_logged_and_answered_or_dismissed(session):
-    assert sent(session, "/sure") == []
+    assert sent(session, "/sure", count=0) == []
     seen = session.look("tree")
     assert (seen.dialog.kind, seen.dialog.text) == ("confirm", "Sure?")
     session.do(Answer(accept=False))
@@ -142,21 +154,12 @@ def test_dialog_is_seen_logged_and_answered_or_dismissed(session):
     session.do(Press("Tab"))
     assert session.look().messages[-1] == "the dialog was dismissed, since it had no answer"
     session.do(GO)
+    since = time.monotonic()
     session.do(Answer())
-    assert session.server.writes("/received") == [{"name": ["Ada"]}]
+    assert answered(session, since)[0]["outcome"] == "accepted"
+    assert session.server.writes("/received")[-1] == {"name": ["Ada"]}
     session.do(Answer())
     assert session.look().refused == ("Answer(): no dialog is open",)
     told = session.account.summary({})["dialogs"]
     assert [item["accepted"] for item in told] == [False, False, True]
     assert [e["dialog"]["text"] for e in events(session.folder) if "kind" in e.get("dialog", {})]
-
-
-def test_bodies_that_are_no_forms_and_hostile_ones_cost_nothing():
-    assert values_of(b"\xff\xfe", "application/json") == {}
-    assert values_of(b"[" * 100_000, "application/json") == {}
-    assert values_of(b"a=1\r\nb=x=y\r\n", "text/plain") == {"a": ["1"], "b": ["x=y"]}
-    assert values_of(b"--x\r\n\r\n", "multipart/form-data; boundary=x") == {}
-    assert values_of(b'[{"a": 1}, {"a": 2}]', "") == {"0.a": ["1"], "1.a": ["2"]}
-    assert carries({"food": ["on"]}, {"food": True})
-    assert carries({"food": ["veg"]}, {"food": ["veg", "fish"]})
-    assert not carries({"food": [""]}, {"food": "", "other": False})

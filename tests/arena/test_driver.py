@@ -1,9 +1,12 @@
 import asyncio
+import os
+import signal
 import time
 
 import pytest
 
 from formlab import browser
+from formlab_arena import driver as driver_module
 from formlab_arena.driver import DialogOpen, Driver, PageLeft, TimeLimit
 
 PAGE = """data:text/html,<title>Camp</title><body style="margin:0">
@@ -23,7 +26,7 @@ def driver():
 
 
 @pytest.mark.browser
-def test_page_is_used_without_await_under_a_running_loop_too(driver):
+def test_page_is_used_without_await_under_a_running_loop_too(driver, monkeypatch):
     page = driver.page
 
     async def notebook_cell():
@@ -62,7 +65,13 @@ def test_page_is_used_without_await_under_a_running_loop_too(driver):
         page.evaluate("for (;;);")
     assert time.monotonic() - start < 1
     assert driver.is_late
+    # One that does not close is killed.
+    monkeypatch.setattr(driver_module, "CLOSING", 0.5)
+    os.kill(driver.pid, signal.SIGSTOP)
     driver.close()
-    assert time.monotonic() - start < 6
+    with pytest.raises(ProcessLookupError):
+        for _ in range(100):
+            os.kill(driver.pid, 0)
+            time.sleep(0.1)
     with pytest.raises(PageLeft):
         page.title()

@@ -194,6 +194,9 @@ def _played(
         )  # fmt: skip
         result |= episode_result(played, folder)
         result |= {"filled": played.contents, "left_at": played.left_at}
+        if result["reward"] is not None and not played.crashed:
+            # A page that judges what was done need not send it.
+            result["status"] = "submitted"
         result["right"], result["fields"] = right_answers(folder, played.account, task)
         return Outcome(result, played.halted)
     # A disk that is full, or an agent that cannot be made, costs this episode and no other.

@@ -111,6 +111,7 @@ def _classes(module: Any) -> list[type]:
     return [
         value for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
+        and not value.__name__.startswith("_")
         and (callable(getattr(value, "act", None)) or callable(getattr(value, "drive", None)))
     ]  # fmt: skip
 
@@ -154,11 +155,13 @@ def _made(name: str, factory: Callable[..., Any], instance: Instance, settings: 
     """The agent, shown what the settings say; its class may take the instance or nothing."""
     taken = [
         p for p in inspect.signature(factory).parameters.values()
-        if p.name in ("instance", "task") or (p.default is p.empty and p.kind <= p.VAR_POSITIONAL)
+        if p.kind <= p.VAR_POSITIONAL and (p.default is p.empty or p.name in ("instance", "task"))
     ]  # fmt: skip
     agent = factory(instance) if taken else factory()
-    agent.name = getattr(agent, "name", name)
-    agent.observes = settings.observe or getattr(agent, "observes", "pixels")
+    if not hasattr(agent, "name"):
+        agent.name = name
+    if settings.observe or not hasattr(agent, "observes"):
+        agent.observes = settings.observe or "pixels"
     if hasattr(agent, "drive") or settings.policy == "page":
         return agent
     return OneByOne(agent)

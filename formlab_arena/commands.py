@@ -15,6 +15,7 @@ from formlab.errors import FormlabError, UnknownName
 from formlab.systems import CHAT
 from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
 from formlab_arena.fill_command import fill
+from formlab_arena.web_commands import record, tell_unmatched
 
 NOTEBOOK = resources.folder("notebooks") / "40_form_filling.ipynb"
 
@@ -25,6 +26,7 @@ def arena() -> None:
 
 
 arena.add_command(fill)
+arena.add_command(record)
 
 
 @arena.command()
@@ -117,16 +119,23 @@ def write(out: Path, as_json: bool, **options: Any) -> None:
 
 @arena.command("score")
 @click.argument("folder", metavar="RUN", type=PATH)
+@click.option("--gold", "gold_file", type=PATH, help="Other pages: JSON of answers by label.")
 @scoring
 @as_json
-def score(folder: Path, as_json: bool, **options: Any) -> None:
-    """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`."""
+def score(folder: Path, gold_file: Path | None, as_json: bool, **options: Any) -> None:
+    """Score the clicks, values and submissions of RUN, a folder of `formlab arena fill`.
+
+    A run on other web pages is scored by the gold of its tasks, or by --gold: an object of labels
+    and answers, or one of them for each task.
+    """
+    from formlab import files
     from formlab_arena.evaluation import read_run
 
-    corpus, predictions = read_run(folder)
+    corpus, predictions = read_run(folder, gold=files.read_json(gold_file) if gold_file else None)
     documents = documents_of(options["documents"], [corpus])
     summary = scored(corpus, predictions, options | {"documents": documents}, as_json=as_json)
     show_summary(summary, options, as_json=as_json)
+    tell_unmatched(corpus)
 
 
 if __name__ == "__main__":

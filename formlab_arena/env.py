@@ -15,8 +15,10 @@ import numpy as np
 
 from formlab import files, resources
 from formlab.errors import DataBroken
-from formlab_arena import miniwob, notation, spec
+from formlab_arena import actions, miniwob, notation, register_env, spec
+from formlab_arena.driver import TimeLimit
 from formlab_arena.episode import RunSettings, open_session, prepare
+from formlab_arena.form_url import right_answers
 from formlab_arena.instances import PER_FORM, Instance, make
 from formlab_arena.observation import Observation
 from formlab_arena.process import Server, serving
@@ -25,13 +27,8 @@ from formlab_arena.session import Session
 from formlab_arena.store import SubmissionStore
 from formlab_arena.web_tasks import WebTask
 
-gymnasium: Any
-try:
-    import gymnasium
-except ModuleNotFoundError:
-    gymnasium = resources.optional("gymnasium", extra="arena")
+gymnasium: Any = resources.optional("gymnasium", extra="arena")
 
-ID = "formlab/Form-v0"
 # The longest text of each kind in an observation, and the longest action, in characters.
 LENGTHS = {
     "text": 100_000, "tree": 200_000, "address": 2_000, "tabs": 10_000, "messages": 20_000,
@@ -125,7 +122,7 @@ class FormEnv(gymnasium.Env):
         """Open the form anew; the first observation, and what is known of the episode."""
         super().reset(seed=seed)
         self._episode.close()
-        self._steps, self._end = 0, time.monotonic() + self.settings.deadline
+        self._steps = 0
         task, uploads = self._drawn(dict(options or {}))
         folder = self._home() / task.name
         prepare(folder, task.text, uploads)
@@ -136,8 +133,9 @@ class FormEnv(gymnasium.Env):
         self._session = self._episode.enter_context(opened)
         if task.judge:
             task.judge.begin(self._session)
-        self._task = task
-        return self._seen(), self._known()
+        self._task, seen = task, self._seen()
+        self._acted = time.monotonic()
+        return seen, self._known()
 
     def _drawn(self, options: dict[str, Any]) -> tuple[WebTask, Mapping[str, bytes]]:
         """The task of an episode, and the files of it."""
@@ -163,24 +161,30 @@ class FormEnv(gymnasium.Env):
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out one action; observation, reward, terminated, truncated and info."""
         self._steps += 1
+        # The time that the agent took is not the pages'.
+        self._session.extend(time.monotonic() - self._acted)
         asked, other = notation.parse(action[:LONGEST_ACTION])
-        done, error, reward = not action.strip(), None, None
+        done = not action.strip() or any(isinstance(each, actions.Done) for each in asked)
+        error, reward, late = None, None, self._steps >= self.settings.steps
         try:
             for each in asked:
-                self._session.do(each)
-            if self._task.judge:
-                reward = self._task.judge.reward(self._session)
+                if not isinstance(each, actions.Done):
+                    self._session.do(each)
+            if done:
+                self._session.finish()
+            reward = self._task.judge.reward(self._session) if self._task.judge else None
             seen = self._seen([f"not an action: {line[:200]}" for line in other])
         # A browser that died, or a page that does not answer any more.
         except Exception as problem:
             error = f"{type(problem).__name__}: {str(problem).partition(chr(10))[0][:300]}"
+            late = late or isinstance(problem, TimeLimit)
             seen = self._last | {"messages": error, "screenshot": self._shot.copy()}
-        ended = done or error is not None or reward is not None
-        late = self._steps >= self.settings.steps or time.monotonic() > self._end
-        cut = late and not ended
-        if reward is None and (ended or cut) and self._task.gold and not self._task.judge:
-            reward = _share(self._task.gold, self._known()["account"])
-        return seen, float(reward or 0.0), ended, cut, self._known(error)
+        ended = done or reward is not None or (error is not None and not late)
+        info = self._known(error)
+        if (ended or late) and not self._task.judge:
+            reward = self._share(info["account"])
+        self._acted = time.monotonic()
+        return seen, float(reward or 0.0), ended, late and not ended, info
 
     def _seen(self, more: list[str] | None = None) -> dict[str, Any]:
         """What the session shows, as the space has it."""
@@ -195,6 +199,11 @@ class FormEnv(gymnasium.Env):
         }  # fmt: skip
         self._last = {name: "\n".join(lines)[: LENGTHS[name]] for name, lines in texts.items()}
         return {"screenshot": self._shot.copy(), **self._last}
+
+    def _share(self, account: Mapping[str, Any]) -> float:
+        """The share of the right answers that a server which is not formlab's got."""
+        right, fields = right_answers(self._session.folder, account, self._task)
+        return (right or 0) / (fields or 1)
 
     def _known(self, error: str | None = None) -> dict[str, Any]:
         # A copy: what a user keeps must not change with the next step.
@@ -239,5 +248,4 @@ class _Received:
         return [latest["id"]] if latest else []
 
 
-def _share(gold: Mapping[str, Any], account: Mapping[str, Any]) -> float:
-    return float(bool(gold and account))
+register_env()

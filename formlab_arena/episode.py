@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from formlab import browser, files, resources
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import driving
 from formlab_arena.account import Account
 from formlab_arena.actions import Done
@@ -122,7 +122,12 @@ def open_session(
             driver, account, folder, text, scale=settings.scale, rulers=settings.ruler
         )
         driver.deadline = time.monotonic() + settings.deadline
-        session.open(address)
+        try:
+            session.open(address)
+        except Exception as error:
+            if gate.failure:
+                raise NotAvailable(gate.failure) from error
+            raise
         yield session
     finally:
         if session:
@@ -232,8 +237,9 @@ def run_episode(
         if fault:
             why = f"{why} ({_last_line(error)})"
     contents, account = (session.contents, session.summary) if session else ({}, {})
+    # What drives the browser itself may have entered and sent it between two looks.
     sent = any(
-        item["outcome"] == "accepted" and carries(item["values"], contents)
+        item["outcome"] == "accepted" and (drives or carries(item["values"], contents))
         for item in account.get("submissions", ())
     )
     status: Status = "crashed" if crashed else "unfinished" if why else "unsent"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -12,22 +13,23 @@ from typing import Any
 from formlab import browser, files, resources
 from formlab.errors import DataBroken, NotAvailable
 from formlab.systems._journal import Journal
-from formlab_arena import agent_registry, web_tasks
+from formlab_arena import action_groups, agent_registry, page_fields, web_episodes, web_tasks
 from formlab_arena.agents import Agent
+from formlab_arena.driver import DialogOpen, PageLeft
 from formlab_arena.episode import RunSettings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
 from formlab_arena.run import Outcome, episode_result, is_open, play_all
 from formlab_arena.session import Session
+from formlab_arena.spec import answer_text
 from formlab_arena.web_tasks import WebTask
 
 # The name of the only task of a run at one address.
 PAGE = "page"
-# What to try where a page could not be opened, by Chromium's word for it.
+# What to try where a page could not be opened, by a word of the reason.
 _REMEDIES = {
-    "CONNECTION_REFUSED": "start the server, or another port",
-    "NAME_NOT_RESOLVED": "check the name of the host",
+    "refused": "start the server, or another port",
+    "not known": "check the name of the host",
     "CERT_": "a server with a valid certificate",
-    "BLOCKED_BY_CLIENT": "--allow, if the page leads to another server",
     "TimeLimit": "a longer --deadline",
 }
 
@@ -116,8 +118,9 @@ def fill_tasks(
         For each task `doc_id` (its name), `address`, `status` (``submitted``, ``unsent``,
         ``unfinished``, ``crashed``), `reason`, `steps`, `seconds`, `error`, `traceback`, `filled`
         (what each field held when last seen; a group has the list of its chosen options),
-        `left_at` (the address of the last page, None if none was opened), `account`, `usage`, and
-        `reward`, that of a task which gives one itself.
+        `left_at` (the address of the last page, None if none was opened), `account`, `usage`,
+        `right` and `fields` (how many answers of the gold the server got, as `arena score` reads
+        them by type; None without gold), and `reward`, that of a page which judges itself.
 
     Raises
     ------
@@ -151,7 +154,7 @@ def _blank(task: WebTask) -> dict[str, Any]:
     return {
         "doc_id": task.name, "address": task.key, "task": _digest(task), "status": "crashed",
         "steps": 0, "reason": None, "error": None, "filled": {}, "left_at": None, "account": None,
-        "reward": None,
+        "reward": None, "right": None, "fields": None,
     }  # fmt: skip
 
 
@@ -178,8 +181,10 @@ def _played(
                 task.judge.begin(session)
 
         def ended() -> bool:
-            if task.judge:
-                result["reward"] = task.judge.reward(opened[0])
+            # Its browser is closed once it has a summary.
+            if task.judge and result["reward"] is None and not opened[0].summary:
+                with contextlib.suppress(DialogOpen, PageLeft):
+                    result["reward"] = task.judge.reward(opened[0])
             return stopped() or result["reward"] is not None
 
         agent = make(Instance(task.name, 0, dict(task.gold or {}), task.text))
@@ -187,9 +192,28 @@ def _played(
             task.address, folder, task.text, settings, agent, allow=allow, state=storage,
             begin=begin, ended=ended,
         )  # fmt: skip
-        result |= episode_result(played, agent)
+        result |= episode_result(played, folder)
         result |= {"filled": played.contents, "left_at": played.left_at}
+        if result["reward"] is not None and not played.crashed:
+            # A page that judges what was done need not send it.
+            result["status"] = "submitted"
+        result["right"], result["fields"] = right_answers(folder, played.account, task)
         return Outcome(result, played.halted)
     # A disk that is full, or an agent that cannot be made, costs this episode and no other.
     except Exception as error:
         return Outcome(result | {"error": f"{type(error).__name__}: {str(error)[:300]}"})
+
+
+def right_answers(
+    folder: Path, account: Mapping[str, Any], task: WebTask
+) -> tuple[int | None, int | None]:
+    """How many answers of a task's gold the server got, and how many it has; None without gold."""
+    if task.gold is None:
+        return None, None
+    log = action_groups.read(folder / "events.jsonl")
+    read = web_episodes.read({"address": task.key, "account": account}, task.gold, log)
+    right = [
+        page_fields.same(read.answers.get(name, ""), answer_text("" if value is None else value))
+        for name, value in read.values.items()
+    ]
+    return sum(right), len(right)

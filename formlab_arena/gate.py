@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import urllib.parse
 from collections.abc import Iterable
 from typing import Any
@@ -30,6 +31,7 @@ class Gate:
 
     def __init__(self, addresses: Iterable[str]) -> None:
         self.allowed = [urllib.parse.urlsplit(address) for address in addresses]
+        self.failure = ""
         self._refused: list[str] = []
         self._servers: dict[Any, str] = {}
         self._bodies: dict[tuple[str, str], list[bytes]] = {}
@@ -99,7 +101,14 @@ class Gate:
             if not tunnel and not self.allows(url):
                 self.refuse(url)
                 return
-            source, upstream = await asyncio.open_connection(*server, limit=1 << 20)
+            try:
+                source, upstream = await asyncio.open_connection(*server, limit=1 << 20)
+            except OSError as error:
+                # The browser learns only that there is no answer.
+                known = (error.errno or 0) > 0
+                why = os.strerror(error.errno) if known else error.strerror or str(error)
+                self.failure = f"{server[0]}:{server[1]}: {why}"[:LONGEST]
+                raise
             if tunnel:
                 writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
                 both = (_piped(reader, upstream), _piped(source, writer))

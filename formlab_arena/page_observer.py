@@ -29,7 +29,9 @@ _AT, _ACTIVE = f"(point) => {OBSERVER}.at(point)", f"() => {OBSERVER}.active()"
 _SHOWN = f"(e) => ({{ key: {OBSERVER}.key, control: {OBSERVER}.shown(e) }})"
 _BUTTONS = ("button", "submit", "reset", "image")
 # What the log keeps of a control.
-_LOGGED = ("field", "option", "kind", "checked", "options", "values", "name", "label", "group")
+_LOGGED = (
+    "field", "option", "kind", "checked", "options", "values", "many", "name", "label", "group",
+)  # fmt: skip
 _SEEN = ("kind", "checked", "role", "required", "disabled", "covered", "many")
 _READ = ("field", "option", "value", "name", "label", "hint", "message")
 Control = dict[str, Any]

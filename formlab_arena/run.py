@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from formlab import browser, files, resources
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal
-from formlab_arena import agent_registry, page_reading
+from formlab_arena import action_groups, agent_registry, page_reading
 from formlab_arena.agent_registry import AGENTS
 from formlab_arena.agents import Agent, Halted
 from formlab_arena.episode import (
@@ -206,12 +206,11 @@ def _guarded(
         if instance.page:
             files.write_json(folder / page_reading.FILE, instance.page.evidence())
         address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
-        agent = make(instance)
         played = run_episode(
-            address, folder, instance.text, settings, agent, state=storage,
+            address, folder, instance.text, settings, make(instance), state=storage,
             ended=lambda: stopped() or store.latest(token) is not None,
         )  # fmt: skip
-        result |= episode_result(played, agent)
+        result |= episode_result(played, folder)
         halted = played.halted
     # A server that does not start, or a disk that is full, costs this episode and no other.
     except Exception as error:
@@ -222,12 +221,13 @@ def _guarded(
     return Outcome(result, halted)
 
 
-def episode_result(played: EpisodeResult, agent: Agent) -> dict[str, Any]:
+def episode_result(played: EpisodeResult, folder: Path) -> dict[str, Any]:
     """What the results of all episodes have, whose form it ever was."""
+    usage = action_groups.read(folder / "events.jsonl").usage
     return {
         "status": played.status, "steps": played.looks, "reason": played.reason,
-        "error": played.why or None, "traceback": played.traceback, "account": played.account,
-        "usage": getattr(agent, "usage", None),
+        "error": played.why or None, "traceback": played.traceback or None,
+        "account": played.account, "usage": usage or None,
     }  # fmt: skip
 
 

@@ -266,6 +266,11 @@ class Session:
         """Where others can connect to the same browser; empty unless it was asked for."""
         return self.driver.endpoint
 
+    @property
+    def awaits_file(self) -> bool:
+        """Whether a file dialog is open."""
+        return self._hands.chooser is not None
+
     def watch(self) -> None:
         """Log what somebody else did in the browser since the last time."""
         with contextlib.suppress(DialogOpen, PageLeft):

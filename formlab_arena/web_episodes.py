@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import urllib.parse
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,8 @@ class WebEpisode:
     def option(self, control: Mapping[str, Any]) -> str | None:
         """The option that a control is, as people read it; None for all but ticks of a choice."""
         option = control["option"]
+        if self.owner(control["field"], option).startswith(page_fields.TOGETHER):
+            return control["name"]
         return self.codes.get(control["field"], {}).get(option, option)
 
     def content(self, log: Episode) -> dict[str, str]:
@@ -114,14 +116,74 @@ def golds(run: Path, names: list[str], given: Any = None) -> dict[str, dict[str,
     return golds
 
 
+class PageLog:
+    """The fields of all pages that a log has seen, and the texts of the codes that they send."""
+
+    def __init__(self, log: Episode) -> None:
+        controls = [c for screen in log.screens.values() for c in screen["controls"] if c["field"]]
+        elements = {(c["field"], c["option"]): _element(c) for c in controls}
+        self.fields = page_fields.fields_of(elements.values())
+        self.codes = {field: dict(known) for field, known in log.codes.items()}
+        for control in controls:
+            known = self.codes.setdefault(control["field"], {})
+            if control["option"] is not None:
+                known[control["option"]] = control.get("name") or control["option"]
+            known |= zip(control.get("values") or (), control["options"] or (), strict=False)
+
+    def sent(self, account: Mapping[str, Any]) -> dict[str, list[str]]:
+        """The values of all accepted submissions by name; of one that was sent twice, the last.
+
+        The items of a list in JSON are one value of several texts.
+        """
+        own = {name for field in self.fields.values() for name in names_of(field)}
+        sent: dict[str, list[str]] = {}
+        for submission in account.get("submissions", ()):
+            if submission["outcome"] == "accepted":
+                values: dict[str, list[str]] = {}
+                for name, texts in submission["values"].items():
+                    whole = name if name in own else _ITEM.sub("", name)
+                    values.setdefault(whole, []).extend(texts)
+                sent |= values
+        return sent
+
+    def texts(self, field: PageField, sent: Mapping[str, list[str]]) -> list[str]:
+        """What a field was sent with, as people read it."""
+        own = next((name for name in names_of(field) if name in sent), None)
+        if field.name.startswith(page_fields.TOGETHER):
+            return [m.name for m in field.marks if ticked(sent.get(m.field.partition("#")[0], []))]
+        texts = sent.get(own, [])
+        number = field.first.field.partition("#")[2]
+        if number.isdecimal() and int(number) <= len(texts):
+            texts = texts[int(number) - 1 : int(number)]
+        texts = [self.codes.get(field.first.field, {}).get(text, text) for text in texts]
+        if field.name.startswith(page_fields.APART):
+            return ["true"] if field.first.name in texts else []
+        several = field.first.many or field.kind == "file" or len(field.marks) > 1
+        return texts if several else texts[:1]
+
+    def read(self, field: PageField | None, texts: list[str], held: str) -> list[str]:
+        """What a script sent, as people read it.
+
+        A code that no option of a choice is known by is read as what the field `held`.
+        """
+        names = [mark.name for mark in field.marks] if field else []
+        if not (field and (names := names or list(field.first.options))):
+            return texts
+        codes = self.codes.get(field.name, {})
+        plain = {name.casefold(): name for name in names} | codes
+        known = [plain.get(text) or plain.get(text.casefold()) for text in texts]
+        return (
+            [codes.get(held, held)]
+            if held and None in known
+            else [k or t for k, t in zip(known, texts, strict=True)]
+        )
+
+
 def read(result: Mapping[str, Any], gold: Mapping[str, Any], log: Episode) -> WebEpisode:
     """An episode from its result, its right answers and its log."""
-    controls = [c for screen in log.screens.values() for c in screen["controls"] if c["field"]]
-    elements = {(c["field"], c["option"]): _element(c) for c in controls}
-    pages = page_fields.fields_of(elements.values())
-    homes = page_fields.paired(gold, pages)
-    codes = _codes(controls, log)
-    sent = _sent(result.get("account") or {})
+    page = PageLog(log)
+    homes = page_fields.paired(gold, page.fields)
+    sent = page.sent(result.get("account") or {})
     fields, values, answers, used = [], {}, {}, set[str]()
     for key, value in gold.items():
         home = homes.get(key)
@@ -129,22 +191,46 @@ def read(result: Mapping[str, Any], gold: Mapping[str, Any], log: Episode) -> We
         kind = _kind(value, home)
         fields.append(spec.FormField(name, kind, key, required=False))
         values[name] = value if home is None else _canonical(value, home, gold.values())
-        if home and (own := [own for own in _own_names(home) if own in sent]):
-            used |= set(own)
-            if text := _answer(home, kind, {n: sent[n] for n in own}, codes):
-                answers[name] = text
+        used |= {own for own in names_of(home) if own in sent}
+        if home and (texts := page.texts(home, sent)):
+            answers[name] = _joined(texts, kind)
     left = {name: texts for name, texts in sent.items() if name not in used}
     for field, key in zip(fields, gold, strict=True):
         # What a script sends under names of its own: by those, else by a value that is unique.
-        if used & set(_own_names(homes.get(key))):
-            continue
-        if name := _by_name(key, left) or _by_value(gold[key], left):
-            answers[field.name] = _text(left.pop(name), field.type, codes.get(field.name, {}))
+        if used.isdisjoint(names_of(homes.get(key))) and (name := _sent_as(key, gold[key], left)):
+            answers[field.name] = _joined(
+                page.read(homes.get(key), left.pop(name), log.content.get(field.name, "")),
+                field.type,
+            )
     parts = urllib.parse.urlsplit(str(result.get("address", "")))
     code = f"{parts.netloc}{parts.path}"[:200]
     form = spec.WebForm(code, code, parts.hostname or "", {}, (spec.FormPage("", tuple(fields)),))
     missing = tuple(key for key in gold if key not in homes)
-    return WebEpisode(form, values, answers, _owners(homes, pages), codes, missing, tuple(left))
+    owners = _owners(homes, page.fields)
+    return WebEpisode(form, values, answers, owners, page.codes, missing, tuple(left))
+
+
+def names_of(field: PageField | None) -> list[str]:
+    """The names under which a page sends a field: without the number of one of many."""
+    elements = field.elements if field else ()
+    return list(dict.fromkeys(element.field.partition("#")[0] for element in elements))
+
+
+def ticked(texts: Sequence[str]) -> bool:
+    """Whether what was sent of a tick says that it is on."""
+    return bool(texts) and texts[-1] != "" and matching.truth(texts[-1]) is not False
+
+
+def _joined(texts: Sequence[str], kind: str) -> str:
+    return str(ticked(texts)).lower() if kind == "checkbox" else ", ".join(texts)
+
+
+def _sent_as(key: str, value: Any, left: Mapping[str, list[str]]) -> str | None:
+    name = matching.pair([key], {name: (name,) for name in left}).get(key)
+    text = page_fields.as_text(value)
+    equal = [other for other in left if page_fields.same(", ".join(left[other]), text)]
+    unique = len(equal) == 1 and text and not isinstance(value, bool)
+    return name or (equal[0] if unique else None)
 
 
 def _owners(
@@ -169,82 +255,8 @@ def _element(control: Mapping[str, Any]) -> Element:
         control["field"], control["option"], control["kind"], control["value"] or "",
         control["checked"], tuple(control["options"] or ()), tuple(control["box"]),
         name=control.get("name", ""), label=control.get("label", ""),
-        group=tuple(control.get("group", ())),
+        group=tuple(control.get("group", ())), many=bool(control.get("many")),
     )  # fmt: skip
-
-
-def _codes(controls: list[dict[str, Any]], log: Episode) -> dict[str, dict[str, str]]:
-    """The text of each code that a control sends: of its options, and as it was shown."""
-    codes = {field: dict(known) for field, known in log.codes.items()}
-    for control in controls:
-        known = codes.setdefault(control["field"], {})
-        if control["option"] is not None:
-            known[control["option"]] = control.get("name") or control["option"]
-        known |= zip(control.get("values") or (), control["options"] or (), strict=False)
-    return codes
-
-
-def _sent(account: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The values of all accepted submissions by name; of one that was sent twice, the last."""
-    sent: dict[str, list[str]] = {}
-    for submission in account.get("submissions", ()):
-        if submission["outcome"] == "accepted":
-            values: dict[str, list[str]] = {}
-            for name, texts in submission["values"].items():
-                values.setdefault(_ITEM.sub("", name), []).extend(texts)
-            sent |= values
-    return sent
-
-
-def _own_names(home: PageField | None) -> list[str]:
-    """The names under which a page sends a field: without the number of one of many."""
-    elements = home.elements if home else ()
-    return list(dict.fromkeys(_ITEM.sub("", e.field.partition("#")[0]) for e in elements))
-
-
-def _by_name(key: str, left: Mapping[str, Any]) -> str | None:
-    return matching.pair([key], {name: (name,) for name in left}).get(key)
-
-
-def _by_value(value: Any, left: Mapping[str, list[str]]) -> str | None:
-    text = page_fields.as_text(value)
-    names = [name for name, texts in left.items() if page_fields.same(", ".join(texts), text)]
-    return names[0] if len(names) == 1 and text and not isinstance(value, bool) else None
-
-
-def _answer(
-    home: PageField, kind: str, sent: Mapping[str, list[str]],
-    codes: Mapping[str, Mapping[str, str]],
-) -> str | None:  # fmt: skip
-    """What a field was sent with."""
-    name = next(iter(sent))
-    if home.name.startswith(page_fields.TOGETHER):
-        ticked = [
-            m.name
-            for m in home.marks
-            if _ticked(sent.get(_own_names(home=PageField("", 0, (m,)))[0], []))
-        ]
-        return ", ".join(ticked) or None
-    if home.name.startswith(page_fields.APART):
-        texts = [codes.get(home.first.field, {}).get(text, text) for text in sent[name]]
-        return "true" if home.first.name in texts else None
-    number = home.first.field.partition("#")[2]
-    texts = sent[name]
-    if number.isdecimal() and int(number) <= len(texts):
-        texts = texts[int(number) - 1 : int(number)]
-    elif len(texts) > 1 and kind not in ("multiple", "file"):
-        texts = texts[:1]
-    return _text(texts, kind, codes.get(home.name, {}))
-
-
-def _text(texts: list[str], kind: str, codes: Mapping[str, str]) -> str:
-    if kind == "checkbox":
-        return str(_ticked(texts)).lower()
-    return ", ".join(codes.get(text, text) for text in texts)
-
-
-def _ticked(texts: list[str]) -> bool:
-    return bool(texts) and texts[-1] != "" and matching.truth(texts[-1]) is not False
 
 
 def _kind(value: Any, home: PageField | None) -> str:

@@ -6,6 +6,9 @@ import pytest
 from formlab_arena import server
 from formlab_arena.run import RunSettings, open_session, serving
 from formlab_arena.store import SubmissionStore
+from tests.plugins.conftest import fresh
+
+__all__ = ["fresh"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -6,6 +7,8 @@ from click.testing import CliRunner
 from formlab.cli import main
 from formlab_arena.commands import arena
 from tests.arena.foreign import hosting
+from tests.arena.web import Page
+from tests.arena.web import hosting as pages_hosting
 from tests.systems.scripted_server import serving
 
 
@@ -44,10 +47,11 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         done = invoked(
             "--url", server.url, "--out", tmp_path / "run", "--values", tmp_path / "values.json"
         )
-    assert done.exit_code == 0, done.output
+    # It was stopped by what the page requires, and the command says that nothing was sent.
+    assert done.exit_code == 1, done.output
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:-1]}
     assert (rows["child"], rows["swim"], rows["mail"]) == (["Ada", "Berg"], ["yes"], [])
-    assert done.stdout.splitlines()[-1].startswith("ended after")
+    assert done.stdout.splitlines()[-1].startswith("unsent after")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,14 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         (["--system", "chat:m", "--set", "colour=red"], "unknown setting of chat:m 'colour'"),
         (["--system", "chat:m", "--set", "colour"], "is not NAME=VALUE"),
         (["--text", "a.txt"], "--text goes with --url"),
+        (["--agent", "a:B", "--drive", "python a.py"], "--agent goes without --drive"),
+        (["--agent", "nowhere.py"], "no such plug-in"),
+        (["--viewport", "390"], "'390' is not like 1280x800"),
+        (["--storage", "nowhere.json"], "no storage state"),
+        (["--url", "http://a/", "--tasks", "t.jsonl"], "--url goes without --tasks"),
+        (["--tasks", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["--tasks", "t.jsonl", "--text", "a.txt"], "--text goes with --url"),
+        (["--miniwob", "login-usr"], "unknown task of MiniWoB++ 'login-usr'"),
         (["--url", "http://127.0.0.1:9", "--system", "rules"], "--url needs --text"),
         (["--url", "ftp://127.0.0.1:9"], "not an http address"),
         (["--texts", "nowhere.yaml"], "nowhere.yaml"),
@@ -112,3 +124,29 @@ def test_writing_says_which_texts_came_of_it(tmp_path, monkeypatch):
     assert done.stdout.splitlines()[1].split()[:4] == ["E12-001", "quoted", "plain", "1"]
     assert done.stdout.splitlines()[-1] == "0 of 1 written; the others keep their plain text"
     assert (rows[0]["status"], rows[0]["missing"][0]) == ("plain", "holder")
+
+
+@pytest.mark.browser
+def test_the_agent_of_the_documentation_fills_in_a_page_and_a_task_file_has_a_table(
+    tmp_path, fresh
+):
+    agent = Path(__file__).parents[2] / "docs" / "plugins" / "toy_agent.py"
+    page = Page("small", SMALL, {}, {})
+    with pages_hosting(page) as host:
+        task = {"name": "ada", "address": host.url, "text": "Name: Ada\nTown: Oslo"}
+        (tmp_path / "tasks.jsonl").write_text(json.dumps(task | {"gold": {"Name": "Ada"}}))
+        done = invoked(
+            "--agent", agent, "--tasks", tmp_path / "tasks.jsonl", "--out", tmp_path / "run"
+        )
+    assert done.exit_code == 0, done.output
+    head, row, last = done.stdout.splitlines()
+    assert head.split() == [
+        "name", "status", "submissions", "right", "looks", "seconds", "error",
+    ]  # fmt: skip
+    assert row.split()[:4] == ["ada", "submitted", "1", "1/1"]
+    assert last == "1 of 1 submitted, 1 of 1 answers right"
+    assert host.sent[0]["values"] == {"n": ["Ada"], "t": ["Oslo"]}
+
+
+SMALL = """<!doctype html><form method=post action=/accept><label>Name <input name=n></label>
+<label>Town <input name=t></label><button>Send</button></form>"""

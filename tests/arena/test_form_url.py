@@ -1,12 +1,20 @@
 import json
+import sys
 
+import PIL.Image
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
+from formlab_arena import web_tasks
+from formlab_arena.actions import Click, Fill
+from formlab_arena.agent_registry import AGENTS
 from formlab_arena.episode import RunSettings
-from formlab_arena.form_url import fill_url
+from formlab_arena.form_url import PAGE, fill_tasks, fill_url
+from formlab_arena.web_tasks import WebTask
 from tests.arena.conftest import events
 from tests.arena.foreign import RIGHT, TEXT, hosting
+from tests.arena.web import Page
+from tests.arena.web import hosting as pages_hosting
 from tests.systems.scripted_server import serving
 
 # Where the fields of the form stand in a window of 1280 x 800 is what a model has to see.
@@ -33,10 +41,11 @@ def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tm
         settings = RunSettings("chat:m", options=options)
         result = fill_url(host.url, tmp_path, settings, text=TEXT)
         assert result["filled"] == RIGHT
-        assert (result["status"], result["steps"], result["error"]) == ("ended", 4, None)
+        assert (result["status"], result["steps"], result["error"]) == ("submitted", 4, None)
+        assert [sent["outcome"] for sent in result["account"]["submissions"]] == ["accepted"]
         assert len(host.sent) == 1
         assert len(model.calls) == 4
-        logged = events(tmp_path)
+        logged = events(tmp_path / PAGE)
         assert logged[-1]["final"] == RIGHT
         # What the page wanted from another server was stopped, and is told.
         assert logged[-1]["blocked"] == ["https://cdn.example.com/look.css"]
@@ -44,7 +53,7 @@ def test_model_fills_in_a_form_that_is_not_ours_and_a_second_run_asks_nothing(tm
         assert [note["status"] for note in answers] == ["ok", "bad_json", "ok", "ok"]
         assert [note["factor"] for note in answers] == [1, 1, 1, 1]
         again = fill_url(host.url, tmp_path, settings, text=TEXT)
-        assert again == result | {"left_at": again["left_at"]}
+        assert again == result
         assert len(model.calls) == 4
 
 
@@ -55,25 +64,115 @@ def test_model_that_never_gives_an_action_ends_unfinished_with_the_reason(tmp_pa
         result = fill_url(host.url, tmp_path, settings, text=TEXT)
     assert (result["status"], result["steps"]) == ("unfinished", 3)
     assert result["error"].startswith("3 unusable answers in a row: truncated")
-    unusable = [event["unusable"] for event in events(tmp_path) if "unusable" in event]
+    unusable = [event["unusable"] for event in events(tmp_path / PAGE) if "unusable" in event]
     assert unusable == ["refused", "bad_json", "truncated"]
     assert not host.sent
-    assert json.loads((tmp_path / "result.json").read_text()) == result
+    assert json.loads((tmp_path / "episodes.jsonl").read_text()) == result
 
 
 @pytest.mark.browser
-def test_address_without_a_server_is_named(tmp_path):
+def test_address_without_a_server_is_named_with_what_happened(tmp_path):
     with hosting() as host:
         address = host.url
-    with pytest.raises(NotAvailable, match="no page could be opened"):
-        fill_url(address, tmp_path, RunSettings("oracle"), text="", values={})
+    with pytest.raises(NotAvailable, match=r"Connection refused.*Try: start the server"):
+        fill_url(address, tmp_path, RunSettings("oracle"), values={})
+    with pytest.raises(NotAvailable, match=r"UNSAFE_PORT.*/\)$"):
+        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"), values={})
 
 
-def test_wrong_address_and_stray_answers_are_named(tmp_path):
+class Lines:
+    """Types the value of each line into the field of its label, and sends the form."""
+
+    name, observes = "lines", "tree"
+
+    def __init__(self):
+        self.sent = False
+
+    def act(self, seen):
+        values = dict(line.split(": ") for line in seen.text.splitlines())
+        todo = [e for e in seen.elements if e.name in values and not e.value]
+        if "Crash" in values:
+            raise KeyError("Town")
+        if not todo and not self.sent and "Stop" not in values:
+            self.sent = True
+            return [Click(element=e.id) for e in seen.elements if e.kind in ("submit", "button")]
+        return [Fill(e.id, values[e.name]) for e in todo]
+
+
+SMALL = Page(
+    "small",
+    "<!doctype html><form method=post action=/accept><label>Name <input name=n></label>"
+    "<label>Town <input name=t></label><button>Send</button></form>",
+    {}, {},
+)  # fmt: skip
+
+
+@pytest.mark.browser
+def test_tasks_of_a_file_have_each_its_status_account_and_right_answers(tmp_path, monkeypatch):
+    monkeypatch.setitem(AGENTS.loaded, "lines", Lines)
+    monkeypatch.setattr("formlab_arena.driving._GRACE", 0.5)
+    with pages_hosting(SMALL) as host:
+        lines = [
+            {
+                "name": "good",
+                "text": "Name: Ada\nTown: Oslo",
+                "gold": {"Town": "oslo", "Name": "Ada"},
+            },
+            {"name": "half", "text": "Name: Ada", "gold": {"Name": "Ada", "Town": "Oslo"}},
+            {"name": "stops", "text": "Name: Ada\nStop: now", "gold": {"Name": "Ada"}},
+            {"name": "crashes", "text": "Crash: now"},
+        ]
+        file = tmp_path / "tasks.jsonl"
+        file.write_text("".join(json.dumps(each | {"address": host.url}) + "\n" for each in lines))
+        settings = RunSettings("lines", deadline=60, viewport=(390, 700))
+        results = fill_tasks(tmp_path / "run", settings, web_tasks.read(file), workers=2)
+        shown = [(r["doc_id"], r["status"], r["right"], r["fields"]) for r in results]
+        assert shown == [
+            ("good", "submitted", 2, 2), ("half", "submitted", 1, 2), ("stops", "unsent", 0, 1),
+            ("crashes", "crashed", None, None),
+        ]  # fmt: skip
+        # What the account says is what the server got, in any order.
+        got = sorted(json.dumps(sent["values"], sort_keys=True) for sent in host.sent)
+        accounts = [sent for r in results for sent in r["account"]["submissions"]]
+        assert got == sorted(json.dumps(sent["values"], sort_keys=True) for sent in accounts)
+        assert results[3]["error"].startswith("KeyError: 'Town'")
+        assert 'raise KeyError("Town")' in results[3]["traceback"]
+        head = json.loads((tmp_path / "run" / "run.json").read_text())
+        assert (head["viewport"], head["deadline"], head["window"]) == ("390x700", 60, [390, 700])
+        assert "observe" not in head
+        with PIL.Image.open(tmp_path / "run" / "good" / "001.png") as image:
+            assert image.size == (390, 700)
+
+        # One that drives the browser itself has the same account.
+        driver = tmp_path / "drive.py"
+        driver.write_text(DRIVER)
+        settings = RunSettings(f"drive:{sys.executable} {driver}")
+        task = WebTask("page", host.url, "Name: Eve", gold={"Name": "Eve"})
+        (driven,) = fill_tasks(tmp_path / "driven", settings, [task])
+        assert (driven["status"], driven["right"], driven["error"]) == ("submitted", 1, None)
+        assert host.sent[-1]["values"] == driven["account"]["submissions"][0]["values"]
+        assert host.sent[-1]["values"]["n"] == ["Eve"]
+
+
+DRIVER = """
+import os
+from pathlib import Path
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.connect_over_cdp(os.environ["FORMLAB_CDP"])
+    page = browser.contexts[0].pages[0]
+    assert page.url == os.environ["FORMLAB_ADDRESS"]
+    text = Path(os.environ["FORMLAB_TEXT"]).read_text()
+    page.get_by_label("Name").fill(text.removeprefix("Name: "))
+    page.get_by_role("button").click()
+    page.get_by_text("Thank you").wait_for()
+"""
+
+
+def test_wrong_address_and_an_oracle_without_answers_are_named(tmp_path):
     with pytest.raises(DataBroken, match="not an http address"):
-        fill_url("file:///etc/passwd", tmp_path, RunSettings("oracle"), text="", values={})
-    with pytest.raises(DataBroken, match="--values FILE"):
-        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("rules"), text="", values={})
-    with pytest.raises(DataBroken, match="--values FILE"):
-        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"), text="")
+        fill_url("file:///etc/passwd", tmp_path, RunSettings("oracle"), values={})
+    with pytest.raises(DataBroken, match="--values"):
+        fill_url("http://127.0.0.1:9/", tmp_path, RunSettings("oracle"))
     assert not list(tmp_path.iterdir())

@@ -1,15 +1,21 @@
+import asyncio
 import contextlib
 import os
 import signal
+import sqlite3
+import threading
+import types
 from pathlib import Path
 
 import pytest
 
 from formlab.errors import DataBroken, NotAvailable
+from formlab.systems._journal import Journal
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
+from formlab_arena.agents import Halted
 from formlab_arena.oracle import Oracle
-from formlab_arena.run import RunSettings, fill
+from formlab_arena.run import Outcome, RunSettings, fill, play_all
 from tests.arena.conftest import events
 from tests.systems.scripted_server import serving
 
@@ -123,13 +129,13 @@ def test_limit_of_calls_ends_a_run_that_a_later_one_takes_up(tmp_path, monkeypat
             fill(tmp_path, RunSettings("chat:m", options=options), codes=["A11", "E12"])
         limited = RunSettings("chat:m", options=options | {"max_calls": 1})
         first, second = fill(tmp_path, limited, codes=["A11", "E12"])
-        assert (first["status"], first["steps"], first["error"]) == ("unfinished", 1, None)
+        assert (first["status"], first["steps"], first["error"]) == ("unsent", 1, None)
         assert (second["status"], second["error"]) == ("crashed", "not asked: max_calls=1 reached")
         reported = []
         settings = RunSettings("chat:m", options=options)
         again = fill(tmp_path, settings, codes=["A11", "E12"], tell=reported.append)
         assert [result["doc_id"] for result in reported] == ["E12-001"]
-        assert [result["status"] for result in again] == ["unfinished", "unfinished"]
+        assert [result["status"] for result in again] == ["unsent", "unsent"]
         assert len(server.calls) == 3
     with pytest.raises(DataBroken, match="another temperature"):
         hotter = RunSettings("chat:m", options=options | {"temperature": 1.0})
@@ -165,3 +171,98 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
     [result] = fill(tmp_path, RunSettings("idle", steps=2), codes=["E12"])
     assert (result["status"], result["steps"], result["right"]) == ("unfinished", 2, 0)
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
+
+
+EIGHT = ("A11", "A12", "A13", "A15", "B12", "B14", "E11", "E12")
+
+
+@pytest.mark.browser
+def test_eight_forms_at_once_from_a_notebook_have_each_its_own_entry_at_the_server(tmp_path):
+    async def cell():
+        return fill(tmp_path, RunSettings("oracle"), codes=EIGHT, workers=8)
+
+    results = asyncio.run(cell())
+    assert [result["form"] for result in results] == list(EIGHT)
+    assert [r["error"] for r in results] == [None] * 8
+    assert all(r["right"] == r["fields"] > 0 for r in results)
+    with contextlib.closing(sqlite3.connect(tmp_path / "submissions.sqlite")) as store:
+        rows = store.execute("SELECT form, episode FROM submissions").fetchall()
+    assert sorted((form, name.partition(".")[0]) for form, name in rows) == [
+        (code, f"{code}-001") for code in EIGHT
+    ]
+
+
+def named(*names):
+    return [types.SimpleNamespace(name=name) for name in names]
+
+
+def blank(task):
+    return {"doc_id": task.name, "status": "crashed", "error": None}
+
+
+def played(tasks, folder, play, *, workers=1, told=None):
+    with Journal(folder / "episodes.jsonl") as journal:
+        return play_all(
+            tasks, journal, play, blank=blank, workers=workers,
+            is_open=lambda task, entry: entry["status"] == "crashed",
+            tell=[].append if told is None else told.append,
+        )  # fmt: skip
+
+
+def test_episodes_end_in_any_order_and_results_keep_that_of_the_tasks(tmp_path):
+    both, caller, threads = threading.Barrier(2), threading.current_thread(), []
+
+    def play(task, stopped):
+        # Passed only if two run at the same time.
+        both.wait(10)
+        threads.append(threading.current_thread())
+        return Outcome(blank(task) | {"status": "submitted"})
+
+    told = []
+    results = played(named("a", "b", "c", "d"), tmp_path, play, workers=2, told=told)
+    assert [result["doc_id"] for result in results] == ["a", "b", "c", "d"]
+    assert sorted(result["doc_id"] for result in told) == ["a", "b", "c", "d"]
+    assert caller not in threads
+    assert all(result["seconds"] >= 0 for result in results)
+    # All of them have ended: nothing is played.
+    assert played(named("d", "a"), tmp_path, None) == [results[3], results[0]]
+
+
+def test_a_system_that_can_answer_no_more_begins_no_episode(tmp_path):
+    begun = []
+
+    def play(task, stopped):
+        begun.append(task.name)
+        return Outcome(blank(task) | {"status": "unfinished"}, Halted("max_calls=1 reached"))
+
+    results = played(named("a", "b", "c"), tmp_path, play)
+    assert begun == ["a"]
+    assert [r["error"] for r in results] == [None, *["max_calls=1 reached"] * 2]
+
+    def refused(task, stopped):
+        halted = Halted("every call is refused")
+        halted.__cause__ = NotAvailable("every call is refused")
+        return Outcome(blank(task), halted)
+
+    with pytest.raises(NotAvailable, match="every call"):
+        played(named("e", "f"), tmp_path, refused)
+    assert "e" in (tmp_path / "episodes.jsonl").read_text()
+
+
+def test_an_interrupted_run_ends_the_episodes_that_run_and_begins_none(tmp_path):
+    ends = []
+
+    def play(task, stopped):
+        while task.name == "b" and not stopped():
+            pass
+        ends.append(task.name)
+        return Outcome(blank(task))
+
+    class Impatient(list):
+        def append(self, _):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        played(named("a", "b", "c", "d"), tmp_path, play, workers=2, told=Impatient())
+    assert "b" in ends
+    assert "d" not in ends or len(ends) < 4 or ends.index("d") > 0

@@ -1,0 +1,95 @@
+import pytest
+
+from formlab.errors import DataBroken
+from formlab_arena import recorder, web_tasks
+from formlab_arena.action_groups import Episode
+from formlab_arena.actions import Check, Fill, Press, Select, Upload
+from formlab_arena.episode import RunSettings, prepare, run_episode
+from formlab_arena.oracle import Oracle
+from tests.arena.test_web_episodes import CONTROLS, GOLD, SENT, control
+from tests.arena.web import Page, hosting
+
+FORM = """<!doctype html><meta charset=utf-8><title>Camp</title><form method=post action=/accept
+enctype=multipart/form-data><label>Name<input name=child></label>
+<label>Password<input type=password name=secret></label>
+<label>Born on<input type=date name=born></label><label>Note<input name=note></label>
+<label>Tent<select name=tent><option value="">…<option value=s>Small<option value=l>Large</select>
+</label><fieldset><legend>Food</legend><label><input type=radio name=food value=v>Vegetarian</label>
+<label><input type=radio name=food value=a>Everything</label></fieldset>
+<fieldset><legend>Days</legend><label><input type=checkbox name=day value=mo>Monday</label>
+<label><input type=checkbox name=day value=tu>Tuesday</label></fieldset>
+<label><input type=checkbox name=swim>I can swim</label>
+<label><input type=checkbox name=photo>Photographs</label>
+<label>Letter<input type=file name=letter></label><input type=hidden name=csrf value=x1>
+<button>Send</button></form>"""
+RIGHT = {
+    "Name": "Ada Berg", "Born on": "2015-03-05", "Tent": "Large", "Food": "Vegetarian",
+    "Days": ["Monday", "Tuesday"], "I can swim": True, "Photographs": False,
+    "Letter": "letter.txt",
+}  # fmt: skip
+
+
+def person(session):
+    """Fills in the form as a person would, and sends it."""
+    at = {(e.field, e.option): e.id for e in session.elements()}
+    session.do(Fill(at["child", None], "Ada Berg"))
+    session.do(Fill(at["secret", None], "hunter2"))
+    session.do(Fill(at["born", None], "2015-03-05"))
+    session.do(Select(at["tent", None], ("Large",)))
+    for mark in (("food", "v"), ("day", "mo"), ("day", "tu"), ("swim", None)):
+        session.do(Check(at[mark]))
+    session.do(Upload(at["letter", None], ("letter.txt",)))
+    session.do(Press("Enter", element=at["child", None]))
+
+
+# The test server leaves the files that it got to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.browser
+def test_recorded_task_has_what_was_sent_and_the_oracle_sends_the_same(tmp_path):
+    (tmp_path / "letter.txt").write_text("Dear camp")
+    out, quiet = tmp_path / "tasks.jsonl", RunSettings("person")
+    with hosting(Page("camp", FORM, {}, {})) as host:
+        options = {"text": "I am Ada.", "uploads": [tmp_path / "letter.txt"], "settings": quiet}
+        recorder.record(host.url, out, person=person, **options)
+        (task,) = web_tasks.read(out)
+        assert task.gold == RIGHT
+        assert (task.address, task.text) == (host.url, "I am Ada.")
+        assert "hunter2" not in out.read_text()
+        prepare(tmp_path / "again", task.text, {"letter.txt": b"Dear camp"})
+        done = run_episode(
+            task.address, tmp_path / "again", task.text, quiet, Oracle(dict(task.gold))
+        )
+        assert done.status == "submitted"
+        first, again = (dict(sent["values"]) for sent in host.sent)
+        assert first.pop("secret") == ["hunter2"]
+        assert again.pop("secret") == [""]
+        assert first == again
+        with pytest.raises(DataBroken, match="there is a task"):
+            recorder.record(host.url, out, name=task.name, person=person, **options)
+
+
+def test_answers_are_by_labels_or_by_names_where_labels_repeat():
+    log = Episode({1: {"controls": CONTROLS}}, [], {})
+    account = {"submissions": [{"values": SENT, "outcome": "accepted"}]}
+    assert recorder.answers(account, log) == GOLD | {"Date of birth": "1987-07-05"}
+    twice = [control("a", label="Name"), control("b", label="Name"), control("c", "password", "P")]
+    log = Episode({1: {"controls": twice}}, [], {})
+    sent = {"a": ["Ada"], "b": ["Bo"], "c": ["hunter2"]}
+    account = {"submissions": [{"values": sent, "outcome": "accepted"}]}
+    assert recorder.answers(account, log) == {"a": "Ada", "b": "Bo"}
+
+
+def test_what_a_script_sends_under_other_names_is_what_the_fields_held():
+    log = Episode({1: {"controls": CONTROLS}}, [], {"name": "Ada", "room": "F", "day[]": "mo, fr"})
+    account = {"submissions": [{"values": {"x.1": ["Ada"]}, "outcome": "accepted"}]}
+    recorded = recorder.answers(account, log)
+    ticks = {"I can swim": False, "Photographs": False}
+    assert recorded == ticks | {
+        "Full name": "Ada", "Room": "Family room", "Days": ["Monday", "Friday"],
+    }  # fmt: skip
+
+
+def test_wrong_address_is_named_before_a_window_opens(tmp_path):
+    with pytest.raises(DataBroken, match="not an http address"):
+        recorder.record("file:///etc/passwd", tmp_path / "tasks.jsonl")
+    assert not list(tmp_path.iterdir())

@@ -31,7 +31,7 @@ class Page:
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     # The status of an episode that does all that can be done.
     status: str = "submitted"
-    # Whether the page needs the other server, and the values that make the server ask again.
+    # Whether the page needs the other server, which an agent has to allow.
     other: bool = False
     shows: str = ""
 
@@ -123,7 +123,7 @@ class Host:
             problem = _wrong(values)
             answer = json.dumps({"errors": problem} if problem else {"id": 17})
             return Response(answer, 422 if problem else 201, content_type="application/json")
-        if step in ("save", "count"):
+        if step in ("save", "count", "favicon.ico"):
             return Response(status=204)
         if step in ("accept", "slow", "return") and request.method == "POST":
             return redirect("/thanks", 303)

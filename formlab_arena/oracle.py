@@ -157,7 +157,7 @@ class Oracle:
             self._tries[key] += 1
             actions += self._enter(key, field, observation)
             if alone:
-                if not field.marks and field.kind not in ("select", "file"):
+                if not field.marks and field.kind not in ("select", "file", "canvas"):
                     before = frozenset(element.id for element in usable)
                     self._asked, self._calendar = (key, before), None
                 break
@@ -175,6 +175,7 @@ class Oracle:
         if field.kind == "canvas" and value:
             strokes = self._sign(field.first, observation)
             self._done["drawn", key] += len(strokes) > 1
+            self._tries[key] -= len(strokes) == 1
             return strokes
         text = self._text(key, field)
         if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
@@ -187,7 +188,7 @@ class Oracle:
         """Strokes over an element, which is scrolled to first."""
         is_seen = element.box[1] >= 0 and element.box[3] <= VIEWPORT[1]
         self._done["scrolled", element.id] += 1
-        if not is_seen and self._done["scrolled", element.id] == 1:
+        if not is_seen and self._done["scrolled", element.id] <= _TRIES:
             return [Scroll(0.0, element=element.id)]
         scale = observation.size[0] / VIEWPORT[0]
         x0, y0, x1, y1 = (side * scale for side in element.box)

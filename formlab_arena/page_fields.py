@@ -59,8 +59,9 @@ class PageField:
 
     @property
     def shows_more(self) -> bool:
-        """Whether an answer may show or hide other fields, or has to be chosen from a list."""
-        return bool(self.marks) or "combobox" in (self.kind, self.first.role)
+        """Whether an answer may show other fields, is chosen from a list, or needs the pointer."""
+        widget = self.kind == "canvas" or "combobox" in (self.kind, self.first.role)
+        return bool(self.marks) or widget
 
     @property
     def content(self) -> str:

@@ -24,6 +24,7 @@ from formlab_arena.actions import (
     Wait,
 )
 from formlab_arena.observation import Element, Observation, Observe
+from formlab_arena.own_oracle import own_actions
 from formlab_arena.page_fields import DatePicker, PageField
 from formlab_arena.session import VIEWPORT
 
@@ -46,6 +47,8 @@ _COOKIES = re.compile(
 )
 _CLOSE = re.compile(r"(close|dismiss|no thanks|not now|skip|ok|okay|x|×|✕|✖)\b.{0,20}|[×✕✖]")
 _LOSES = re.compile(r"\b(discard|leave|delete|reset|lose|lost|cancel|clear)\b", re.IGNORECASE)
+# Where the strokes of a signature meet, as shares of its box.
+_SIGNATURE = ((0.2, 0.7), (0.4, 0.3), (0.6, 0.7), (0.8, 0.4))
 _PRESSED = ("button", "submit", "image", "link")
 
 
@@ -131,7 +134,7 @@ class Oracle:
             content = field.content
             settled = self._tries[key] and self._last.get(key) == content != self._first[key]
             settled = settled and not field.first.message
-            settled = settled or (field.kind == "canvas" and self._tries[key])
+            settled = settled or (field.kind == "canvas" and self._done["drawn", key])
             if settled or field.holds(self.values[key], self._text(key, field)):
                 self._right.add(key)
             else:
@@ -154,7 +157,7 @@ class Oracle:
             self._tries[key] += 1
             actions += self._enter(key, field, observation)
             if alone:
-                if not field.marks and field.kind not in ("select", "file"):
+                if not field.marks and field.kind not in ("select", "file", "canvas"):
                     before = frozenset(element.id for element in usable)
                     self._asked, self._calendar = (key, before), None
                 break
@@ -169,14 +172,28 @@ class Oracle:
             return [Select(at, field.options(value))]
         if field.kind == "file":
             return [Upload(at, tuple(value if isinstance(value, list) else [value]))]
-        if field.kind == "canvas":
-            return _stroke(field.first, observation) if value else []
+        if field.kind == "canvas" and value:
+            strokes = self._sign(field.first, observation)
+            self._done["drawn", key] += len(strokes) > 1
+            self._tries[key] -= len(strokes) == 1
+            return strokes
         text = self._text(key, field)
         if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
             return [Click(element=at)]
         if again:
             return [Click(element=at), Press("Control+A", element=at), Type(text)]
         return [Fill(at, text)]
+
+    def _sign(self, element: Element, observation: Observation) -> list[Action]:
+        """Strokes over an element, which is scrolled to first."""
+        is_seen = element.box[1] >= 0 and element.box[3] <= VIEWPORT[1]
+        self._done["scrolled", element.id] += 1
+        if not is_seen and self._done["scrolled", element.id] <= _TRIES:
+            return [Scroll(0.0, element=element.id)]
+        scale = observation.size[0] / VIEWPORT[0]
+        x0, y0, x1, y1 = (side * scale for side in element.box)
+        at = [(x0 + (x1 - x0) * x, y0 + (y1 - y0) * y) for x, y in _SIGNATURE]
+        return [Drag(*start, *end) for start, end in itertools.pairwise(at)]
 
     def _choose(self, usable: Sequence[Element], fields: Mapping[str, PageField]) -> list[Action]:
         """A suggestion or a day of those that have come up for the last answer, if any has."""
@@ -306,76 +323,3 @@ def _button(
         score = sends + (5 if left else 1) * turn + (number > last) - 3 * link
         ranked.append((score, -abs(number - last), element))
     return max(ranked, key=lambda row: row[:2], default=(None,))[-1]
-
-
-def _stroke(element: Element, observation: Observation) -> list[Action]:
-    """A signature: strokes over the middle of an element, which is scrolled to first."""
-    scale = observation.size[0] / VIEWPORT[0]
-    x0, y0, x1, y1 = (side * scale for side in element.box)
-    at = [(x0 + (x1 - x0) * x, y0 + (y1 - y0) * y) for x, y in _SIGNATURE]
-    return [Drag(*start, *end) for start, end in itertools.pairwise(at)]
-
-
-_SIGNATURE = ((0.2, 0.7), (0.4, 0.3), (0.6, 0.7), (0.8, 0.4))
-
-
-def own_actions(values: Mapping[str, Any], observation: Observation) -> list[Action]:
-    """On formlab's own forms: all that is still to do in view; else scroll; else turn the page.
-
-    It looks again after a field that may show or hide others.
-    """
-    # The targets' boxes are of the window; the agent answers in pixels of the image.
-    scale = observation.size[0] / VIEWPORT[0]
-    below = above = False
-    actions: list[Action] = []
-    for target in observation.elements:
-        todo = _todo(target, values.get(target.field), scale)
-        if not todo:
-            continue
-        if _is_in_view(target):
-            actions += todo
-            if target.kind in ("select", "radio", "checkbox"):
-                return actions
-        elif not actions:
-            below |= target.middle[1] > VIEWPORT[1] / 2
-            above |= target.middle[1] <= VIEWPORT[1] / 2
-    if actions:
-        return actions
-    if above or below:
-        return [Scroll((0.6 if below else -0.6) * VIEWPORT[1] * scale)]
-    return _turn(observation.elements, scale)
-
-
-def _todo(target: Element, value: Any, scale: float) -> list[Action]:
-    click = Click(*(side * scale for side in target.middle))
-    if target.kind in ("radio", "checkbox"):
-        if value is None:
-            return []
-        if not isinstance(value, bool):
-            value = target.option in (value if isinstance(value, list) else [value])
-        return [click] if value != target.checked else []
-    text = "" if value is None or isinstance(value, bool) else str(value)
-    if target.field.startswith("_") or target.value == text or target.kind == "button":
-        return []
-    if target.kind == "select":
-        if not text:
-            return []
-        at = target.options.index(text) if text in target.options else 0
-        return [click, Press("Home"), *[Press("ArrowDown")] * at, Press("Enter")]
-    if target.kind == "file":
-        return [click, Type(text)]
-    return [click, Press("Control+A"), Type(text)]
-
-
-def _turn(targets: tuple[Element, ...], scale: float) -> list[Action]:
-    for target in targets:
-        if target.field in ("_next", "_submit"):
-            if _is_in_view(target):
-                return [Click(*(side * scale for side in target.middle))]
-            return [Scroll(0.6 * VIEWPORT[1] * scale)]
-    return []
-
-
-def _is_in_view(target: Element) -> bool:
-    inside = 0 <= target.middle[0] < VIEWPORT[0]
-    return inside and target.box[1] >= 0 and target.box[3] < VIEWPORT[1]

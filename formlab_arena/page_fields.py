@@ -47,6 +47,7 @@ class PageField:
     def labels(self) -> tuple[str, ...]:
         """What the field is called: its name, its label, and that with its group before it."""
         label = self.first.label or ("" if self.first.option else self.first.name)
+        label = label or ("Signature" if self.kind == "canvas" else "")
         whole = [f"{self.first.group[-1]} {label}"] if self.first.group and label else []
         return tuple(dict.fromkeys((self.name, label, *whole)))
 
@@ -58,8 +59,9 @@ class PageField:
 
     @property
     def shows_more(self) -> bool:
-        """Whether an answer may show or hide other fields, or has to be chosen from a list."""
-        return bool(self.marks) or "combobox" in (self.kind, self.first.role)
+        """Whether an answer may show other fields, is chosen from a list, or needs the pointer."""
+        widget = self.kind == "canvas" or "combobox" in (self.kind, self.first.role)
+        return bool(self.marks) or widget
 
     @property
     def content(self) -> str:
@@ -114,8 +116,10 @@ def fields_of(elements: Iterable[Element]) -> dict[str, PageField]:
     """The fields by name, in the order of the page."""
     groups: dict[str, list[Element]] = {}
     for element in elements:
-        if element.field and element.kind not in BUTTONS:
-            groups.setdefault(element.field, []).append(element)
+        # What is drawn on has no value, and so no name of a field.
+        name = element.field or (f"canvas {element.id}" if element.kind == "canvas" else "")
+        if name and element.kind not in BUTTONS:
+            groups.setdefault(name, []).append(element)
     return {
         name: PageField(name, number, tuple(group))
         for number, (name, group) in enumerate(groups.items())

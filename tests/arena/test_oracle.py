@@ -220,9 +220,16 @@ def test_dialogs_are_answered_by_what_they_ask():
 
 
 def test_signature_is_drawn_on_a_canvas_once():
-    page = Page(element("e1", "canvas", label="Signature"), button("g", "Sign and send"))
-    asked = page.play(Oracle({"Signature": True}))
-    assert [type(action) for action in asked] == [Drag, Drag, Drag, Click, Wait]
+    for canvas in (element("e1", "canvas", field=""), element("e1", "canvas", label="Signature")):
+        page = Page(canvas, button("g", "Sign and send"))
+        asked = page.play(Oracle({"Signature": True}))
+        assert [type(action) for action in asked] == [Drag, Drag, Drag, Click, Wait]
+    low = dataclasses.replace(canvas, box=(0, 900, 300, 1000))
+    page = Page(low, button("g", "Sign and send"))
+    oracle = Oracle({"Signature": True})
+    assert oracle.act(page.seen()) == [Scroll(0.0, element="e1")]
+    page.set("e1", box=(0, 500, 300, 600))
+    assert [type(action) for action in oracle.act(page.seen())] == [Drag] * 3
 
 
 def test_refused_page_is_mended_and_sent_again_but_not_for_ever():

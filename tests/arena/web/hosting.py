@@ -93,6 +93,8 @@ class Host:
         values = request.form.to_dict(flat=False)
         for name, uploads in request.files.lists():
             values[name] = [upload.filename for upload in uploads]
+            for upload in uploads:
+                upload.close()
         if request.is_json and request.method != "GET":
             values |= dict(_flat(request.get_json()))
         upgrade = environ.get("HTTP_UPGRADE", "")

@@ -9,13 +9,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from formlab import files
+from formlab_arena.driver import PageLeft
 from formlab_arena.observation import Element, Observe
-
-if TYPE_CHECKING:
-    from playwright.sync_api import ElementHandle, Frame, Page
 
 # A page that never stands still must not fill the disk: pictures, arrangements of the same fields,
 # and arrangements in all.
@@ -59,7 +57,7 @@ class _Document:
     """One document in a frame, by the key of its observer: what ids and boxes are reckoned from."""
 
     number: int
-    frame: Frame
+    frame: Any
     # The document around it and the number of its frame there; None for the page itself.
     host: tuple[str, int] | None
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -71,7 +69,7 @@ class PageObserver:
     Pictures of whole pages go to `folder`, as ``screen-<n>.png``.
     """
 
-    def __init__(self, page: Page, folder: Path) -> None:
+    def __init__(self, page: Any, folder: Path) -> None:
         self.page, self.folder = page, folder
         self._documents: dict[str, _Document] = {}
         self._screens: dict[tuple[Any, ...], int] = {}
@@ -88,13 +86,13 @@ class PageObserver:
             try:
                 inner = self._listed(frame)
                 host = inner and self._host(inner["key"], frame)
-            except Exception:  # noqa: S112 - its reason is the page's own business
+            except PageLeft:
                 continue
             if host in frames:
                 self._add(inner, frame, host, controls, names, frames)
         return listed | {"controls": controls[:MOST_ELEMENTS]}
 
-    def _listed(self, frame: Frame) -> dict[str, Any] | None:
+    def _listed(self, frame: Any) -> dict[str, Any] | None:
         text = frame.evaluate(f"() => {_MADE}?.listed()")
         return json.loads(text or frame.evaluate(f"() => {OBSERVER}.listed()"))
 
@@ -103,21 +101,21 @@ class PageObserver:
             # A page that has just begun to load has nothing yet, not even its root.
             if listed := self._listed(self.page.main_frame):
                 return listed
-        except Exception as error:
-            if "context was destroyed" not in str(error):
-                raise
-        # The page was on its way to another one.
-        self.page.wait_for_load_state()
-        return self._listed(self.page.main_frame)
+        except PageLeft:
+            pass
+        # The page was on its way to another one; what is no HTML has no controls.
+        self.page.wait_for_load_state("domcontentloaded")
+        empty = {"key": "", "url": self.page.url, "scroll": [0, 0], "size": [0, 0]}
+        return self._listed(self.page.main_frame) or empty | {"controls": [], "frames": []}
 
-    def _host(self, key: str, frame: Frame) -> tuple[str, int] | None:
+    def _host(self, key: str, frame: Any) -> tuple[str, int] | None:
         if key in self._documents:
             return self._documents[key].host
         code = f"(e) => [{OBSERVER}.key, {OBSERVER}.number(e)]"
         return tuple(frame.frame_element().evaluate(code))
 
     def _add(
-        self, listed: dict[str, Any], frame: Frame, host: tuple[str, int] | None,
+        self, listed: dict[str, Any], frame: Any, host: tuple[str, int] | None,
         controls: list[Control], names: set[str], frames: dict[tuple[str, int], dict[str, Any]],
     ) -> None:  # fmt: skip
         """Add a document's controls: placed in the window, with names unique on the page."""
@@ -158,7 +156,7 @@ class PageObserver:
             elements.append(Element(id=control["id"], box=box, **known, **texts))
         return tuple(elements)
 
-    def handle(self, element: str) -> ElementHandle | None:
+    def handle(self, element: str) -> Any:
         """The live element of an id, across frames and shadow roots; None if it is gone."""
         document, number = self._document(element)
         if document is None:
@@ -166,8 +164,8 @@ class PageObserver:
         try:
             found = document.frame.evaluate_handle(f"(n) => {OBSERVER}.get(n)", number)
             return found.as_element()
-        except Exception as error:
-            return _none_if_gone(error)
+        except PageLeft:
+            return None
 
     def reach(self, element: str) -> tuple[float, float, float, float] | None:
         """Scroll an element into view; the box in the window that takes its clicks.
@@ -186,8 +184,8 @@ class PageObserver:
         for document, number in path:
             try:
                 box = document.frame.evaluate(f"(n) => {OBSERVER}.reach(n)", number)
-            except Exception as error:
-                box = _none_if_gone(error)
+            except PageLeft:
+                return None
             if box is None:
                 return None
             box = _moved(box, left, top)
@@ -330,8 +328,3 @@ def _unused(name: str, names: set[str]) -> str:
 
 def _as_text(content: Any) -> Any:
     return ", ".join(content) if isinstance(content, list) else content
-
-
-def _none_if_gone(error: Exception) -> None:
-    if not any(word in str(error) for word in ("destroyed", "disposed", "detached", "closed")):
-        raise error

@@ -42,13 +42,16 @@
   const isTick = (e) => e.type === "radio" || e.type === "checkbox" || roleOf(e) in TICKS;
   const kindOf = (e) => e.tagName === "INPUT" ? e.type : TICKS[attribute(e, "role")]
     ?? (e.matches("select, textarea, button, a, canvas") ? e.tagName.toLowerCase() : roleOf(e) || e.tagName.toLowerCase());
+  // What holds a choice without a name: what is around radios, a group of check boxes by role.
+  const rootOf = (e) => roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e)
+    : (e.matches("[role=checkbox]") && near(e, "[role=group][aria-label], [role=group][aria-labelledby]")) || e;
   // All ticks of a choice; else the element alone.
   const choices = cache();
   const choiceOf = (e) => {
     if (choices.has(e)) return choices.get(e);
-    const native = e.matches("input[type=radio], input[type=checkbox]"), root = near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e);
+    const native = e.matches("input[type=radio], input[type=checkbox]"), root = rootOf(e);
     const list = native && e.name ? [...e.getRootNode().querySelectorAll(`input[type=${e.type}]`)].filter((o) => o.name === e.name && o.form === e.form)
-      : e.type === "radio" || roleOf(e) === "radio" ? [...root.querySelectorAll("[role=radio], input[type=radio]")].filter((o) => !o.name) : [e];
+      : root === e ? [e] : [...root.querySelectorAll(`[role=${roleOf(e)}], input[type=radio]`)].filter((o) => !o.name && roleOf(o) === roleOf(e));
     for (const o of [e, ...list]) choices.set(o, list.length ? list : [e]);
     return choices.get(e);
   };
@@ -194,8 +197,7 @@
   // The hidden control with a name that a widget without one writes to.
   const partner = memo((e) => {
     if (attribute(e, "name") || e.dataset.field) return null;
-    const from = roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? e : e;
-    for (const n of [from, ...around(from)].filter((n) => n.tagName !== "TR")) {
+    for (const n of [rootOf(e), ...around(rootOf(e))].filter((n) => n.tagName !== "TR")) {
       const hidden = [...n.querySelectorAll("input[name], select[name], textarea[name]")]
         .filter((o) => o !== e && !/^_|csrf|token|nonce/i.test(o.name) && (o.type === "hidden" || !placeOf(o)));
       if (hidden.length) return hidden.length === 1 && isAlone(n, e) ? hidden[0] : null;
@@ -204,7 +206,7 @@
   });
   const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? partner(e)?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
   const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
-  const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
+  const sentOf = (o) => clean(o.dataset.value ?? o.dataset.val ?? o.dataset.v ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
   const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
   // What is chosen or written, as people read it and as it is sent.
   function content(e) {
@@ -219,7 +221,8 @@
     return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
   }
   const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
-    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)] ?? null;
+    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)]
+      ?? (isTick(e) || roleOf(e) === "option" ? false : null);
   const optionOf = memo((e) => {
     if (e.dataset.option !== undefined || roleOf(e) === "option") return e.dataset.option ?? sentOf(e);
     const value = (o) => o.matches(NATIVE) ? o.value : sentOf(o), ticks = choiceOf(e);
@@ -245,7 +248,7 @@
     for (const e of all.filter((o) => isField(o) && !names.get(o) && !written.has(o))) {
       const [first] = choiceOf(e);
       if (!given.has(first)) {
-        const base = attribute(e, "name") || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
+        const base = attribute(e, "name") || rootOf(e).dataset.name || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
         used.set(base, (used.get(base) ?? 0) + 1);
         given.set(first, used.get(base) > 1 ? `${base}#${used.get(base)}` : base);
       }

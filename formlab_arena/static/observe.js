@@ -2,7 +2,7 @@
 // makes the observer of that document. `logged`, `shown` and `at` serve people's pages as well.
 () => {
   "use strict";
-  const MOST = 3000, LETTER = /[\p{L}\p{N}]/u;
+  const MOST = 3000, LONGEST = 20000, LETTER = /[\p{L}\p{N}]/u;
   const roles = (names) => names.split(" ").map((name) => `[role=${name}]`).join();
   const NATIVE = "input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), select, textarea";
   const RICH = "[contenteditable]:not([contenteditable=false i])";
@@ -21,7 +21,7 @@
   const FORMATS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM" };
   const key = Math.random().toString(36).slice(2);
   const numbers = new WeakMap(), elements = new Map(), names = new WeakMap(), inputs = new WeakMap(), caches = [];
-  let last = 0, popups = [];
+  let last = 0, popups = [], room = 0;
 
   // Answers that hold as long as the page stands still: forgotten before each look.
   const cache = () => { const map = new Map(); caches.push(map); return map; };
@@ -218,7 +218,7 @@
     const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
     const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
     if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
-    return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
+    return { value: shown.slice(0, LONGEST).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, LONGEST).toWellFormed()) };
   }
   const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
     : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)]
@@ -260,7 +260,7 @@
     const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
     return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole === null ? own : tidy(whole) || names.get(e), answers: field,
       group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
-      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
+      options: field && optionsOf(e).length ? optionsOf(e).slice(0, Math.max(0, room -= optionsOf(e).length)).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
       required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
       hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
   }
@@ -276,6 +276,7 @@
       }
     name(all);
     let heading = "";
+    room = LONGEST;
     for (const e of all) {
       const place = placeOf(e);
       if (!place || isFolded(place) || controls.length >= MOST) continue;

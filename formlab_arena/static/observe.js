@@ -35,7 +35,8 @@
   const around = (e, most = 4) => { const list = path(up(e), most), end = list.findIndex((n) => n.matches(EDGE)); return end < 0 ? list : list.slice(0, end); };
   const number = (e) => { if (!numbers.has(e)) { numbers.set(e, last += 1); elements.set(last, new WeakRef(e)); } return numbers.get(e); };
   const get = (n) => { const e = elements.get(n)?.deref(); return e?.isConnected ? e : null; };
-  const clean = (text, most = 200) => (text || "").replace(/\s+/g, " ").trim().slice(0, most).toWellFormed();
+  // What is no text: the number of a list item, or an input that goes by the name of a form's member.
+  const clean = (text, most = 200) => typeof text === "string" ? text.replace(/\s+/g, " ").trim().slice(0, most).toWellFormed() : "";
   const attribute = (e, name) => e.getAttribute(name) ?? "";
   const roleOf = (e) => clean(attribute(e, "role").split(" ")[0], 40)
     || (e.tagName === "INPUT" ? ROLES[e.type] : e.multiple || e.size > 1 ? "listbox" : ROLES[e.tagName]) || (e.isContentEditable ? "textbox" : "");
@@ -210,6 +211,7 @@
   const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
   // What is chosen or written, as people read it and as it is sent.
   function content(e) {
+    if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
     const pair = partner(e), list = e.tagName === "SELECT" || e.matches("[role=listbox]"), files = e.type === "file" && [...e.files].map((f) => f.name);
     const chosen = list && optionsOf(e).filter(isOn), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
     const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
@@ -217,7 +219,6 @@
     const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
     const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
     const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
-    if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
     return { value: shown.slice(0, LONGEST).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, LONGEST).toWellFormed()) };
   }
   const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
@@ -241,10 +242,12 @@
   function* walk(root) { for (const e of root.querySelectorAll("*")) { yield e; if (e.shadowRoot) yield* walk(e.shadowRoot); } }
   // What only its pointer shows to be pushed, such as a day of a calendar.
   const isPointed = (e) => !e.firstElementChild && e.matches("td, li, span, div") && getComputedStyle(e).cursor === "pointer" && !near(up(e), `${USED}, label`);
+  // In formlab's own forms elements say what they belong to.
+  const ownName = (e) => e.dataset.field || (!e.matches(FIELD) && document.querySelector("[data-field]") && near(e, "[data-for]")?.dataset.for) || "";
   // The names of all fields, also of those out of sight: unique, one for all ticks of a choice.
   function name(all) {
     const used = new Map(), given = new Map(), written = new Set(all.filter((o) => isField(o) && placeOf(o)).map(partner));
-    for (const e of all) names.set(e, e.dataset.field || e.closest("[data-for]")?.dataset.for || "");
+    for (const e of all) names.set(e, ownName(e));
     for (const e of all.filter((o) => isField(o) && !names.get(o) && !written.has(o))) {
       const [first] = choiceOf(e);
       if (!given.has(first)) {
@@ -295,10 +298,10 @@
     // What the log of an agent has of a page, for that of people.
     logged: () => { const now = listed(); return now && { ...now, controls: now.controls.filter((c) => !c.disabled && (c.field || c.kind === "button")).map((c) => (
       { field: c.field, option: c.option, kind: c.kind, value: [c.sent].flat().join(", "), checked: c.checked, options: c.options, box: c.box, labels: c.labels })) }; },
-    shown: fresh((e) => e && { field: names.get(e) || e.dataset?.field || e.closest("[data-for]")?.dataset.for || e.tagName.toLowerCase(), option: optionOf(e),
-      kind: kindOf(e), checked: ticked(e), value: content(e).value, box: areaOf(placeOf(e) ?? e) }),
-    at: fresh(([x, y]) => { const hit = deepest(x, y), stand = hit && path(hit).find((n) => inputs.has(n)), used = hit && near(hit, USED);
-      return (stand && inputs.get(stand)) || used || (hit && near(hit, "label")?.control) || null; }),
+    shown: fresh((e) => e && { field: names.get(e) || ownName(e) || e.tagName.toLowerCase(), option: optionOf(e),
+      kind: kindOf(e), checked: ticked(e), value: [content(e).sent].flat().join(", "), box: areaOf(placeOf(e) ?? e) }),
+    at: fresh(([x, y]) => { const hit = path(deepest(x, y)).find((n) => inputs.has(n) || n.matches(USED) || n.matches("label"));
+      return (hit && (inputs.get(hit) || (hit.tagName === "LABEL" ? hit.control : hit))) ?? null; }),
     active: () => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; },
     // Where an element takes clicks now, scrolled into view if it was not.
     reach: fresh((n) => {

@@ -7,7 +7,9 @@
   const NATIVE = "input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), select, textarea";
   const RICH = "[contenteditable]:not([contenteditable=false i])";
   const FIELD = `${NATIVE}, ${RICH}, ${roles("radio checkbox switch listbox combobox slider spinbutton textbox searchbox")}`;
-  const USED = `${FIELD}, input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick], [tabindex]:not([tabindex="-1"]), ${roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell")}`;
+  const PUSHED = roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell");
+  const OTHER = "input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick]";
+  const USED = `${FIELD}, ${OTHER}, [tabindex]:not([tabindex="-1"]), ${PUSHED}`;
   const SILENT = `${NATIVE}, ${RICH}, button, input, option, script, style, template, noscript, svg, ${roles("button listbox combobox slider spinbutton textbox")}`;
   const GROUP = `fieldset, dialog, ${roles("group radiogroup dialog alertdialog tabpanel")}`;
   const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]", EDGE = "form, body, fieldset, dialog, [role=dialog]";
@@ -205,21 +207,33 @@
     }
     return null;
   });
-  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? partner(e)?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
+  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? partner(e)?.options
+    ?? ((e.matches("[role=listbox]") && e) || popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
   const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
   const sentOf = (o) => clean(o.dataset.value ?? o.dataset.val ?? o.dataset.v ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
-  const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
+  // A combobox that shows no choice but what to do.
+  const isBlank = (e, text) => roleOf(e) === "combobox" && !e.matches(NATIVE)
+    && (partner(e) ? !partner(e).value : optionsOf(e).length > 0 && !optionsOf(e).some((o) => optionText(o) === clean(text)));
   // What is chosen or written, as people read it and as it is sent.
   function content(e) {
     if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
-    const pair = partner(e), list = e.tagName === "SELECT" || e.matches("[role=listbox]"), files = e.type === "file" && [...e.files].map((f) => f.name);
-    const chosen = list && optionsOf(e).filter(isOn), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
-    const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
-    const blank = e.matches("div, span, button") && roleOf(e) === "combobox" && (pair ? !pair.value : optionsOf(e).length && !optionsOf(e).some((o) => optionText(o) === clean(text)));
-    const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
-    const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
-    const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
-    return { value: shown.slice(0, LONGEST).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, LONGEST).toWellFormed()) };
+    const pair = partner(e), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
+    let shown, sent;
+    if (e.type === "file") shown = sent = [...e.files].map((file) => file.name);
+    else if (e.matches("select, [role=listbox]")) {
+      const chosen = optionsOf(e).filter((o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true"));
+      shown = chosen.filter((o) => o.value !== "").map(optionText);
+      sent = chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o));
+    } else if (e.matches(NATIVE)) shown = sent = [e.value];
+    else {
+      const text = e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
+      shown = isBlank(e, text) ? [] : [text];
+      sent = isBlank(e, text) ? [] : [e.ariaValueNow || text];
+    }
+    const paired = Boolean(pair?.value) && (!isTick(e) || roleOf(e) === "radio");
+    if (paired) sent = pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : [pair.value];
+    sent = sent.map((text) => text.slice(0, LONGEST).toWellFormed());
+    return { value: shown.join(", ").slice(0, LONGEST).toWellFormed(), many, paired, sent: many || pair?.multiple ? sent : sent[0] ?? "" };
   }
   const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
     : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)]
@@ -261,11 +275,14 @@
   }
   function described(e, place, heading) {
     const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
-    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole === null ? own : tidy(whole) || names.get(e), answers: field,
-      group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
-      options: field && optionsOf(e).length ? optionsOf(e).slice(0, Math.max(0, room -= optionsOf(e).length)).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
-      required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
-      hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
+    const options = field ? optionsOf(e).slice(0, room) : [], asked = e.required === true || [e, near(e, "[role=radiogroup]")].some((n) => n?.ariaRequired === "true");
+    room -= options.length;
+    return { n: number(e), field: names.get(e), answers: field, option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own,
+      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e))])].filter(Boolean),
+      ...content(e), checked: ticked(e), options: options.length ? options.map(optionText) : null,
+      required: asked || (field && starred.test(whole || labelOf(e))), disabled: e.matches(":disabled") || e.ariaDisabled === "true",
+      covered: isCovered(e, place, box), hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "",
+      box, labels: [...(e.labels ?? [])].map(edges) };
   }
   // All of the document, with boxes in pixels of its window.
   const listed = fresh(() => {

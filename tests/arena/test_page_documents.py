@@ -116,6 +116,7 @@ STYLED = {
     "birth": "City of birth", "start": "Start", "age": "Age",
     "nights": "How many nights?: One Two", "allergies": "Allergies", "diet": "Diet",
     "comments": "Comments", "after": "Label below", "news": "Send me news", "ads": "Send me ads",
+    "children": "Number of children",
 }  # fmt: skip
 
 
@@ -132,6 +133,10 @@ def test_labels_of_other_styles_and_widgets_that_stand_for_hidden_lists(observer
         if field
     }
     assert read == STYLED
+    # A click on the text of a label counts, also within something that can have the focus.
+    code = "(w.scrollIntoView(), Object.values(w.getBoundingClientRect().toJSON()))"
+    x, y, *_ = page.page.evaluate(code)
+    assert page.shown(page.at(x + 4, y + 4))["field"] == "children"
     assert fields["birth"][0].options == ("Pick", "Oslo", "Bergen")
     assert (fields["birth"][0].value, fields["age"][0].value) == ("Bergen", "Ten")
     page.look()

@@ -59,6 +59,14 @@
     return choices.get(e);
   };
 
+  // The browser's own list of labels goes through the whole page for each field.
+  const labelled = memo((root) => {
+    const map = new Map();
+    for (const label of root.querySelectorAll("label")) if (label.control) map.set(label.control, [...map.get(label.control) ?? [], label]);
+    return map;
+  });
+  const labelsOf = (e) => labelled(e.getRootNode()).get(e) ?? [];
+
   // Text as people read it: without that of controls and of what is hidden, unless `all` says so.
   function textOf(node, all = "") {
     if (node?.nodeType === 3) return node.data;
@@ -109,7 +117,8 @@
     return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
   }
   const labelOf = memo((e) => {
-    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? partner(e)?.labels ?? [near(e, "label")] : []);
+    const tick = isTick(e), native = e.matches(NATIVE), labels = "labels" in e ? labelsOf(e)
+      : e.matches(FIELD) ? (partner(e) ? labelsOf(partner(e)) : [near(e, "label")]) : [];
     const own = referred(e, "aria-labelledby") || clean([...labels].map((n) => textOf(n)).join(" "));
     if (LETTER.test(own)) return own;
     if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
@@ -146,7 +155,7 @@
     if (!tick && box && e.matches("input[aria-hidden=true]") && getComputedStyle(e).pointerEvents === "none") return null;
     if (!tick || (box && style.opacity !== "0" && style.pointerEvents !== "none")) return box && e;
     const near = e.type === "file" ? around(e, 3).filter((n) => n.querySelectorAll("input[type=file]").length === 1) : [];
-    const other = [...e.labels].find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
+    const other = labelsOf(e).find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
     if (other) inputs.set(other, e);
     return other ?? (box && e);
   });
@@ -282,7 +291,7 @@
       ...content(e), checked: ticked(e), options: options.length ? options.map(optionText) : null,
       required: asked || (field && starred.test(whole || labelOf(e))), disabled: e.matches(":disabled") || e.ariaDisabled === "true",
       covered: isCovered(e, place, box), hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "",
-      box, labels: [...(e.labels ?? [])].map(edges) };
+      box, labels: labelsOf(e).map(edges) };
   }
   // All of the document, with boxes in pixels of its window.
   const listed = fresh(() => {

@@ -329,11 +329,11 @@ def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
 
 
 @pytest.mark.browser
-def test_look_asks_each_frame_once_and_a_page_of_eighty_fields_takes_little(observer):
+def test_page_of_eighty_fields_takes_little_time(observer):
     page = observer("redrawn")
     page.page.set_content(LONG)
     assert len(page.elements()) == 80
     code = """() => Math.min(...[1, 2, 3, 4, 5].map(() => { const start = performance.now();
       globalThis[Symbol.for('formlab.observer')].listed(); return performance.now() - start; }))"""
-    # 6 ms where nothing else runs.
+    # It takes less; other tests run beside this one.
     assert page.page.evaluate(code) < 200

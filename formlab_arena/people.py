@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from formlab import files
 from formlab.errors import FormlabError
 from formlab.systems._journal import Journal, entries
-from formlab_arena import page_observer, validate
+from formlab_arena import page_documents, validate
 from formlab_arena.episode import RunSettings, check_same_settings, prepare
 from formlab_arena.instances import Instance
 from formlab_arena.page_observer import MOST_SCREENS
@@ -267,7 +267,7 @@ def blueprint(people: People) -> Blueprint:
     def record() -> Response:
         """The observer of agents' pages, for the recorder of people's."""
         script = (
-            f"const observer = {page_observer.OBSERVER};\nconst observed = observer.logged;\n"
+            f"const observer = {page_documents.OBSERVER};\nconst observed = observer.logged;\n"
             f"const shownAs = observer.shown, controlAt = observer.at;\n"
             f"const mostScreens = {MOST_SCREENS};\n"
         )

@@ -2,12 +2,14 @@
 // makes the observer of that document. `logged`, `shown` and `at` serve people's pages as well.
 () => {
   "use strict";
-  const MOST = 3000, LETTER = /[\p{L}\p{N}]/u;
+  const MOST = 3000, LONGEST = 20000, LETTER = /[\p{L}\p{N}]/u;
   const roles = (names) => names.split(" ").map((name) => `[role=${name}]`).join();
   const NATIVE = "input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), select, textarea";
   const RICH = "[contenteditable]:not([contenteditable=false i])";
   const FIELD = `${NATIVE}, ${RICH}, ${roles("radio checkbox switch listbox combobox slider spinbutton textbox searchbox")}`;
-  const USED = `${FIELD}, input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick], [tabindex]:not([tabindex="-1"]), ${roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell")}`;
+  const PUSHED = roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell");
+  const OTHER = "input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick]";
+  const USED = `${FIELD}, ${OTHER}, [tabindex]:not([tabindex="-1"]), ${PUSHED}`;
   const SILENT = `${NATIVE}, ${RICH}, button, input, option, script, style, template, noscript, svg, ${roles("button listbox combobox slider spinbutton textbox")}`;
   const GROUP = `fieldset, dialog, ${roles("group radiogroup dialog alertdialog tabpanel")}`;
   const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]", EDGE = "form, body, fieldset, dialog, [role=dialog]";
@@ -21,7 +23,7 @@
   const FORMATS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM" };
   const key = Math.random().toString(36).slice(2);
   const numbers = new WeakMap(), elements = new Map(), names = new WeakMap(), inputs = new WeakMap(), caches = [];
-  let last = 0, popups = [];
+  let last = 0, popups = [], room = 0;
 
   // Answers that hold as long as the page stands still: forgotten before each look.
   const cache = () => { const map = new Map(); caches.push(map); return map; };
@@ -35,23 +37,35 @@
   const around = (e, most = 4) => { const list = path(up(e), most), end = list.findIndex((n) => n.matches(EDGE)); return end < 0 ? list : list.slice(0, end); };
   const number = (e) => { if (!numbers.has(e)) { numbers.set(e, last += 1); elements.set(last, new WeakRef(e)); } return numbers.get(e); };
   const get = (n) => { const e = elements.get(n)?.deref(); return e?.isConnected ? e : null; };
-  const clean = (text, most = 200) => (text || "").replace(/\s+/g, " ").trim().slice(0, most).toWellFormed();
+  // What is no text: the number of a list item, or an input that goes by the name of a form's member.
+  const clean = (text, most = 200) => typeof text === "string" ? text.replace(/\s+/g, " ").trim().slice(0, most).toWellFormed() : "";
   const attribute = (e, name) => e.getAttribute(name) ?? "";
   const roleOf = (e) => clean(attribute(e, "role").split(" ")[0], 40)
     || (e.tagName === "INPUT" ? ROLES[e.type] : e.multiple || e.size > 1 ? "listbox" : ROLES[e.tagName]) || (e.isContentEditable ? "textbox" : "");
   const isTick = (e) => e.type === "radio" || e.type === "checkbox" || roleOf(e) in TICKS;
   const kindOf = (e) => e.tagName === "INPUT" ? e.type : TICKS[attribute(e, "role")]
     ?? (e.matches("select, textarea, button, a, canvas") ? e.tagName.toLowerCase() : roleOf(e) || e.tagName.toLowerCase());
+  // What holds a choice without a name: what is around radios, a group of check boxes by role.
+  const rootOf = (e) => roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e)
+    : (e.matches("[role=checkbox]") && near(e, "[role=group][aria-label], [role=group][aria-labelledby]")) || e;
   // All ticks of a choice; else the element alone.
   const choices = cache();
   const choiceOf = (e) => {
     if (choices.has(e)) return choices.get(e);
-    const native = e.matches("input[type=radio], input[type=checkbox]"), root = near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e);
+    const native = e.matches("input[type=radio], input[type=checkbox]"), root = rootOf(e);
     const list = native && e.name ? [...e.getRootNode().querySelectorAll(`input[type=${e.type}]`)].filter((o) => o.name === e.name && o.form === e.form)
-      : e.type === "radio" || roleOf(e) === "radio" ? [...root.querySelectorAll("[role=radio], input[type=radio]")].filter((o) => !o.name) : [e];
+      : root === e ? [e] : [...root.querySelectorAll(`[role=${roleOf(e)}], input[type=radio]`)].filter((o) => !o.name && roleOf(o) === roleOf(e));
     for (const o of [e, ...list]) choices.set(o, list.length ? list : [e]);
     return choices.get(e);
   };
+
+  // The browser's own list of labels goes through the whole page for each field.
+  const labelled = memo((root) => {
+    const map = new Map();
+    for (const label of root.querySelectorAll("label")) if (label.control) map.set(label.control, [...map.get(label.control) ?? [], label]);
+    return map;
+  });
+  const labelsOf = (e) => labelled(e.getRootNode()).get(e) ?? [];
 
   // Text as people read it: without that of controls and of what is hidden, unless `all` says so.
   function textOf(node, all = "") {
@@ -61,14 +75,14 @@
     return INLINE.test(node.tagName) ? text : ` ${text} `;
   }
   const referred = (e, name) => clean(attribute(e, name).split(/\s+/).filter(Boolean)
-    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && textOf(n, "hidden")).join(" "), 300);
+    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && !e.contains(n) ? textOf(n, "hidden") : "").join(" "), 300);
   // What stands before or after an element on its line, or the block next to it.
-  function beside(e, step) {
+  function beside(e, step, field = e) {
     let text = "", passed = false;
     for (let n = e[step]; n; n = n[step]) {
       if (n.nodeType === 1) {
         const block = !INLINE.test(n.tagName), isBreak = block && (LETTER.test(text) || (passed && n.tagName === "BR"));
-        if (isBreak || n.matches(`${HEADING}, legend`)) break;
+        if (isBreak || n.matches("legend") || (n.matches(HEADING) && !(up(n) && isAlone(up(n), field)))) break;
         if (n.matches(FIELD) || n.querySelector(FIELD)) {
           // The second input of a telephone number is read with the text before the first.
           if (LETTER.test(text) || !n.matches(NATIVE) || e.placeholder || step === "nextSibling") break;
@@ -87,7 +101,7 @@
   const alone = memo((e) => around(e).findLast((n) => !n.matches("tr, table") && isAlone(n, e)) ?? null);
   function before(n, e) {
     for (const outer of [n, ...around(n)]) {
-      const text = beside(outer, "previousSibling"), parent = up(outer);
+      const text = beside(outer, "previousSibling", e), parent = up(outer);
       if (text) return text;
       if (!parent || parent.matches(`${EDGE}, table, tr`) || !isAlone(parent, e)) return "";
       if (choiceOf(e).length === 1 && LETTER.test(textOf(parent))) return clean(textOf(parent));
@@ -103,7 +117,8 @@
     return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
   }
   const labelOf = memo((e) => {
-    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? [near(e, "label")] : []);
+    const tick = isTick(e), native = e.matches(NATIVE), labels = "labels" in e ? labelsOf(e)
+      : e.matches(FIELD) ? (partner(e) ? labelsOf(partner(e)) : [near(e, "label")]) : [];
     const own = referred(e, "aria-labelledby") || clean([...labels].map((n) => textOf(n)).join(" "));
     if (LETTER.test(own)) return own;
     if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
@@ -119,7 +134,7 @@
     if (ticks.length < 2 && roleOf(e) !== "radio") return null;
     if (named && isAlone(group, e)) return named;
     const [side, above] = cells(e), common = path(up(e)).find(all), first = path(ticks[0]).find((n) => up(n) === common);
-    return (side && above && side) || (first && beside(first, "previousSibling")) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
+    return (side && above && side) || (first && beside(first, "previousSibling", e)) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
   });
   const groups = memo((e) => {
     if (!e) return [];
@@ -137,9 +152,10 @@
   // What takes the clicks: of a hidden tick or file its label or button; null for what nobody can use.
   const placeOf = memo((e) => {
     const box = boxOf(e), tick = e.matches("input[type=radio], input[type=checkbox], input[type=file]"), style = tick && box && getComputedStyle(e);
+    if (!tick && box && e.matches("input[aria-hidden=true]") && getComputedStyle(e).pointerEvents === "none") return null;
     if (!tick || (box && style.opacity !== "0" && style.pointerEvents !== "none")) return box && e;
     const near = e.type === "file" ? around(e, 3).filter((n) => n.querySelectorAll("input[type=file]").length === 1) : [];
-    const other = [...e.labels].find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
+    const other = labelsOf(e).find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
     if (other) inputs.set(other, e);
     return other ?? (box && e);
   });
@@ -193,33 +209,45 @@
   // The hidden control with a name that a widget without one writes to.
   const partner = memo((e) => {
     if (attribute(e, "name") || e.dataset.field) return null;
-    const from = roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? e : e;
-    for (const n of [from, ...around(from)].filter((n) => n.tagName !== "TR")) {
+    for (const n of [rootOf(e), ...around(rootOf(e))].filter((n) => n.tagName !== "TR")) {
       const hidden = [...n.querySelectorAll("input[name], select[name], textarea[name]")]
         .filter((o) => o !== e && !/^_|csrf|token|nonce/i.test(o.name) && (o.type === "hidden" || !placeOf(o)));
       if (hidden.length) return hidden.length === 1 && isAlone(n, e) ? hidden[0] : null;
     }
     return null;
   });
-  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
+  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? partner(e)?.options
+    ?? ((e.matches("[role=listbox]") && e) || popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
   const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
-  const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
+  const sentOf = (o) => clean(o.dataset.value ?? o.dataset.val ?? o.dataset.v ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
   const codeOf = (o) => o.tagName === "OPTION" ? o.value : sentOf(o);
-  const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
+  // A combobox that shows no choice but what to do.
+  const isBlank = (e, text) => roleOf(e) === "combobox" && !e.matches(NATIVE)
+    && (partner(e) ? !partner(e).value : optionsOf(e).length > 0 && !optionsOf(e).some((o) => optionText(o) === clean(text)));
   // What is chosen or written, as people read it and as it is sent.
   function content(e) {
-    const pair = partner(e), list = e.tagName === "SELECT" || e.matches("[role=listbox]"), files = e.type === "file" && [...e.files].map((f) => f.name);
-    const chosen = list && optionsOf(e).filter(isOn), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
-    const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
-    const blank = e.matches("div, span, button") && roleOf(e) === "combobox" && (pair ? !pair.value : optionsOf(e).length && !optionsOf(e).some((o) => optionText(o) === clean(text)));
-    const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
-    const all = files || (chosen && chosen.map(codeOf)) || [blank ? "" : e.ariaValueNow || text];
-    const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
     if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
-    return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
+    const pair = partner(e), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
+    let shown, sent;
+    if (e.type === "file") shown = sent = [...e.files].map((file) => file.name);
+    else if (e.matches("select, [role=listbox]")) {
+      const chosen = optionsOf(e).filter((o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true"));
+      shown = chosen.filter((o) => o.value !== "").map(optionText);
+      sent = chosen.map(codeOf);
+    } else if (e.matches(NATIVE)) shown = sent = [e.value];
+    else {
+      const text = e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
+      shown = isBlank(e, text) ? [] : [text];
+      sent = isBlank(e, text) ? [] : [e.ariaValueNow || text];
+    }
+    const paired = Boolean(pair?.value) && (!isTick(e) || roleOf(e) === "radio");
+    if (paired) sent = pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : [pair.value];
+    sent = sent.map((text) => text.slice(0, LONGEST).toWellFormed());
+    return { value: shown.join(", ").slice(0, LONGEST).toWellFormed(), many, paired, sent: many || pair?.multiple ? sent : sent[0] ?? "" };
   }
   const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
-    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)] ?? null;
+    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)]
+      ?? (isTick(e) || roleOf(e) === "option" ? false : null);
   const optionOf = memo((e) => {
     if (e.dataset.option !== undefined || roleOf(e) === "option") return e.dataset.option ?? sentOf(e);
     const value = (o) => o.matches(NATIVE) ? o.value : sentOf(o), ticks = choiceOf(e);
@@ -238,14 +266,16 @@
   function* walk(root) { for (const e of root.querySelectorAll("*")) { yield e; if (e.shadowRoot) yield* walk(e.shadowRoot); } }
   // What only its pointer shows to be pushed, such as a day of a calendar.
   const isPointed = (e) => !e.firstElementChild && e.matches("td, li, span, div") && getComputedStyle(e).cursor === "pointer" && !near(up(e), `${USED}, label`);
+  // In formlab's own forms elements say what they belong to.
+  const ownName = (e) => e.dataset.field || (!e.matches(FIELD) && document.querySelector("[data-field]") && near(e, "[data-for]")?.dataset.for) || "";
   // The names of all fields, also of those out of sight: unique, one for all ticks of a choice.
   function name(all) {
-    const used = new Map(), given = new Map();
-    for (const e of all) names.set(e, e.dataset.field || e.closest("[data-for]")?.dataset.for || "");
-    for (const e of all.filter((o) => isField(o) && !names.get(o))) {
+    const used = new Map(), given = new Map(), written = new Set(all.filter((o) => isField(o) && placeOf(o)).map(partner));
+    for (const e of all) names.set(e, ownName(e));
+    for (const e of all.filter((o) => isField(o) && !names.get(o) && !written.has(o))) {
       const [first] = choiceOf(e);
       if (!given.has(first)) {
-        const base = attribute(e, "name") || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
+        const base = attribute(e, "name") || rootOf(e).dataset.name || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
         used.set(base, (used.get(base) ?? 0) + 1);
         given.set(first, used.get(base) > 1 ? `${base}#${used.get(base)}` : base);
       }
@@ -255,11 +285,14 @@
   }
   function described(e, place, heading) {
     const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
-    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole ? tidy(whole) : own, answers: field,
-      group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
-      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, values: field && optionsOf(e).length ? optionsOf(e).map(codeOf) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
-      required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
-      hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
+    const options = field ? optionsOf(e).slice(0, room) : [], asked = e.required === true || [e, near(e, "[role=radiogroup]")].some((n) => n?.ariaRequired === "true");
+    room -= options.length;
+    return { n: number(e), field: names.get(e), answers: field, option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own,
+      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e))])].filter(Boolean),
+      ...content(e), checked: ticked(e), options: options.length ? options.map(optionText) : null, values: options.length ? options.map(codeOf) : null,
+      required: asked || (field && starred.test(whole || labelOf(e))), disabled: e.matches(":disabled") || e.ariaDisabled === "true",
+      covered: isCovered(e, place, box), hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "",
+      box, labels: labelsOf(e).map(edges) };
   }
   // All of the document, with boxes in pixels of its window.
   const listed = fresh(() => {
@@ -273,6 +306,7 @@
       }
     name(all);
     let heading = "";
+    room = LONGEST;
     for (const e of all) {
       const place = placeOf(e);
       if (!place || isFolded(place) || controls.length >= MOST) continue;
@@ -291,10 +325,10 @@
     // What the log of an agent has of a page, for that of people.
     logged: () => { const now = listed(); return now && { ...now, controls: now.controls.filter((c) => !c.disabled && (c.field || c.kind === "button")).map((c) => (
       { field: c.field, option: c.option, kind: c.kind, value: [c.sent].flat().join(", "), checked: c.checked, options: c.options, box: c.box, labels: c.labels })) }; },
-    shown: fresh((e) => e && { field: names.get(e) || e.dataset?.field || e.closest("[data-for]")?.dataset.for || e.tagName.toLowerCase(), option: optionOf(e),
-      kind: kindOf(e), checked: ticked(e), value: content(e).value, box: areaOf(placeOf(e) ?? e) }),
-    at: fresh(([x, y]) => { const hit = deepest(x, y), stand = hit && path(hit).find((n) => inputs.has(n)), used = hit && near(hit, USED);
-      return (stand && inputs.get(stand)) || used || (hit && near(hit, "label")?.control) || null; }),
+    shown: fresh((e) => e && { field: names.get(e) || ownName(e) || e.tagName.toLowerCase(), option: optionOf(e),
+      kind: kindOf(e), checked: ticked(e), value: [content(e).sent].flat().join(", "), box: areaOf(placeOf(e) ?? e) }),
+    at: fresh(([x, y]) => { const hit = path(deepest(x, y)).find((n) => inputs.has(n) || n.matches(USED) || n.matches("label"));
+      return (hit && (inputs.get(hit) || (hit.tagName === "LABEL" ? hit.control : hit))) ?? null; }),
     active: () => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; },
     // Where an element takes clicks now, scrolled into view if it was not.
     reach: fresh((n) => {

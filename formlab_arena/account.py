@@ -17,6 +17,8 @@ from formlab_arena.sent_values import LONGEST, Values, carries, grouped, pairs_o
 # Seconds after a click in which a request may belong to it, and those without any request that
 # make a network quiet.
 TRIGGERED, QUIET = 3.0, 0.2
+# Seconds by which a request may be known before the click that made it.
+TOGETHER = 0.02
 # Pages are hostile: things of one kind that are kept.
 MOST = 500
 # Requests that may carry a form, or bring what is shown of it: no pictures, streams or beacons.
@@ -54,6 +56,7 @@ class _Request:
     body: bytes | None
     content_type: str
     begun: float
+    document: int
     status: int | None = None
     returned: bool = False
 
@@ -73,7 +76,9 @@ class Account:
         self._events: list[dict[str, Any]] = []
         self._requests: list[_Request] = []
         self._open: dict[Any, tuple[float, _Request | None]] = {}
-        self._triggers: list[float] = []
+        # Counts the documents met so far: a click belongs to its own.
+        self._document = 0
+        self._triggers: list[tuple[int, float]] = []
         self._data: list[tuple[str, list[tuple[str, str]]]] = []
         self._validation: dict[tuple[str, str], None] = {}
         self._dialogs: list[dict[str, Any]] = []
@@ -100,7 +105,7 @@ class Account:
             return
         kind = message.get("kind")
         if kind in ("submit", "click"):
-            self._triggers = [*self._triggers[-MOST:], time.monotonic()]
+            self._triggers = [*self._triggers[-MOST:], (self._document, time.monotonic())]
         elif kind == "invalid":
             self.complained([(str(message.get("field")), str(message.get("message")))])
         elif kind == "data":
@@ -126,14 +131,19 @@ class Account:
         ):
             body = request.post_data_buffer if method != "GET" else None
             content_type = request.headers.get("content-type", "")
-            entry = _Request(method, request.url, is_form, kind, body, content_type, now)
+            where = self._document
+            entry = _Request(method, request.url, is_form, kind, body, content_type, now, where)
             self._requests.append(entry)
         self._open[request] = now, entry
 
     def _answered(self, response: Any) -> None:
-        _, entry = self._open.get(response.request, (0, None))
+        request = response.request
+        _, entry = self._open.get(request, (0, None))
+        # Every body is taken, so that the next one sent to the same address is its own.
+        body = self._gate.body(request.method, request.url) if request.method != "GET" else None
         if entry is None:
             return
+        entry.body = entry.body if body is None else body
         entry.status = response.status
         if entry.is_navigation:
             self._answers[_address(entry.url)] = entry
@@ -183,6 +193,7 @@ class Account:
         if entry and entry.method != "GET" and entry.status == 200:
             self._reading.add(asyncio.ensure_future(self._read(entry, frame)))
         if frame.parent_frame is None:
+            self._document += bool(entry)
             # An address that a script only shows has no status; the last one stays.
             if entry:
                 self._statuses[frame.page] = entry.status
@@ -233,7 +244,10 @@ class Account:
         ]  # fmt: skip
 
     def _is_triggered(self, entry: _Request) -> bool:
-        return any(0 <= entry.begun - moment <= TRIGGERED for moment in self._triggers)
+        return any(
+            document == entry.document and -TOGETHER <= entry.begun - moment <= TRIGGERED
+            for document, moment in self._triggers
+        )
 
     def _is_submission(
         self, entry: _Request, values: Values, contents: Mapping[str, Any], background: set[str]
@@ -251,8 +265,6 @@ class Account:
     def _values(self, entry: _Request) -> Values:
         if entry.method == "GET":
             return grouped(pairs_of(urllib.parse.urlsplit(entry.url).query))
-        if entry.body is None:
-            entry.body = self._gate.body(entry.method, entry.url)
         if entry.body is None:
             # Encrypted and with files: what the form collected last.
             return grouped(self._data[-1][1] if self._data else [])

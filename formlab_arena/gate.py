@@ -140,7 +140,8 @@ class Gate:
             upstream.write(data)
             await upstream.drain()
         if kept:
-            self._bodies.setdefault((method, url), []).append(bytes(kept))
+            bodies = self._bodies.setdefault((method, url), [])
+            bodies[:] = [*bodies[-MOST:], bytes(kept)]
 
     async def _answer(self, source: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:

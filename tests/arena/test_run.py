@@ -173,7 +173,7 @@ def test_agent_that_only_scrolls_or_misses_ends_unfinished(tmp_path, monkeypatch
     assert sum("refused" in event for event in events(tmp_path / "E12-001")) == 4
 
 
-EIGHT = ("A11", "A12", "A13", "A15", "B12", "B14", "E11", "E12")
+EIGHT = ("A11", "A12", "A13", "A14", "E11", "E12", "E13", "F11")
 
 
 @pytest.mark.browser

@@ -16,7 +16,9 @@ PATTERNS = {
         rf"\b(?:\d{{4}}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{{2,4}}"
         rf"|{_DAY}(?: of)? {_MONTH},? \d{{4}}|{_MONTH} {_DAY},? \d{{4}})"
     ),
-    "phone": re.compile(r"\+?\(?\d[\d ()/.-]{5,18}\d"),
+    "phone": re.compile(
+        r"\+?\(?\d[\d ()/.-]{5,18}\d(?:,?\s*(?:x|ext\.?|extension)\s*\d{1,6})?", re.IGNORECASE
+    ),
     "amount": re.compile(
         r"(?:[$€£¥] ?|\b[A-Z]{3} )?\b\d[\d,.]*\d\b(?: ?(?:[$€£¥]|[A-Z]{3}\b))?|\b\d\b"
     ),

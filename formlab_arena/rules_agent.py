@@ -12,9 +12,10 @@ from formlab_arena import screen
 from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Observation, Observe
+from formlab_arena.option_matching import options_in
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.shapes import middle
-from formlab_arena.value_patterns import as_asked, options_in
+from formlab_arena.value_patterns import as_asked
 
 if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues

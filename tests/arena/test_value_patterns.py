@@ -1,6 +1,7 @@
 import pytest
 
-from formlab_arena.value_patterns import as_asked, options_in
+from formlab_arena.option_matching import options_in
+from formlab_arena.value_patterns import as_asked
 
 
 def test_options_are_whole_words_and_the_longer_one_wins():

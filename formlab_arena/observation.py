@@ -37,8 +37,14 @@ class Element:
         What actions name it by; the same as long as the element is on the page.
     role, name
         Those of the accessibility tree; `name` is the label as people read it.
+    label
+        That of the field: of a tick of a choice the choice's own, else `name`.
+    group
+        What it stands in, from outside: frame, heading, dialog, group or legend.
     required, disabled
         As the page says.
+    covered
+        Whether something lies over it, such as a banner that is to be closed first.
     hint
         What the page says beside it: a placeholder, a pattern, a description.
     message
@@ -62,6 +68,9 @@ class Element:
     hint: str = ""
     message: str = ""
     many: bool = False
+    label: str = ""
+    group: tuple[str, ...] = ()
+    covered: bool = False
 
     @property
     def middle(self) -> tuple[float, float]:

@@ -267,8 +267,9 @@ def blueprint(people: People) -> Blueprint:
     def record() -> Response:
         """The observer of agents' pages, for the recorder of people's."""
         script = (
-            f"const observed = {page_observer.LISTED};\nconst shownAs = {page_observer.SHOWN};\n"
-            f"const controlAt = {page_observer.AT};\nconst mostScreens = {MOST_SCREENS};\n"
+            f"const observer = {page_observer.OBSERVER};\nconst observed = observer.logged;\n"
+            f"const shownAs = observer.shown, controlAt = observer.at;\n"
+            f"const mostScreens = {MOST_SCREENS};\n"
         )
         return Response(script, mimetype="text/javascript")
 

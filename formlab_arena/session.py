@@ -72,20 +72,14 @@ class Session:
         if screen:
             self.note(**screen)
         self.note(see=image.name, size=size, window=self._window, **self._state.as_seen())
-        elements = self.elements() if observes != "pixels" else ()
+        elements = self.elements(observes)
         names = sorted(item.name for item in self.uploads.glob("*"))
         refused, self._refused = tuple(self._refused), []
         return Observation(self.step, image, size, self.text, tuple(names), elements, refused)
 
-    def elements(self) -> tuple[Element, ...]:
-        """The controls of the page that can be seen when scrolled to."""
-        return tuple(
-            Element(
-                **{key: control[key] for key in ("field", "option", "kind", "value", "checked")},
-                options=tuple(control["options"] or ()), box=tuple(control["box"]),
-            )
-            for control in self._observer.listed()["controls"]
-        )  # fmt: skip
+    def elements(self, observes: Observe = "tree") -> tuple[Element, ...]:
+        """What can be used on the page, also what has to be scrolled to."""
+        return self._observer.elements(observes)
 
     @property
     def _window(self) -> tuple[int, int]:
@@ -139,9 +133,9 @@ class Session:
                 if not (0 <= action.x < self._window[0] and 0 <= action.y < self._window[1]):
                     return {"refused": "the point is outside the window"}
                 self._chooser = None
-                handle = self.page.evaluate_handle(page_observer.AT, [action.x, action.y])
+                handle = self._observer.at(action.x, action.y)
                 asks = handle.evaluate("e => e?.type === 'file' && !e.disabled")
-                hit = _shown(handle)
+                hit = self._shown(handle)
                 mouse.click(
                     action.x,
                     action.y,
@@ -150,7 +144,7 @@ class Session:
                 )
                 self._settle(dialog=asks and type(action) is Click)
                 # Kept apart from its state afterwards, which a turned page takes away.
-                return {"hit": hit, "target": _shown(handle)}
+                return {"hit": hit, "target": self._shown(handle)}
             case Type() if self._chooser:
                 return self._upload(self._chooser, action.text)
             case Type():
@@ -167,7 +161,16 @@ class Session:
                 mouse.move(self._window[0] - 3, self._window[1] / 2)
                 mouse.wheel(0, action.dy)
                 self.page.wait_for_timeout(120)
-        return {"target": _shown(self.page.evaluate_handle("document.activeElement"))}
+        return {"target": self._shown(self._observer.active())}
+
+    def _shown(self, handle: Any) -> Any:
+        try:
+            return self._observer.shown(handle)
+        # A click that turned the page took its element away, and with it the state.
+        except Exception as error:
+            if "context was destroyed" in str(error) or "disposed" in str(error):
+                return None
+            raise
 
     def _settle(self, *, dialog: bool) -> None:
         self.page.wait_for_timeout(30)
@@ -184,23 +187,13 @@ class Session:
             return {"refused": "no such file in the run's own folder"}
         self._chooser = None
         chooser.set_files(path)
-        return {"target": chooser.element.evaluate(page_observer.SHOWN)}
+        return {"target": self._observer.shown(chooser.element)}
 
     def _log(self, event: dict[str, Any]) -> None:
         with (self.folder / "events.jsonl").open("ab") as stream:
             stream.write((json.dumps(event) + "\n").encode())
             stream.flush()
             os.fsync(stream.fileno())
-
-
-def _shown(handle: Any) -> Any:
-    try:
-        return handle.evaluate(page_observer.SHOWN)
-    # A click that turned the page took its element away, and with it the state.
-    except Exception as error:
-        if "context was destroyed" in str(error) or "disposed" in str(error):
-            return None
-        raise
 
 
 def inside(folder: Path, name: str) -> Path | None:

@@ -13,6 +13,7 @@ from formlab_arena.actions import Action, Click, Press, Scroll, Type
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Observation, Observe
 from formlab_arena.option_matching import options_in
+from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.shapes import middle
 from formlab_arena.value_patterns import as_asked
@@ -55,7 +56,8 @@ class Rules:
     def __init__(
         self, read: Callable[[Path], Screen] | None = None, *, values: PageValues | None = None
     ) -> None:
-        self._read, self._values = read or _shared(), values
+        self._read, self._values = read, values
+        self._by_tree: RulesByTree | None = None
         self._text: InstructionText | PageValues = values or InstructionText("")
         self._tried: set[str] = set()
         self._scrolled: Screen | None = None
@@ -64,7 +66,12 @@ class Rules:
 
     def act(self, observation: Observation) -> list[Action]:
         """The actions that fill in the view; else a turn of the page or a scroll; else none."""
-        now = self._read(observation.image)
+        # A page that is still empty has no names either, nor has one of which only boxes are shown.
+        if self.observes == "tree" or any(element.name for element in observation.elements):
+            self._by_tree = self._by_tree or RulesByTree(self._values)
+        if self._by_tree:
+            return self._by_tree.act(observation)
+        now = (self._read or _shared())(observation.image)
         if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
         if self._pressed is not None and not self._turned(now):

@@ -44,7 +44,7 @@ _ONWARD = re.compile(
 )
 _SEND = re.compile(
     r"(?:(?:yes|ok(?:ay)?)\b[, ]*)?(?:submit|send|apply|register|sign up|place|order|book|save"
-    r"|finish|done|confirm|complete|create|request|enrol+|join|pay|donate|subscribe|i? ?agree\b and)\b",
+    r"|finish|done|confirm|complete|create|request|enrol+|join|pay|donate|subscribe)\b",
     re.IGNORECASE,
 )
 _START = re.compile(r"(?:start|begin|open|fill|apply|new|go to|get started|show)\b", re.IGNORECASE)
@@ -255,38 +255,18 @@ class RulesByTree:
             names = names or ([only] if only and (mention or e.required) else [])
             return ([Upload(e.id, tuple(names))] if names and not e.value else []), []
         if e.options and e.kind not in _TEXTS:
-            return self._chosen(field, mention, observation)
+            return _chosen(e, mention), []
         if e.role == "combobox" and e.kind not in _TEXTS:
-            return ([Click(element=e.id)], [value]) if value and value != e.value else ([], [])
+            if not value or _plain(value) == _plain(e.value):
+                return [], []
+            opened = self._tries[field.key] > 0
+            return ([Click(element=e.id)], [value]) if opened else ([Select(e.id, (value,))], [])
         if (text := self._written(field, mention, order)) is None or "read-only" in e.hint:
             return [], []
         if _plain(e.value) == _plain(text) and (not e.message or self._tries[field.key]):
             return [], []
-        if e.kind == "slider":
-            return _slid(e, text), []
         typing = [Click(element=e.id), Press("Control+A"), Type(text)]
         return (typing if self._tries[field.key] else [Fill(e.id, text)]), [text]
-
-    def _chosen(
-        self, field: TreeField, mention: LabelMention | None, observation: Observation
-    ) -> tuple[list[Action], list[str]]:
-        """Options of a list, native or not."""
-        e = field.elements[0]
-        if not mention or not mention.value:
-            return [], []
-        if e.many:
-            at = several(mention.whole, e.options)
-        else:
-            near = closest(mention.value, e.options)
-            at = [near] if near is not None else options_in(mention.whole, e.options)[:1]
-        texts = [e.options[n] for n in at]
-        if not texts or e.value == ", ".join(texts):
-            return [], []
-        if e.kind == "select":
-            return [Select(e.id, tuple(texts))], []
-        shown = [o for o in observation.elements if o.role == "option" and o.field == e.field]
-        clicks = [Click(element=o.id) for o in shown if (o.name in texts) != bool(o.checked)]
-        return (clicks, []) if shown else ([Click(element=e.id)], texts)
 
     def _written(self, field: TreeField, mention: LabelMention | None, order: str) -> str | None:
         e = field.elements[0]
@@ -436,11 +416,17 @@ def _is_missing(field: TreeField) -> bool:
     return empty and any(e.required for e in field.elements)
 
 
-def _slid(e: Element, text: str) -> list[Action]:
-    now, then = typed.number(e.value), typed.number(text)
-    if now is None or then is None or abs(then - now) > 100:
+def _chosen(e: Element, mention: LabelMention | None) -> list[Action]:
+    """Choose options of a list, native or not."""
+    if not mention or not mention.value:
         return []
-    return [Press("ArrowRight" if then > now else "ArrowLeft", e.id)] * int(abs(then - now))
+    if e.many:
+        at = several(mention.whole, e.options)
+    else:
+        near = closest(mention.value, e.options)
+        at = [near] if near is not None else options_in(mention.whole, e.options)[:1]
+    texts = [e.options[n] for n in at]
+    return [Select(e.id, tuple(texts))] if texts and e.value != ", ".join(texts) else []
 
 
 def _plain(text: str) -> str:

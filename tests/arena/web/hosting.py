@@ -31,9 +31,11 @@ class Page:
     files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     # The status of an episode that does all that can be done.
     status: str = "submitted"
-    # Whether the page needs the other server, and the values that make the server ask again.
+    # Whether the page needs the other server, which an agent has to allow.
     other: bool = False
     shows: str = ""
+    # Where the other files are that the page opens.
+    folder: Path = PAGES
 
 
 def lines(gold: Mapping[str, Any]) -> str:
@@ -54,7 +56,7 @@ def pages(folder: Path = PAGES) -> list[Page]:
         data = json.loads(file.read_text("utf-8"))
         data.setdefault("text", lines(data["gold"]))
         html = file.with_suffix(".html").read_text("utf-8")
-        found.append(Page(name=file.stem, html=html, **data))
+        found.append(Page(name=file.stem, html=html, folder=folder, **data))
     return found
 
 
@@ -66,20 +68,20 @@ class _Quiet(WSGIRequestHandler):
 class Host:
     """A running server: `url` of the page, `sent` by forms and scripts, all `requests`."""
 
-    def __init__(self, page: Page | None, folder: Path, other: "Host | None" = None) -> None:
-        self.page, self.folder, self.other = page, folder, other
+    def __init__(self, page: Page, other: "Host | None" = None) -> None:
+        self.page, self.other = page, other
         self.requests: list[dict[str, Any]] = []
         self.closing = threading.Event()
         self.server = make_server("127.0.0.1", 0, self._app, threaded=True, request_handler=_Quiet)
         self.server.daemon_threads = True
         self.root = f"http://127.0.0.1:{self.server.server_port}"
-        self.url = f"{self.root}/page/{page.name}" if page else self.root
+        self.url = f"{self.root}/page/{page.name}"
 
     @property
     def sent(self) -> list[dict[str, Any]]:
-        """What was posted to this server, but for what a page saves or counts by itself."""
-        quiet = ("/save", "/count")
-        return [r for r in self.requests if r["method"] != "GET" and r["path"] not in quiet]
+        """What was posted to the servers, but for what a page saves or counts by itself."""
+        got = self.requests + (self.other.requests if self.other else [])
+        return [r for r in got if r["method"] != "GET" and r["path"] not in ("/save", "/count")]
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -123,7 +125,7 @@ class Host:
             problem = _wrong(values)
             answer = json.dumps({"errors": problem} if problem else {"id": 17})
             return Response(answer, 422 if problem else 201, content_type="application/json")
-        if step in ("save", "count"):
+        if step in ("save", "count", "favicon.ico"):
             return Response(status=204)
         if step in ("accept", "slow", "return") and request.method == "POST":
             return redirect("/thanks", 303)
@@ -132,8 +134,8 @@ class Host:
         return Response("<h1>404</h1><p>No such page.</p>", 404, content_type="text/html")
 
     def _file(self, name: str, wrong: tuple[str, ...] = (), values=None) -> Response:
-        file = self.folder / f"{name}.html"
-        html = self.page.html if self.page and name == self.page.name else ""
+        file = self.page.folder / f"{name}.html"
+        html = self.page.html if name == self.page.name else ""
         if not html and file.is_file():
             html = file.read_text("utf-8")
         if not html:
@@ -181,7 +183,7 @@ def _flat(value: Any, path: str = ""):
 
 
 @contextlib.contextmanager
-def hosting(page: Page, folder: Path = PAGES):
+def hosting(page: Page):
     """A server with one page, and another one, `other`, that the page may try to reach."""
-    with Host(None, folder).running() as other, Host(page, folder, other).running() as host:
+    with Host(page).running() as other, Host(page, other).running() as host:
         yield host

@@ -11,7 +11,7 @@ from formlab.text.dates import date_order
 from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Element, Observation
-from formlab_arena.option_matching import closest
+from formlab_arena.option_matching import closest, several
 from formlab_arena.tree_fields import TreeField, entry, fields_of
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class RulesByTree:
         self._ids: set[str] = set()
         self._clicked: collections.Counter[str] = collections.Counter()
         self._looks = self._waits = self._mends = 0
+        self._one_by_one = self._waited = False
         # What was written last, and what a list was opened for.
         self._written: list[str] = []
         self._sought, self._last = "", ""
@@ -90,10 +91,15 @@ class RulesByTree:
         self._ids |= {e.id for e in usable}
         if before := self._suggested(usable, fresh) or self._closing(usable, fields):
             return before
+        if any("no element" in reason for reason in observation.refused) and not self._one_by_one:
+            # A page that is drawn anew at every key has other elements after each action.
+            self._one_by_one, self._tries = True, collections.Counter()
         if self._pressed and not observation.refused and not self._goes_on(fields, usable):
             # What a slow server answers comes late.
-            return self._wait(1.0)
-        self._pressed = None
+            late = fields and not self._waited
+            self._waited = True
+            return [Wait(1.0)] if late else []
+        self._pressed, self._waited = None, False
         self._seen |= {field.key for field in fields}
         if not fields and not self._clicked and (waiting := self._wait(3.0)):
             return waiting
@@ -158,6 +164,8 @@ class RulesByTree:
             self._last = field.elements[-1].id
             self._written += [todo.text] if todo.text else []
             actions += todo.actions
+            if self._one_by_one:
+                return actions
         if not actions and opening:
             field, todo = opening[0]
             self._tries[field.key] += 1
@@ -180,7 +188,24 @@ class RulesByTree:
             if mention is None and _AGAIN.search(field.label):
                 # "Confirm password" asks for what "Password" asks for.
                 mentions[n] = first.get(_squeezed(_AGAIN.sub("", field.label)))
+        self._answer_groups(fields, mentions)
         return mentions
+
+    def _answer_groups(
+        self, fields: Sequence[TreeField], mentions: list[LabelMention | None]
+    ) -> None:
+        """Ticks with names of their own under a heading that the text answers as one choice."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for n, field in enumerate(fields):
+            if field.is_tick and field.elements[0].group:
+                groups.setdefault(field.elements[0].group, []).append(n)
+        for group, numbers in groups.items():
+            mention = self._text.about(group[-1]) if len(numbers) > 1 else None
+            names = [fields[n].label for n in numbers]
+            for at in several(mention.whole, names) if mention else ():
+                names[at] = ""
+            for n, name in zip(numbers, names, strict=True) if "" in names else ():
+                mentions[n] = LabelMention("no" if name else "yes", bool(name))
 
     def _drawn(self, usable: Sequence[Element]) -> list[Action]:
         """A line in a canvas that is to be signed."""
@@ -218,7 +243,7 @@ class RulesByTree:
         if not sends:
             # A button that does nothing is not pressed again.
             self._clicked[button.id] += 2 if keys == set(before) else 0
-            return keys != set(before) or self._waits >= _WAITS
+            return keys != set(before) or self._waited
         if new := keys - self._seen:
             pairs = zip(fields, self._mentions(fields), strict=True)
             return any(m and m.value and m.place >= 0 for f, m in pairs if f.key in new)

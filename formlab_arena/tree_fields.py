@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from formlab.text import typed
 from formlab.text.dates import Order
-from formlab_arena.actions import Action, Click, Fill, Press, Select, Type, Upload
+from formlab_arena.actions import Action, Click, Fill, Select, Upload
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Element
 from formlab_arena.option_matching import closest, file_named, options_in, several
@@ -54,6 +54,11 @@ class TreeField:
     def suggests(self) -> bool:
         """Whether a list opens where it is written into."""
         return self.elements[0].role == "combobox" and self.elements[0].kind != "select"
+
+    @property
+    def is_tick(self) -> bool:
+        """Whether it is ticked or not, and no choice."""
+        return len(self.elements) == 1 and self.elements[0].kind == "checkbox"
 
     @property
     def is_covered(self) -> bool:
@@ -141,8 +146,7 @@ def entry(
     same = e.value == written if e.message else _plain(e.value) == _plain(written or "")
     if written is None or same or "read-only" in e.hint:
         return Entry()
-    typing = [Click(element=e.id), Press("Control+A"), Type(written)]
-    return Entry(typing if tries else [Fill(e.id, written)], written)
+    return Entry([Fill(e.id, written)], written)
 
 
 def _written(

@@ -78,7 +78,8 @@ def likeness(label: str, other: str) -> float:
             left.remove(word if word in near else near[0])
             shared += len(word)
     size = sum(map(len, mine)), sum(map(len, theirs))
-    dice = 2 * shared / sum(size)
+    words = 2 * (len(theirs) - len(left)) / (len(mine) + len(theirs))
+    dice = (2 * shared / sum(size) + words) / 2
     inside = shared >= min(size) * 0.9
     return min(0.95, max(0.95 * dice, 0.6 + 0.3 * dice if inside else 0.0))
 
@@ -134,10 +135,11 @@ def assigned(
             score -= _USED if value.place in used else 0
             if score > max(least, scores[row, column]):
                 scores[row, column], best[row, column] = score, value
-    # An equal label counts for more than several that are merely alike; order decides the rest.
+    # An equal label counts for more than several that are merely alike. Order decides the rest:
+    # the first of several fields has a value, and fields that are named alike keep to it.
     rows = np.arange(len(labels))[:, None] / len(labels)
     apart = np.abs(rows - np.arange(len(places)) / len(places))
-    weights = np.where(scores > 0, scores**6 + 1e-4 * (1 - apart), 0.0)
+    weights = np.where(scores > 0, scores**6 + 3e-4 * (1 - rows) + 1e-4 * (1 - apart), 0.0)
     chosen = zip(*linear_sum_assignment(weights, maximize=True), strict=True)
     pairs = {int(row): best.get((int(row), int(column))) for row, column in chosen}
     return [pairs.get(row) for row in range(len(labels))]

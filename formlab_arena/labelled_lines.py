@@ -12,13 +12,15 @@ _LINES, _LONG_LINE, LONG_LABEL = 2_000, 20_000, 200
 # Marks of Markdown around words; marks within words, as in file_name, are none.
 _INLINE = re.compile(
     r"`+(?P<code>[^`\n]+)`+|!?\[(?P<text>[^\]\n]+)\]\((?P<link>[^()\s]+)\)"
-    r"|<(?P<auto>https?://[^\s<>]+|[^\s<>@]+@[^\s<>]+)>"
+    r"|<(?P<auto>https?://[^\s<>]+|[\w.+-]+@[\w.-]+)>"
     r"|(?P<kept>https?://[^\s<>()\[\]*`\"“”]+)"
-    r"|(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<strong>[^\n]{0,2000}?[^\s*])(?P=star)(?![\w*])"
-    r"|(?<!\w)(?P<line>_{1,3})(?=[^\s_])(?P<low>[^\n]{0,2000}?[^\s_])(?P=line)(?!\w)"
+    r"|(?<![^\s(\[“\"'|_:>-])(?P<star>\*{1,3})(?=[^\s*])(?P<strong>[^\n]{0,2000}?[^\s*])(?P=star)"
+    r"(?![^\s.,;:!?)\]”\"'|_-])"
+    r"|(?<![^\s(\[“\"'|*:>-])(?P<line>_{1,3})(?=[^\s_])(?P<low>[^\n]{0,2000}?[^\s_])(?P=line)"
+    r"(?![^\s.,;:!?)\]”\"'|*-])"
     r"|\\(?P<escaped>[*_`#\[\]~|\\])"
 )
-_BULLET = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
+_BULLET = re.compile(r"(?:[-*+•◦▪‣–]|(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s+|(?P<bold>\*\*[^*]+\*\*|__[^_]+__)$")
 _TASK = re.compile(r"(?:\[([ xX])\]|([☐☑☒✓✔]))\s+(.+)")
 _RULE = re.compile(r"[\s|:=*_+-]{3,}")

@@ -10,7 +10,10 @@ from rapidfuzz import fuzz
 
 from formlab.text import typed
 
-_PLACEHOLDER = re.compile(r"\W*(?:(?:please )?(?:choose|select|pick)\b.*|[-–—. ]*)$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"\W*(?:(?:please )?(?:choose|select|pick)(?: (?:an?|one|the|your|from|here)\b.*|\W*))?$",
+    re.IGNORECASE,
+)
 # How alike an option and a value are that are not the same, in per cent.
 _ALIKE = 80
 
@@ -46,6 +49,7 @@ def closest(value: str, options: Sequence[str]) -> int | None:
     key, words = _key(value), value.casefold().strip()
     number = typed.number(value)
     keys = [_key(option) for option in options]
+    likely = [n for n in range(len(options)) if keys[n] and not _PLACEHOLDER.match(options[n])]
     tests = (
         lambda n: options[n].strip() == value.strip(),
         lambda n: keys[n] == key != "",
@@ -56,9 +60,8 @@ def closest(value: str, options: Sequence[str]) -> int | None:
         lambda n: len(key) > 1 and "".join(re.findall(r"\b[A-Z]", options[n])).casefold() == key,
     )
     for test in tests:
-        if (match := next((n for n in range(len(options)) if test(n)), None)) is not None:
+        if (match := next((n for n in likely if test(n)), None)) is not None:
             return match
-    likely = [n for n in range(len(options)) if keys[n] and not _PLACEHOLDER.match(options[n])]
     starts = [n for n in likely if len(key) > 1 and keys[n].startswith(key)]
     if len(starts) == 1:
         return starts[0]

@@ -132,10 +132,13 @@ class RulesByTree:
         covered = len(free) < len(fields) or any(
             e.covered and _is_button(e) and _SEND.match(e.name) for e in usable
         )
-        if not covered or any("dialog" in " ".join(f.elements[0].group) for f in free):
+        # A dialog may hold the form itself.
+        inside = [_in_dialog(field.elements[0]) for field in free]
+        mentions = self._mentions(free) if any(inside) else []
+        if not covered or any(m for m, is_in in zip(mentions, inside, strict=False) if is_in):
             return []
         pushed = [e for e in usable if _is_button(e) and not e.covered]
-        dialogs = [e for e in pushed if any(group.startswith("dialog") for group in e.group)]
+        dialogs = [e for e in pushed if _in_dialog(e)]
         for pattern in (*_CLOSE, *(_CLOSE_DIALOG if dialogs else ())):
             for e in dialogs or pushed:
                 named = re.match(rf"\W*(?:{pattern})", e.name, re.IGNORECASE)
@@ -286,6 +289,10 @@ def _rank(e: Element, *, has_fields: bool, is_after: bool) -> int | None:
 
 def _is_button(e: Element) -> bool:
     return e.kind in _PUSHED or e.role in ("button", "link")
+
+
+def _in_dialog(e: Element) -> bool:
+    return any(group.startswith("dialog") for group in e.group)
 
 
 def _is_link(e: Element) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from formlab.text.dates import date_order
-from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Wait
+from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Press, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Element, Observation
 from formlab_arena.option_matching import closest, several
@@ -264,13 +264,16 @@ class RulesByTree:
             if _is_button(e) and not e.covered and self._clicked[e.id] <= _MENDS
             if (rank := _rank(e, has_fields=bool(fields), is_after=n > after)) is not None
         ]
-        if not buttons or sum(self._clicked.values()) > _PRESSES:
+        if sum(self._clicked.values()) > _PRESSES or (not buttons and self._last not in ids):
             return []
-        button = usable[min(buttons)[-1]]
+        # A form without a button is sent by Enter.
+        button = usable[min(buttons)[-1] if buttons else ids[self._last]]
         self._clicked[button.id] += 1
         sends = bool(fields) and not _ONWARD.match(button.name)
         self._pressed = button, sends, {field.key: field.is_empty for field in fields}
-        return [Click(element=button.id)]
+        if buttons:
+            return [Click(element=button.id)]
+        return [Press("Enter", button.id)] if self._clicked[button.id] <= _MENDS else []
 
 
 def _rank(e: Element, *, has_fields: bool, is_after: bool) -> int | None:

@@ -53,13 +53,13 @@ def test_labels_and_values_are_read_back_in_any_notation(form):
 
 def test_any_values_on_lines_are_read_back_exactly():
     dice = random.Random(16)
-    letters = "abc XYZ 019 .,;!?-+/()[]{}<>@#$%&=^~éßÅ中’ _:'"
+    letters = "abc XYZ 019 .,;!?-+/()]{}<>@#$%&=^~éßÅ中’ :'"
     for _ in range(300):
         pairs = []
         for n in range(dice.randint(2, 12)):
             drawn = "".join(dice.choice(letters) for _ in range(dice.randint(1, 60)))
             # Several spaces divide cells; a mark at the end of all values is no part of any.
-            pairs.append((f"Label {n}", f"v{n} {' '.join(drawn.split())} {n % 2}w"))
+            pairs.append((f"Label {n}", f"v_{n} {' '.join(drawn.split())} {n % 2}w"))
         read = labelled_values("\n".join(f"{k}: {v}" for k, v in pairs))
         first = {each.place: each for each in reversed(read)}
         assert [(each.label, each.value) for _, each in sorted(first.items())] == pairs
@@ -84,7 +84,7 @@ def test_heading_is_the_section_and_a_heading_alone_asks():
         ("Owner", "Ada"),
         ("Tenant", "Bo"),
     ]
-    assert values[-1].label, values[-1].value == ("Wishes", "A quiet room")
+    assert (values[-1].label, values[-1].value) == ("Wishes", "A quiet room")
 
 
 def test_ticked_items_of_a_task_list_are_answers():

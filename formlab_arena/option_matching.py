@@ -117,9 +117,8 @@ def _holds(option: str, number: Decimal) -> bool:
 
 def file_named(label: str, value: str, files: Sequence[str]) -> str | None:
     """The file that the text names for a label; else the one named like it; else the only one."""
-    named = sorted((name for name in files if name in value), key=len)
-    if named:
-        return named[-1]
+    if named := [name for name in files if name in value]:
+        return max(named, key=len)
     words = set(re.findall(r"[a-z]{3,}", label.lower()))
     like = [name for name in files if words & set(re.findall(r"[a-z]{3,}", name.lower()))]
     return like[0] if len(like) == 1 else files[0] if len(files) == 1 else None

@@ -238,7 +238,9 @@ def _without_ends(values: list[LabelledValue]) -> list[LabelledValue]:
 def _sentence(text: str, *, keep: int) -> str:
     """A value within a paragraph; several sentences, or so many words, keep the last full stop."""
     text = re.sub(r"([.!?])\.$", r"\1", text)
-    short = re.search(r"(?:\b[A-Z]|\b(?:Inc|Ltd|Jr|Sr|etc|Co))\.$", text)
+    short = re.search(
+        r"(?:\b[A-Z]|\b(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|\b(?:Inc|Ltd|Jr|Sr|etc|Co))\.$", text
+    )
     kept = short or _SENTENCE.search(text) or len(text.split()) >= keep
     return text if kept else text.removesuffix(".")
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formlab.text.dates import date_order
+from formlab.text.dates import Order, date_order
 from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Press, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Element, Observation
 from formlab_arena.option_matching import closest, several
-from formlab_arena.tree_fields import TreeField, entry, fields_of
+from formlab_arena.tree_fields import TreeField, date_part, entry, fields_of
 
 if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues
@@ -61,6 +61,7 @@ class RulesByTree:
     def __init__(self, values: PageValues | None = None) -> None:
         self._values = values
         self._text: InstructionText | PageValues = values or InstructionText("")
+        self._order: Order | None = None
         self._tries: collections.Counter[Key] = collections.Counter()
         # The places in the text that fields have had, by field; and the fields met so far.
         self._places: dict[Key, int] = {}
@@ -79,6 +80,7 @@ class RulesByTree:
         """The actions that fill in the page; else the press of a button; else none."""
         if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
+            self._order = date_order(_NUMERIC.findall(observation.text))
         self._looks += 1
         fields = fields_of(observation.elements, observation.address)
         if self._looks > _LOOKS + len(self._seen | {field.key for field in fields}):
@@ -150,13 +152,12 @@ class RulesByTree:
     def _filled(self, fields: Sequence[TreeField], observation: Observation) -> list[Action]:
         """The actions of all fields; a field that opens a list comes last and alone."""
         free = [field for field in fields if not field.is_covered] or list(fields)
-        order = date_order(_NUMERIC.findall(getattr(self._text, "text", "")))
         actions: list[Action] = []
         opening = []
         for field, mention in zip(free, self._mentions(free), strict=True):
             tries = self._tries[field.key]
             todo = entry(
-                field, self._text, mention, files=observation.files, tries=tries, order=order
+                field, self._text, mention, files=observation.files, tries=tries, order=self._order
             )
             if not todo.actions or tries >= _TRIES:
                 continue
@@ -191,6 +192,10 @@ class RulesByTree:
             if mention is None and _AGAIN.search(field.label):
                 # "Confirm password" asks for what "Password" asks for.
                 mentions[n] = first.get(_squeezed(_AGAIN.sub("", field.label)))
+            group = field.elements[0].group[-1:]
+            whole = about(group[0]) if group and len(field.label) < 7 else None
+            if whole and (part := date_part(field, whole.value, self._order)):
+                mentions[n] = LabelMention(part, denies=False, whole=part)
         self._answer_groups(fields, mentions)
         return mentions
 

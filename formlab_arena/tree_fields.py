@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ _TEXTS = frozenset({
 })  # fmt: skip
 _FIELDS = _TEXTS | {"file", "checkbox", "radio", "select", "listbox", "combobox"}
 _ROLES = {"combobox", "listbox", "slider", "switch", "textbox", "spinbutton"}
+# Fields for parts of a date, and how these are written.
+_PARTS = {"day": ("%d",), "dd": ("%d",), "year": ("%Y",), "yyyy": ("%Y",), "yy": ("%y",)}
+_PARTS |= dict.fromkeys(("month", "mm"), ("%B", "%b", "%m"))
 # What the type of an input asks for, in the words of a label.
 _ASKS = {"tel": "phone", "email": "email", "url": "url", "date": "date"}
 
@@ -101,6 +105,24 @@ def fields_of(elements: Sequence[Element], address: str = "") -> list[TreeField]
         TreeField(tuple(some), (address.partition("#")[0], name, some[0].label, *some[0].group))
         for name, some in grouped.items()
     ]
+
+
+def date_part(field: TreeField, value: str, order: Order | None = None) -> str:
+    """The day, month or year of a date, as a field of that name has it; else empty.
+
+    Examples
+    --------
+    >>> month = Element("m", None, "select", "", None, ("Feb", "Mar"), (0, 0, 9, 9), name="Month")
+    >>> date_part(fields_of([month])[0], "5 March 1990")
+    'Mar'
+    """
+    name = field.label.casefold().strip(" *:.")
+    iso = in_control(value, "date", order=order) if name in _PARTS else None
+    if iso is None:
+        return ""
+    day, options = datetime.date.fromisoformat(iso), field.elements[0].options
+    texts = [f"{day:{form}}" for form in _PARTS[name]]
+    return next((t for t in texts if closest(t, options) is not None), "" if options else texts[-1])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from formlab import files
-from formlab_arena.shapes import Box, holds, middle, outlines, ticked
+from formlab_arena.shapes import Box, has_arrow, holds, is_low, middle, outlines, ticked
 
 # How far above a box, or to its left, its label may be; and how many screens are kept.
-_ABOVE, _LEFT = 48, 330
+_ABOVE, _LEFT = 48, 700
 _KEPT = 64
+_MARK = 60
+FILE = re.compile(r"choose ?files?|no ?files? ?(?:chosen|selected)|browse|upload", re.IGNORECASE)
+_CHOOSE = re.compile(
+    r"\W*(?:please )?(?:choose|select|pick)\b(?! ?files?)|[-–—]{2,}", re.IGNORECASE
+)
+# What the browser shows in its own fields, as far as OCR reads it.
+_NATIVE = {
+    "datetime-local": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*,?[\s-]*:", re.IGNORECASE),
+    "date": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*[^a-z]{0,4}", re.IGNORECASE),
+    "time": re.compile(r"[-–—\s]+:[-–—\s]*[^a-z]{0,4}"),
+    "month": re.compile(r"[-–—]{4,}\s+[-–—]{3,}[^a-z]{0,4}"),
+}
+# What OCR makes of a ring or box before a text.
+_RING = re.compile(r"^[O0Q○□口☐◯▢]\s*(?=[A-Z\d])|^[O0○□口☐◯▢] ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +44,15 @@ class TextLine:
 
 @dataclasses.dataclass(frozen=True)
 class ScreenField:
-    """A box to write in, the text in it, and the lines that may be its label, likeliest first."""
+    """A box to write in, the text in it, and the lines that may be its label, likeliest first.
+
+    `kind` is ``list``, ``file`` or ``button`` where it looks like one, else empty.
+    """
 
     box: Box
     text: str
     labels: tuple[str, ...]
+    kind: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,67 +124,197 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
 
     `gray` is the screenshot, shape (height, width), 0 black and 255 white; `lines` its text.
     """
-    boxes, squares = outlines(gray)
-    lines = [piece for line in lines for piece in _split(line, boxes)]
-    marks = [mark for box, is_ring in squares.items() if (mark := _mark(gray, box, is_ring, lines))]
-    taken = {id(line) for box in boxes for line in lines if holds(box, line.box)}
+    drawn = outlines(gray, [line.box for line in lines])
+    states = {box: ticked(gray, box, kind) for box, kind in drawn.marks.items()}
+    states = {box: state for box, state in states.items() if state is not None}
+    lines = [piece for line in lines for piece in _pieces(line, drawn.boxes, states)]
+    marks = [
+        TickMark(box, text, states[box], drawn.marks[box] == "ring")
+        for box, text in _texts_of(states, lines).items()
+    ]
+    texts = {box: [line for line in lines if holds(box, line.box)] for box in drawn.boxes}
+    boxes, zones = _to_write_in(texts, [mark.box for mark in marks])
+    texts |= {box: [line for line in lines if holds(box, line.box)] for box in drawn.lines}
+    boxes += [box for box in drawn.lines if not any(holds(box, mark.box) for mark in marks)]
+    boxes.sort(key=lambda box: (box[1], box[0]))
+    boxes = _without_addons(boxes, texts, zones)
+    taken = {id(line) for box in boxes for line in texts[box]}
     taken |= {id(line) for line in lines if any(line.text == m.text for m in marks)}
-    free = [line for line in lines if id(line) not in taken]
+    free = _blocks([line for line in lines if id(line) not in taken])
     fields = []
-    for box in sorted(boxes, key=lambda box: (box[1], box[0])):
-        text = " ".join(line.text for line in lines if holds(box, line.box))
-        fields.append(ScreenField(box, text, _labels(box, free)))
+    for box in boxes:
+        text = " ".join(line.text for line in texts[box])
+        labels = _labels(zones.get(box, box), free, boxes)
+        fields.append(ScreenField(box, text, labels, _kind(gray, box, texts[box])))
     groups = tuple(
-        MarkGroup(tuple(some), _labels(some[0].box, free, indent=60)) for some in _grouped(marks)
+        MarkGroup(tuple(some), _labels(some[0].box, free, boxes, indent=60))
+        for some in _grouped(marks)
     )
     return Screen(tuple(lines), tuple(fields), groups)
 
 
-def _split(line: TextLine, boxes: Sequence[Box]) -> list[TextLine]:
-    """A line that OCR read across the side of a box, split into the words outside and inside."""
-    _, at = middle(line.box)
-    for box in boxes:
-        across = line.box[0] < box[0] - 8 and line.box[2] > box[0] + 8
-        if line.words and across and box[1] <= at <= box[3]:
-            inside = [word for word in line.words if holds(box, word.box)]
-            outside = [word for word in line.words if not holds(box, word.box)]
-            return [_joined(words) for words in (outside, inside) if words]
-    return [line]
+def _pieces(line: TextLine, boxes: Sequence[Box], marks: Iterable[Box]) -> list[TextLine]:
+    """A line that OCR read across sides of boxes or across marks, split there."""
+    x0, y0, x1, y1 = line.box
+    level = [
+        box
+        for box in (*boxes, *marks)
+        if box[1] <= (y0 + y1) / 2 <= box[3] and x0 < box[2] and box[0] < x1
+    ]
+    across = [box for box in level if x0 < box[0] - 8 or x1 > box[2] + 8]
+    if not line.words or not across:
+        return [line]
+
+    def place(word: TextLine) -> tuple[bool, ...]:
+        x, _ = middle(word.box)
+        return tuple(side < x for box in across for side in (box[0], box[2]))
+
+    parts = [_joined(list(words)) for _, words in itertools.groupby(line.words, place)]
+    small = [box for box in across if box[2] - box[0] < _MARK]
+    return [part for part in parts if not any(holds(box, part.box) for box in small)] or [line]
 
 
-def _joined(words: Sequence[TextLine]) -> TextLine:
+def _joined(words: Sequence[TextLine], gap: str = " ") -> TextLine:
     sides = np.array([word.box for word in words])
     box = (*sides[:, :2].min(axis=0).tolist(), *sides[:, 2:].max(axis=0).tolist())
-    return TextLine(" ".join(word.text for word in words), box, tuple(words))
+    return TextLine(gap.join(word.text for word in words), box, tuple(words))
 
 
-def _mark(gray: np.ndarray, box: Box, is_ring: bool, lines: Sequence[TextLine]) -> TickMark | None:
-    """The mark, if a line of text starts at its right, or around it as OCR often has it."""
-    _, at = middle(box)
-    for line in lines:
-        starts = -18 <= line.box[0] - box[0] <= 40 and line.box[2] > box[2] + 8
-        if starts and line.box[1] <= at <= line.box[3]:
-            is_ticked = ticked(gray, box)
-            return None if is_ticked is None else TickMark(box, line.text, is_ticked, is_ring)
-    return None
+def _texts_of(marks: Iterable[Box], lines: Sequence[TextLine]) -> dict[Box, str]:
+    """The text that starts at the right of each mark, or around it as OCR often has it."""
+    own: dict[Box, TextLine] = {}
+    for box in marks:
+        _, at = middle(box)
+        for line in lines:
+            starts = -18 <= line.box[0] - box[0] <= 14 + 1.6 * (box[2] - box[0])
+            if starts and line.box[2] > box[2] + 8 and line.box[1] <= at <= line.box[3]:
+                own[box] = line
+                break
+    rest = [line for line in lines if line not in own.values()]
+    texts = {}
+    for box, line in own.items():
+        text = _RING.sub("", line.text) if line.box[0] < box[2] - 4 else line.text
+        off = middle(box)[1] - middle(line.box)[1]
+        # A long text goes on in the next line; a mark in the middle of two stands by the second.
+        more = next((other for other in rest if _follows(line, other)), None)
+        before = next((other for other in rest if off < -4 and _follows(other, line)), None)
+        parts = [before and before.text, text, more and more.text]
+        texts[box] = " ".join(part for part in parts if part)
+    return texts
 
 
-def _labels(box: Box, lines: Sequence[TextLine], indent: float = 24) -> tuple[str, ...]:
+def _follows(first: TextLine, second: TextLine) -> bool:
+    """Whether a line is the next of a paragraph."""
+    high = first.box[3] - first.box[1]
+    gap = second.box[1] - first.box[3]
+    alike = abs(first.box[0] - second.box[0]) <= 4 and -0.4 * high <= gap <= 0.4 * high
+    return alike and abs(second.box[3] - second.box[1] - high) <= 0.4 * high
+
+
+def _to_write_in(
+    texts: Mapping[Box, Sequence[TextLine]], marks: Sequence[Box]
+) -> tuple[list[Box], dict[Box, Box]]:
+    """The boxes that are no frames around others or around marks, and no cells of a table.
+
+    With the box around the button of a file field, by whose place its label is looked for.
+    """
+    frames, zones = [], {}
+    for box in texts:
+        smaller = (b for b in (*texts, *marks) if _area(b) < _area(box))
+        if inner := [b for b in smaller if holds(box, b)]:
+            frames.append(box)
+        if len(inner) == 1 and is_low(box):
+            zones[inner[0]] = box
+    whole = [box for box in texts if box not in frames]
+    kept = [box for box in whole if not any(_touch(box, frame) for frame in frames)]
+    return kept, zones
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _touch(one: Box, other: Box) -> bool:
+    """Whether two boxes lie side by side or below one another without a gap, as cells do."""
+    for along, across in ((0, 1), (1, 0)):
+        gap = min(abs(one[along + 2] - other[along]), abs(other[along + 2] - one[along]))
+        low, high = max(one[across], other[across]), min(one[across + 2], other[across + 2])
+        if gap <= 3 and high - low > 0.8 * (one[across + 2] - one[across]):
+            return True
+    return False
+
+
+def _without_addons(
+    boxes: Sequence[Box], texts: Mapping[Box, Sequence[TextLine]], zones: dict[Box, Box]
+) -> list[Box]:
+    """The boxes without those of a short text beside another, which `zones` then includes."""
+    addons = set()
+    for box, other in itertools.permutations(boxes, 2):
+        short = 0 < len("".join(line.text for line in texts[box])) <= 6
+        beside = abs(box[1] - other[1]) <= 4 and abs(box[3] - other[3]) <= 4 and _touch(box, other)
+        if short and beside and box[2] - box[0] < 0.5 * (other[2] - other[0]):
+            addons.add(box)
+            zones[other] = (min(box[0], other[0]), other[1], max(box[2], other[2]), other[3])
+    return [box for box in boxes if box not in addons]
+
+
+def _kind(gray: np.ndarray, box: Box, lines: Sequence[TextLine]) -> str:
+    text = " ".join(line.text for line in lines)
+    if FILE.search(text):
+        return "file"
+    for kind, pattern in _NATIVE.items():
+        if (pattern.match if kind == "datetime-local" else pattern.fullmatch)(text):
+            return kind
+    if _CHOOSE.match(text) or has_arrow(gray, box):
+        return "list"
+    if not text or not is_low(box) or len(text) > 40:
+        return ""
+    x0, y0, x1, y1 = (int(side) for side in box)
+    inside = gray[y0 + 3 : y1 - 3, x0 + 3 : x1 - 3].astype(float)
+    around = gray[y0:y1, max(0, x0 - 6) : max(0, x0 - 2)]
+    ink = np.flatnonzero((np.abs(inside - np.median(inside)) > 50).any(axis=0))
+    if not ink.size or not around.size:
+        return ""
+    centred = abs(ink[0] - (inside.shape[1] - 1 - ink[-1])) <= 5 and ink[0] >= 2
+    return "button" if centred and abs(np.median(inside) - np.median(around)) > 3 else ""
+
+
+def _blocks(lines: Sequence[TextLine]) -> list[TextLine]:
+    """The lines, and before each two that follow one another at one indent both as one."""
+    pairs = itertools.permutations(lines, 2)
+    blocks = [_joined(pair) for pair in pairs if _follows(*pair)]
+    return [*blocks, *lines]
+
+
+def _labels(
+    box: Box, lines: Sequence[TextLine], boxes: Sequence[Box], indent: float = 24
+) -> tuple[str, ...]:
     """Lines at the left of a box or above it, nearest first."""
     ranked = []
     for line in lines:
-        x0, _, x1, y1 = line.box
+        x0, y0, x1, y1 = line.box
         _, at = middle(line.box)
         gap = box[0] - x1
-        beside = -14 <= gap <= _LEFT and box[1] - 4 <= at <= min(box[3], box[1] + 44) + 2
+        beside = -14 <= gap <= _LEFT and y0 - 4 <= box[3] and (
+            box[1] - 4 <= at <= min(box[3], box[1] + 44) + 2 or y0 <= middle(box)[1] <= y1
+        )  # fmt: skip
+        if beside and gap > 40:
+            between = (x1, min(y0, box[1]), box[0], max(y1, box[3]))
+            beside = not any(holds(between, b) and b[1] < box[3] and box[1] < b[3] for b in boxes)
         above = box[1] - y1
         over = -10 <= above <= _ABOVE and x0 < box[2] and -indent - 10 <= x0 - box[0]
         over = over and x0 - box[0] <= max(60.0, 0.3 * (box[2] - box[0]))
+        if over and above > 6:
+            # A label with another box below it is that box's.
+            over = not any(
+                b[0] < x1 and x0 < b[2] and y1 - 6 <= middle(b)[1] < box[1] and b != box
+                for b in boxes
+            )
         if beside:
-            ranked.append((0.3 * max(0.0, gap), line.text))
+            ranked.append((min(45.0, 0.3 * max(0.0, gap)), line.text))
         elif over:
             ranked.append((max(0.0, above) + 0.1 * abs(x0 - box[0]), line.text))
-    return tuple(text for _, text in sorted(ranked)[:3])
+    return tuple(text for _, text in sorted(ranked, key=lambda pair: pair[0])[:4])
 
 
 def _grouped(marks: list[TickMark]) -> list[list[TickMark]]:

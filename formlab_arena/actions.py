@@ -1,9 +1,8 @@
-"""The actions of agents: classes, their notation in a model's answer, and their coordinates."""
+"""The actions of agents, and their coordinates; `notation` has how models write them."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import Any
 
 
@@ -56,14 +55,20 @@ class Drag(_Asked):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Type(_Asked):
-    """Type into what has the focus; into an open file dialog, the name of a file."""
+    """Press the keys of a text in what has the focus; into an open file dialog, a file's name.
+
+    A new line is the key Enter: a new line in a text area, and often "send" in a single line.
+    """
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Fill(_Asked):
-    """Replace the content of an element; a date as ``2027-03-05`` whatever the page shows."""
+    """Replace the content of an element; a date as ``2027-03-05`` whatever the page shows.
+
+    It never presses Enter in a single line: a new line is a space there.
+    """
 
     element: str
     text: str
@@ -78,11 +83,28 @@ class Select(_Asked):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Upload(_Asked):
-    """Choose files of the task in an element that takes files, by their names."""
+class Check(_Asked):
+    """Tick an element, or remove its tick; nothing is done where it is so already."""
 
     element: str
-    names: tuple[str, ...]
+    ticked: bool = True
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Focus(_Asked):
+    """Move the focus of the keyboard to an element."""
+
+    element: str
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Upload(_Asked):
+    """Choose files of the task, by their names, in an element or what opens at a point."""
+
+    element: str = ""
+    names: tuple[str, ...] = ()
+    x: float | None = None
+    y: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -109,7 +131,7 @@ class Scroll(_Asked):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Wait(_Asked):
-    """Do nothing for so many seconds."""
+    """Do nothing for so many seconds, at most 30."""
 
     seconds: float = 1.0
 
@@ -134,49 +156,24 @@ class Answer(_Asked):
     text: str = ""
 
 
+@dataclasses.dataclass(frozen=True, repr=False)
+class Done(_Asked):
+    """Nothing is left to do, or nothing can be done; with a message to the user."""
+
+    text: str = ""
+
+
 Action = (
-    Click | Drag | Type | Fill | Select | Upload | Press | Scroll | Wait | Back | Tab | Answer
+    Click | Drag | Type | Fill | Select | Check | Focus | Upload | Press | Scroll | Wait | Back
+    | Tab | Answer | Done
 )  # fmt: skip
-_POINTED = {"Click": Click, "DoubleClick": DoubleClick, "RightClick": RightClick}
-_NUMBER = r"\s*(-?\d{1,6}(?:\.\d{1,6})?)\s*"
-_LINE = re.compile(
-    rf"\s*(?:(?P<point>Click|DoubleClick|RightClick)\({_NUMBER},{_NUMBER}\)"
-    rf"|Scroll\({_NUMBER}\)|Press\(\s*['\"]?(?P<key>[A-Za-z0-9+]{{1,40}})['\"]?\s*\)"
-    r"|Type\((?P<text>.*)\))\s*",
-    re.DOTALL,
-)
-
-
-def parse(text: str) -> tuple[list[Action], list[str]]:
-    """The actions in a model's answer, one a line, and the lines that are none.
-
-    Examples
-    --------
-    >>> parse('Click(120, 80)\\nType("Ada (Berg)")\\nI am done.')
-    ([Click(x=120.0, y=80.0), Type(text='Ada (Berg)')], ['I am done.'])
-    """
-    actions: list[Action] = []
-    other = []
-    for line in text.split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is None:
-            other += [line] if line.strip() else []
-        elif name := match["point"]:
-            actions.append(_POINTED[name](float(match[2]), float(match[3])))
-        elif match[4] is not None:
-            actions.append(Scroll(float(match[4])))
-        elif match["key"] is not None:
-            actions.append(Press(match["key"]))
-        else:
-            actions.append(Type(_unquoted(match["text"])))
-    return actions, other
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1].replace("\\n", "\n")
-    return text
+ACTIONS: dict[str, type[Action]] = {
+    kind.__name__: kind
+    for kind in (
+        Click, DoubleClick, RightClick, Hover, Drag, Type, Fill, Select, Check, Focus, Upload,
+        Press, Scroll, Wait, Back, Tab, Answer, Done,
+    )
+}  # fmt: skip
 
 
 def mapped(action: Action, factor: float) -> Action:

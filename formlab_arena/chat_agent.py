@@ -19,7 +19,7 @@ from formlab.tables import USABLE
 from formlab_arena.actions import Action, Scroll, mapped
 from formlab_arena.agents import Halted, Unusable
 from formlab_arena.observation import Observation, Observe
-from formlab_arena.replies import SCHEMA, read
+from formlab_arena.replies import PIXELS, read
 
 TASK = "arena_actions"
 # The settings of a model that shape its answers here. Points are in pixels, which is what a ruler
@@ -176,10 +176,10 @@ class ChatAgent:
 
         def both(show: Callable[[PageImage], dict[str, Any]]) -> list:
             shown = [page, *self._sources] if self._shown.limit else []
-            return with_schema(messages(self._prompt, asked, shown, show=show), SCHEMA)
+            return with_schema(messages(self._prompt, asked, shown, show=show), PIXELS)
 
         return chat.Prompt(
-            both(self._shown.in_key), lambda: both(self._shown.in_call), SCHEMA,
+            both(self._shown.in_key), lambda: both(self._shown.in_call), PIXELS,
             lambda answer: read(answer).status, TASK, self._doc_id,
             json.dumps(
                 [{"image": observation.image.name} | page.shape, *(p.shape for p in self._sources)]

@@ -97,7 +97,7 @@ class InstructionText:
 
     def about(self, label: str) -> LabelMention | None:
         """The plainest mention of a label; None if the text does not name it."""
-        if self._is_labelled(self._values, ()):
+        if self.labelled:
             [value] = labelled_lines.assigned([[label]], self._values, least=_SURE)
             if value:
                 return _of_line(value)
@@ -171,6 +171,11 @@ class InstructionText:
             around = re.findall(r"[^\W\d_]{3,}", mention.value.replace(match[0], " ", 1))
             return match[0] if len(around) > 1 else mention.value
         return match[0] if match else None
+
+    @functools.cached_property
+    def labelled(self) -> bool:
+        """Whether the text is a list of labels with values."""
+        return self._is_labelled(self._values, ())
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
         key = "".join(char for char in label.lower() if _WORD.match(char))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from typing import Any
 
@@ -11,31 +10,18 @@ from formlab.systems import chat
 from formlab.systems.chat.answers import content
 from formlab.tables import USABLE
 from formlab.text.llm_json import as_text
-from formlab_arena import actions
-from formlab_arena.actions import Action, Click, DoubleClick, Press, RightClick, Scroll, Type
+from formlab_arena.actions import Action
+from formlab_arena.notation import made, parse, schema
 
-_TEXT, _SIDE = {"type": ["string", "null"]}, {"type": ["number", "null"]}
-_MEMBERS = {
-    "do": {
-        "type": "string",
-        "enum": ["Click", "DoubleClick", "RightClick", "Type", "Press", "Scroll"],
-    },
-    "x": _SIDE, "y": _SIDE, "text": _TEXT, "key": _TEXT, "dy": _SIDE,
-}  # fmt: skip
-SCHEMA: dict[str, Any] = {
-    "type": "object", "required": ["actions"], "additionalProperties": False,
-    "properties": {"actions": {"type": "array", "items": {
-        "type": "object", "properties": _MEMBERS, "required": list(_MEMBERS),
-        "additionalProperties": False,
-    }}},
-}  # fmt: skip
-_POINTED = {
-    "click": Click, "leftclick": Click, "tap": Click, "doubleclick": DoubleClick,
-    "rightclick": RightClick,
-}  # fmt: skip
+# What an agent may do that sees pixels alone. Stored answers are found by it: it stays as it is.
+PIXELS = schema(
+    ("Click", "DoubleClick", "RightClick", "Type", "Press", "Scroll"),
+    only=("x", "y", "text", "key", "dy"),
+)
+ELEMENTS = schema()
 _LIST = re.compile(r"(?:\s*```[ \t]*\w*[ \t]*\n)?\s*(\[.*\])\s*(?:```\s*)?", re.DOTALL)
 # More than any page asks for: longer answers repeat themselves.
-_MOST, _FARTHEST, _SHOWN = 300, 100_000.0, 120
+_MOST, _SHOWN = 300, 120
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +37,7 @@ class Replied:
 
 
 def read(answer: chat.Answer) -> Replied:
-    """The actions of an answer: as JSON, in a list or alone, or as lines ``Click(x, y)``.
+    """The actions of an answer: as JSON, in a list or alone, or as lines, see `notation`.
 
     Examples
     --------
@@ -66,11 +52,12 @@ def read(answer: chat.Answer) -> Replied:
     if bare := _LIST.fullmatch(text) if len(text) < 1_000_000 else None:
         answer = dataclasses.replace(answer, text=f'{{"actions": {bare[1]}}}')
     parsed = content(answer, json=True)
-    if parsed.status in USABLE and isinstance(parsed.value, dict):
-        return _of_json(parsed.value, "repaired" if bare else parsed.status, parsed.changes)
-    if parsed.status != "bad_json":
+    if parsed.status not in (*USABLE, "bad_json"):
         return Replied((), parsed.status, parsed.changes)
-    lines, other = actions.parse(text)
+    lines, other = parse(text)
+    # A text that is typed may hold braces.
+    if isinstance(parsed.value, dict) and (other or not lines):
+        return _of_json(parsed.value, "repaired" if bare else parsed.status, parsed.changes)
     if not lines:
         return Replied((), "bad_json", parsed.changes)
     unread = (f"lines left out: {len(other)}",) if other else ()
@@ -79,10 +66,13 @@ def read(answer: chat.Answer) -> Replied:
 
 def _of_json(value: dict[str, Any], status: str, changes: tuple[str, ...]) -> Replied:
     items = value.get("actions", value.get("action", [value]))
+    if isinstance(items, str) and not parse(items)[0]:
+        # The name of the action of an object that is one action.
+        items = value
     items = items if isinstance(items, list) else [items]
     made, odd = [], []
     for item in items[:_MOST]:
-        parsed = actions.parse(item)[0] if isinstance(item, str) else [_action(item)]
+        parsed = parse(item)[0] if isinstance(item, str) else [_action(item)]
         made += [action for action in parsed if action is not None]
         odd += [] if parsed and None not in parsed else [as_text(item)[:_SHOWN]]
     lines = sum(isinstance(item, str) for item in items[:_MOST])
@@ -98,32 +88,7 @@ def _action(item: Any) -> Action | None:
     """The action of one object; None if it is not all there."""
     if not isinstance(item, dict):
         return None
-    named = next((item[key] for key in ("do", "action", "type", "name") if item.get(key)), "")
-    name = re.sub(r"[^a-z]", "", named.lower()) if isinstance(named, str) else ""
-    if name in _POINTED:
-        x, y = _point(item)
-        return _POINTED[name](x, y) if x is not None and y is not None else None
-    if name in ("type", "typetext", "write", "input"):
-        return Type(as_text(item["text"])) if item.get("text") is not None else None
-    if name in ("press", "key", "hotkey", "presskey"):
-        key = item.get("key") or item.get("text")
-        return Press(key.strip()) if isinstance(key, str) and key.strip() else None
-    if name == "scroll":
-        down = _number(item.get("dy") if item.get("dy") is not None else item.get("y"))
-        return Scroll(down) if down is not None else None
-    return None
-
-
-def _point(item: dict[str, Any]) -> tuple[float | None, float | None]:
-    pair = next((item[key] for key in ("point", "coordinate", "position") if item.get(key)), None)
-    if isinstance(pair, list) and len(pair) == 2:
-        return _number(pair[0]), _number(pair[1])
-    return _number(item.get("x")), _number(item.get("y"))
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and abs(number) <= _FARTHEST else None
+    name = next((item[key] for key in ("do", "action", "type", "name") if item.get(key)), "")
+    arguments = item.get("arguments")
+    named = item | arguments if isinstance(arguments, dict) else item
+    return made(name, named=named) if isinstance(name, str) else None

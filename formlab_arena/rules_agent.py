@@ -18,6 +18,7 @@ from formlab_arena.actions import Action, Answer, Click, Press, Scroll, Type, Wa
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Observation, Observe
 from formlab_arena.option_matching import file_named, options_in, several
+from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.shapes import Box, middle
 from formlab_arena.value_patterns import as_asked, in_control
@@ -106,7 +107,8 @@ class Rules:
     def __init__(
         self, read: Callable[[Path], Screen] | None = None, *, values: PageValues | None = None
     ) -> None:
-        self._read, self._values = read or _shared(), values
+        self._read, self._values = read, values
+        self._by_tree: RulesByTree | None = None
         self._text: InstructionText | PageValues = values or InstructionText("")
         self._entries: dict[str, _Entry] = {}
         self._used: set[int] = set()
@@ -119,12 +121,17 @@ class Rules:
 
     def act(self, observation: Observation) -> list[Action]:
         """The actions that fill in the view; else a turn of the page or a scroll; else none."""
+        # A page that is still empty has no names either, nor has one of which only boxes are shown.
+        if self.observes == "tree" or any(element.name for element in observation.elements):
+            self._by_tree = self._by_tree or RulesByTree(self._values)
+        if self._by_tree:
+            return self._by_tree.act(observation)
         self._looks += 1
         if observation.dialog:
             return [Answer()]
         if self._looks > 3 * self._fields + 20:
             return []
-        now = self._read(observation.image)
+        now = (self._read or _shared())(observation.image)
         if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
         pressed, self._pressed = self._pressed, None

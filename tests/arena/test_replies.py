@@ -3,8 +3,8 @@ import json
 import pytest
 
 from formlab.systems.chat import Answer
-from formlab_arena.actions import Click, DoubleClick, Press, RightClick, Scroll, Type
-from formlab_arena.replies import Replied, read
+from formlab_arena.actions import Click, Done, DoubleClick, Fill, Press, RightClick, Scroll, Type
+from formlab_arena.replies import PIXELS, Replied, read
 
 
 def reply(text, **more):
@@ -45,6 +45,38 @@ JSON_CLICK, JSON_TYPE = '{"do": "Click", "x": 5, "y": 7}', '{"do": "Type", "text
 def test_answers_in_other_forms_are_read_and_marked(text):
     replied = reply(text)
     assert (replied.actions, replied.status) == ((Click(5, 7), Type("Ada")), "repaired")
+
+
+def test_schema_of_pixels_stays_as_stored_answers_were_asked_with():
+    side, text = {"type": ["number", "null"]}, {"type": ["string", "null"]}
+    kinds = ["Click", "DoubleClick", "RightClick", "Type", "Press", "Scroll"]
+    members = {
+        "do": {"type": "string", "enum": kinds},
+        "x": side, "y": side, "text": text, "key": text, "dy": side,
+    }  # fmt: skip
+    item = {
+        "type": "object", "properties": members, "required": list(members),
+        "additionalProperties": False,
+    }  # fmt: skip
+    wanted = {
+        "type": "object", "required": ["actions"], "additionalProperties": False,
+        "properties": {"actions": {"type": "array", "items": item}},
+    }  # fmt: skip
+    assert json.dumps(PIXELS) == json.dumps(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "actions"),
+    [
+        ("fill('e5', '{\"a\": [1]}')", (Fill("e5", '{"a": [1]}'),)),
+        ('{"thought": "first the name", "action": "fill(\'e5\', \'Ada\')"}', (Fill("e5", "Ada"),)),
+        ('{"action": "fill", "bid": "e5", "value": "Ada"}', (Fill("e5", "Ada"),)),
+        ('{"name": "fill", "arguments": {"element": "e5", "text": "Ada"}}', (Fill("e5", "Ada"),)),
+        ("```\nsend_msg_to_user('sent')\n```", (Done("sent"),)),
+    ],
+)
+def test_actions_by_element_are_read_as_lines_and_as_json(text, actions):
+    assert reply(text).actions == actions
 
 
 def test_empty_list_means_that_nothing_is_left_to_do():

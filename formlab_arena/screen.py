@@ -146,8 +146,11 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
         text = " ".join(line.text for line in texts[box])
         labels = _labels(zones.get(box, box), free, boxes)
         fields.append(ScreenField(box, text, labels, _kind(gray, box, texts[box])))
+    # The nearest label of a box is not that of marks below it.
+    owned = {field.labels[0] for field in fields if field.labels}
+    rest = [line for line in free if line.text not in owned]
     groups = tuple(
-        MarkGroup(tuple(some), _labels(some[0].box, free, boxes, indent=60))
+        MarkGroup(tuple(some), _labels(some[0].box, rest, boxes, indent=60))
         for some in _grouped(marks)
     )
     return Screen(tuple(lines), tuple(fields), groups)

@@ -6,16 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formlab_arena.form_url import fill_url
+    from formlab_arena.form_url import fill_tasks, fill_url
     from formlab_arena.instances import Instance, make
     from formlab_arena.run import RunSettings, fill
     from formlab_arena.spec import WebForm, form, forms
 
-__all__ = ["Instance", "RunSettings", "WebForm", "fill", "fill_url", "form", "forms", "make"]
+__all__ = [
+    "Instance", "RunSettings", "WebForm", "fill", "fill_tasks", "fill_url", "form", "forms", "make",
+]  # fmt: skip
 
 _HOME = {
-    "Instance": "instances", "RunSettings": "run", "fill": "run", "fill_url": "form_url",
-    "make": "instances",
+    "Instance": "instances", "RunSettings": "run", "fill": "run", "fill_tasks": "form_url",
+    "fill_url": "form_url", "make": "instances",
 }  # fmt: skip
 
 
@@ -24,3 +26,11 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'formlab_arena' has no attribute {name!r}")
     return getattr(import_module(f"formlab_arena.{_HOME.get(name, 'spec')}"), name)
+
+
+def register_env() -> None:
+    """Make ``formlab/Form-v0`` known to Gymnasium, which calls this when it is imported."""
+    import gymnasium
+
+    if "formlab/Form-v0" not in gymnasium.registry:
+        gymnasium.register("formlab/Form-v0", entry_point="formlab_arena.env:FormEnv")

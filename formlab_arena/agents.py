@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
-from formlab_arena.actions import Action, Click, Press, Scroll, Type
-from formlab_arena.observation import Element, Observation, Observe
-from formlab_arena.session import VIEWPORT
+from formlab_arena.actions import Action
+from formlab_arena.observation import Observation, Observe
 
 
 class Unusable(Exception):
@@ -48,76 +46,3 @@ class OneByOne:
         if not self._plan:
             self._plan = list(self.agent.act(observation))
         return [self._plan.pop(0)] if self._plan else []
-
-
-class Oracle:
-    """Knows every control and the right answers (`values`, null for a field to leave alone).
-
-    It uses the mouse and the keyboard like any other agent, so where it fails, the arena does.
-    It answers with the actions of all fields in view, but looks again after a field that may
-    show or hide others.
-    """
-
-    name = "oracle"
-    observes: Observe = "tree"
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.values = values
-
-    def act(self, observation: Observation) -> list[Action]:
-        """All that is still to do in view; else scroll; else turn the page."""
-        # The targets' boxes are of the window; the agent answers in pixels of the image.
-        scale = observation.size[0] / VIEWPORT[0]
-        below = above = False
-        actions: list[Action] = []
-        for target in observation.elements:
-            todo = self._todo(target, scale)
-            if not todo:
-                continue
-            if _is_in_view(target):
-                actions += todo
-                if target.kind in ("select", "radio", "checkbox"):
-                    return actions
-            elif not actions:
-                below |= target.middle[1] > VIEWPORT[1] / 2
-                above |= target.middle[1] <= VIEWPORT[1] / 2
-        if actions:
-            return actions
-        if above or below:
-            return [Scroll((0.6 if below else -0.6) * VIEWPORT[1] * scale)]
-        return _turn(observation.elements, scale)
-
-    def _todo(self, target: Element, scale: float) -> list[Action]:
-        value = self.values.get(target.field)
-        click = Click(*(side * scale for side in target.middle))
-        if target.kind in ("radio", "checkbox"):
-            if value is None:
-                return []
-            if not isinstance(value, bool):
-                value = target.option in (value if isinstance(value, list) else [value])
-            return [click] if value != target.checked else []
-        text = "" if value is None or isinstance(value, bool) else str(value)
-        if target.field.startswith("_") or target.value == text or target.kind == "button":
-            return []
-        if target.kind == "select":
-            if not text:
-                return []
-            at = target.options.index(text) if text in target.options else 0
-            return [click, Press("Home"), *[Press("ArrowDown")] * at, Press("Enter")]
-        if target.kind == "file":
-            return [click, Type(text)]
-        return [click, Press("Control+A"), Type(text)]
-
-
-def _turn(targets: tuple[Element, ...], scale: float) -> list[Action]:
-    for target in targets:
-        if target.field in ("_next", "_submit"):
-            if _is_in_view(target):
-                return [Click(*(side * scale for side in target.middle))]
-            return [Scroll(0.6 * VIEWPORT[1] * scale)]
-    return []
-
-
-def _is_in_view(target: Element) -> bool:
-    inside = 0 <= target.middle[0] < VIEWPORT[0]
-    return inside and target.box[1] >= 0 and target.box[3] < VIEWPORT[1]

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
+import sys
+import time
+import traceback
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from formlab import browser, files
+from formlab import browser, files, resources
 from formlab.errors import DataBroken
+from formlab_arena import driving
+from formlab_arena.account import Account, carries
+from formlab_arena.actions import Done
 from formlab_arena.agents import Agent, Halted, Unusable
+from formlab_arena.driver import Driver, PageLeft, TimeLimit
+from formlab_arena.gate import Gate
+from formlab_arena.observation import Observe
 from formlab_arena.session import VIEWPORT, Session
 
 Policy = Literal["page", "step"]
+Status = Literal["submitted", "unsent", "unfinished", "crashed"]
+# The arena's pages come through its own proxy, so nothing may go round it.
+FLAGS = (*browser.FLAGS, "--force-webrtc-ip-handling-policy=disable_non_proxied_udp")
 # An episode ends after so many unusable answers in a row.
 PATIENCE = 3
 # Why an agent was stopped.
-LIMIT, UNUSABLE = "steps", "unusable"
+LIMIT, UNUSABLE, LATE = "steps", "unusable", "deadline"
+# Where formlab's code ends and an agent's begins.
+_CALL = re.compile(r"\bagent\.(?:act|drive)\(")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +44,11 @@ class RunSettings:
     first one only. `steps` is the most looks of an episode. `texts` says which texts the system
     gets: ``quoted`` ones, ``prose``, ``released``, or the name of a file of them. `options` are
     settings of the system; ``chat:MODEL`` has those of `formlab.systems.chat`.
+
+    `deadline` is how many seconds the pages of an episode may take; the agent's own time is not
+    counted. `viewport` is the window's width and height in CSS pixels, or `device` names one of
+    Playwright's devices; `headed` shows the window. `observe` is what an agent is shown, if not
+    what it asks for.
     """
 
     system: str
@@ -39,12 +59,27 @@ class RunSettings:
     steps: int = 200
     texts: str = "quoted"
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    deadline: float = 300.0
+    viewport: tuple[int, int] = VIEWPORT
+    device: str = ""
+    headed: bool = False
+    observe: Observe | Literal[""] = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The settings for a ``run.json``; what older runs have not is there if it was changed."""
+        usual = RunSettings(self.system)
+        later = ("observe", "deadline", "viewport", "device")
+        unchanged = [name for name in later if getattr(self, name) == getattr(usual, name)]
+        values = dataclasses.asdict(self) | {"viewport": "{}x{}".format(*self.viewport)}
+        # Whether somebody looks on does not shape a result.
+        kept = {k: v for k, v in values.items() if k not in (*unchanged, "headed")}
+        return kept | {"window": list(self.viewport)}
 
 
 class StepsEnd(NamedTuple):
     """Number of observations and why the agent was stopped; empty if it finished.
 
-    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, or None.
+    `reason` is the word for programs: `LIMIT`, `UNUSABLE`, `LATE`, or None.
     """
 
     looks: int
@@ -54,22 +89,43 @@ class StepsEnd(NamedTuple):
 
 @contextlib.contextmanager
 def open_session(
-    address: str, folder: Path, text: str, settings: RunSettings, *, allow: Sequence[str] = ()
-) -> Iterator[Session]:
-    """A `Session` at an address, from which the page can reach its own server only.
+    address: str, folder: Path, text: str, settings: RunSettings, *, allow: Sequence[str] = (),
+    state: Path | None = None, cdp: bool = False,
+) -> Iterator[Session]:  # fmt: skip
+    """A `Session` at an address, from which the browser can reach that server only.
 
-    `allow` are further addresses, or how they start, that the page may reach. At the end the
-    contents of the fields and the blocked requests to other servers are logged.
+    `allow` are further servers, or addresses below which it may reach all. `state` is a file of
+    cookies and local storage, as Playwright writes it; it is not logged. With `cdp` others can
+    drive the same browser, at `Session.cdp_address`. At the end the contents of the fields and
+    the blocked requests to other servers are logged.
     """
+    resources.need("browser")
     parts = urllib.parse.urlsplit(address)
-    own = (f"{parts.scheme}://{parts.netloc}/", "data:", "blob:", "about:")
-    with browser.page(size=VIEWPORT, allow=(*own, *allow)) as visit:
-        session = Session(visit.page, folder, text, scale=settings.scale, rulers=settings.ruler)
-        visit.page.goto(address, wait_until="load")
-        try:
-            yield session
-        finally:
-            session.note(final=session.contents, blocked=[url[:300] for url in visit.requests[:20]])
+    gate = Gate([f"{parts.scheme}://{parts.netloc}/", *allow])
+    driver = Driver(settings.deadline)
+    session = None
+    try:
+        launch = {
+            "executable_path": browser.find(), "headless": not settings.headed,
+            "args": [flag for flag in FLAGS if not (settings.headed and flag == "--headless")],
+            "proxy": {"server": driver.run(gate.start(driver.at_end))},
+        }  # fmt: skip
+        width, height = settings.viewport
+        driver.start(
+            launch, device=settings.device, state=state, cdp=cdp,
+            viewport={"width": width, "height": height},
+        )  # fmt: skip
+        account = Account(driver, gate)
+        driver.run(account.start())
+        session = Session(
+            driver, account, folder, text, scale=settings.scale, rulers=settings.ruler
+        )
+        session.open(address)
+        yield session
+    finally:
+        if session:
+            session.close()
+        driver.close()
 
 
 def run_steps(
@@ -88,6 +144,7 @@ def run_steps(
         if session.step >= settings.steps:
             return StepsEnd(session.step, f"not done after {settings.steps} looks", LIMIT)
         observation = session.look(agent.observes)
+        start = time.monotonic()
         try:
             actions = agent.act(observation)
             unusable = []
@@ -99,11 +156,14 @@ def run_steps(
                 return StepsEnd(session.step, why, UNUSABLE)
             continue
         finally:
+            session.extend(time.monotonic() - start)
             if note := getattr(agent, "note", None):
                 session.note(answer=note)
         if not actions:
             break
         for action in actions if settings.policy == "page" else actions[:1]:
+            if isinstance(action, Done):
+                return StepsEnd(session.step)
             session.do(action)
     return StepsEnd(session.step)
 
@@ -112,10 +172,12 @@ def run_steps(
 class EpisodeResult:
     """The result of an episode.
 
-    `why` is what stopped it: a limit, unusable answers, or what `crashed`; empty if the agent was
-    done. `reason` is that of `StepsEnd`. `contents` are those of the fields when last seen,
-    `left_at` the address of the last page, None if none was opened. `halted` is set where the
-    system can answer no more.
+    `status` is ``submitted`` if an accepted submission carries what was entered, else ``unsent``
+    if the agent was done, ``unfinished`` if a limit stopped it, and ``crashed``. `why` is what
+    stopped it, in a line; empty if the agent was done. `reason` is that of `StepsEnd`. `contents`
+    are those of the fields when last seen, `left_at` the address of the last page, None if none
+    was opened. `account` is that of `Account.summary`, `traceback` that of an agent's fault.
+    `halted` is set where the system can answer no more.
     """
 
     looks: int
@@ -125,29 +187,84 @@ class EpisodeResult:
     contents: dict[str, Any] = dataclasses.field(default_factory=dict)
     left_at: str | None = None
     halted: Halted | None = None
+    status: Status = "crashed"
+    account: dict[str, Any] = dataclasses.field(default_factory=dict)
+    traceback: str = ""
 
 
 def run_episode(
     address: str, folder: Path, text: str, settings: RunSettings, agent: Agent, *,
-    allow: Sequence[str] = (), ended: Callable[[], bool] = lambda: False,
+    allow: Sequence[str] = (), state: Path | None = None,
+    begin: Callable[[Session], None] = lambda _: None, ended: Callable[[], bool] = lambda: False,
 ) -> EpisodeResult:  # fmt: skip
-    """Run one episode; faults of the browser, the server or the agent are returned, not raised."""
-    session, left_at = None, None
+    """Run one episode; faults of the browser, the server or the agent are returned, not raised.
+
+    `begin` is called once the page is open, before the agent's first look.
+    """
+    drives = hasattr(agent, "drive")
+    run = driving.run if drives else run_steps
+    session, left_at, halted, fault, crashed = None, None, None, "", True
+    why, reason = "", None
     try:
-        with open_session(address, folder, text, settings, allow=allow) as session:
+        opened = open_session(address, folder, text, settings, allow=allow, state=state, cdp=drives)
+        with opened as session:
             left_at = address
-            looks, why, reason = run_steps(session, agent, settings, ended=ended)
-            url = session.page.url
-            return EpisodeResult(looks, why, reason, contents=session.contents, left_at=url)
+            begin(session)
+            _, why, reason = run(session, agent, settings, ended=ended)
+            crashed = False
+            if not ended():
+                session.finish()
+            left_at = session.page.url
     except Halted as stop:
         why, halted = str(stop), stop
+    except TimeLimit as limit:
+        why, crashed = _line(limit), left_at is None
+        if not crashed:
+            why, reason = f"not done after {settings.deadline:g} seconds", LATE
+    except PageLeft as error:
+        # A page may close its tab when it was sent.
+        why, crashed = _line(error), left_at is None
     except Exception as error:
-        lines = str(error).splitlines() or [""]
-        why, halted = f"{type(error).__name__}: {lines[0][:300]}", None
-    looks, contents = (session.step, session.contents) if session else (0, {})
-    return EpisodeResult(
-        looks, why, crashed=True, contents=contents, left_at=left_at, halted=halted
+        why, fault = _line(error), _fault_of_agent(error)
+        if fault:
+            why = f"{why} ({_last_line(error)})"
+    contents, account = (session.contents, session.summary) if session else ({}, {})
+    sent = any(
+        item["outcome"] == "accepted" and carries(item["values"], contents)
+        for item in account.get("submissions", ())
     )
+    status: Status = "crashed" if crashed else "unfinished" if why else "unsent"
+    if not crashed and (sent or ended()):
+        status = "submitted"
+    return EpisodeResult(
+        session.step if session else 0, why, reason, crashed, contents, left_at, halted, status,
+        account, fault[-4000:],
+    )  # fmt: skip
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:300]}"
+
+
+def _agent_frames(error: Exception) -> list[traceback.FrameSummary]:
+    """Where a fault of an agent passed through it; nothing for the faults of others."""
+    frames = traceback.extract_tb(error.__traceback__)
+    asked = [number for number, frame in enumerate(frames) if _CALL.search(frame.line or "")]
+    return frames[asked[0] + 1 :] if asked else []
+
+
+def _fault_of_agent(error: Exception) -> str:
+    shown = traceback.format_exception(error)
+    return "".join(shown) if _agent_frames(error) else ""
+
+
+def _last_line(error: Exception) -> str:
+    """File and line of the agent's code, which may have called a library."""
+    libraries = (sys.prefix, sys.base_prefix, "<frozen")
+    frames = _agent_frames(error)
+    own = [frame for frame in frames if not frame.filename.startswith(libraries)] or frames
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}"
 
 
 def check_same_settings(
@@ -157,11 +274,13 @@ def check_same_settings(
 
     `shaping` are the system's own settings that shape its answers, in place of its `options`.
     """
-    current = dataclasses.asdict(settings) | {"window": list(VIEWPORT)} | more
+    current = settings.as_json() | more
     current["options"] = dict(shaping or {})
     if path.exists() and (earlier := files.read_json(path)) != current:
         before, now = (content | content.get("options", {}) for content in (earlier, current))
-        changed = [key for key in now if key != "options" and before.get(key) != now[key]]
+        changed = [
+            key for key in {**before, **now} if key != "options" and before.get(key) != now.get(key)
+        ]
         what = f"the folder holds a run with another {', '.join(changed)}"
         raise DataBroken(what, where=path, remedy="another --out")
     files.write_json(path, current)

@@ -1,17 +1,35 @@
-"""Fill in one form at any address, also one that is not ours, from its text."""
+"""Fill in forms at any address, also those that are not ours, from texts."""
 
 from __future__ import annotations
 
-import urllib.parse
-from collections.abc import Mapping, Sequence
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from formlab import browser, files, resources
-from formlab.errors import DataBroken, FormlabError, NotAvailable
-from formlab_arena import agent_registry
+from formlab.errors import DataBroken, NotAvailable
+from formlab.systems._journal import Journal
+from formlab_arena import agent_registry, web_tasks
+from formlab_arena.agents import Agent
 from formlab_arena.episode import RunSettings, check_same_settings, prepare, run_episode
 from formlab_arena.instances import Instance
+from formlab_arena.run import Outcome, episode_result, is_open, play_all
+from formlab_arena.session import Session
+from formlab_arena.web_tasks import WebTask
+
+# The name of the only task of a run at one address.
+PAGE = "page"
+# What to try where a page could not be opened, by Chromium's word for it.
+_REMEDIES = {
+    "CONNECTION_REFUSED": "start the server, or another port",
+    "NAME_NOT_RESOLVED": "check the name of the host",
+    "CERT_": "a server with a valid certificate",
+    "BLOCKED_BY_CLIENT": "--allow, if the page leads to another server",
+    "TimeLimit": "a longer --deadline",
+}
 
 
 def fill_url(
@@ -19,67 +37,159 @@ def fill_url(
     out: Path,
     settings: RunSettings,
     *,
-    text: str,
+    text: str = "",
     values: Mapping[str, Any] | None = None,
-    allow: Sequence[str] = (),
+    uploads: Sequence[Path] = (),
+    **options: Any,
 ) -> dict[str, Any]:
-    """Let a system fill in the form at an address; returns the final contents of its fields.
+    """Let a system fill in the form at an address; the result of the episode.
 
-    Files can be uploaded from ``out/files`` only, and the page reaches its own server only.
+    It is `fill_tasks` with one task, whose name and folder are ``page``.
 
     Parameters
     ----------
     address
         An http or https address.
-    out
-        The run's folder: log, screenshots, ``result.json``, a model's answers.
-    settings
-        System, policy and screenshot options.
+    out, settings
+        As for `fill_tasks`.
     text
         The instructions for the agent.
     values
-        The right answers by the names of the page's fields, for the oracle only.
+        The right answers by the names or labels of the page's fields; the oracle needs them.
+    uploads
+        Files that can be uploaded.
+    options
+        `allow`, `storage` and `tell` of `fill_tasks`.
+
+    Raises
+    ------
+    NotAvailable
+        If no page could be opened; and all that `fill_tasks` raises.
+    """
+    web_tasks.check_address(address, where="address")
+    task = WebTask(PAGE, address, text, tuple(uploads), values)
+    (result,) = fill_tasks(out, settings, [task], **options)
+    if result["left_at"] is None:
+        remedies = (remedy for word, remedy in _REMEDIES.items() if word in result["error"])
+        what = f"no page could be opened: {result['error']}"
+        raise NotAvailable(what, where=address, remedy=next(remedies, None))
+    return result
+
+
+def fill_tasks(
+    out: Path,
+    settings: RunSettings,
+    tasks: Sequence[WebTask],
+    *,
+    workers: int = 1,
+    allow: Sequence[str] = (),
+    storage: Path | None = None,
+    tell: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Let a system fill in forms of any pages; the result of each.
+
+    Only files of the task can be uploaded, and a page reaches its own server only.
+
+    Parameters
+    ----------
+    out
+        The run's folder: ``episodes.jsonl``, and a folder for each task with log, screenshots and
+        its gold (``values.json``). An episode that has ended is not run again unless its task has
+        changed.
+    settings
+        System, policy, window and limits. The system `rules` sees the tree of elements here,
+        unless `observe` says otherwise.
+    tasks
+        As `web_tasks.read` gives them.
+    workers
+        Episodes that run at the same time, each with a browser of its own.
     allow
-        Other servers that the page may reach, such as ``https://cdn.example.com/``.
+        Other servers that the pages may reach, such as ``https://cdn.example.com/``.
+    storage
+        Playwright's file of cookies and local storage to begin with; it is nowhere recorded.
+    tell
+        Called with each result as it comes.
 
     Returns
     -------
-    dict
-        `address`, `status` (``ended`` if the agent was done, ``unfinished``, ``crashed``),
-        `steps`, `error`, `filled` (what each field held when last seen; a group has the list of
-        its chosen options) and `left_at`, the address of the last page.
+    list of dict
+        For each task `doc_id` (its name), `address`, `status` (``submitted``, ``unsent``,
+        ``unfinished``, ``crashed``), `reason`, `steps`, `seconds`, `error`, `traceback`, `filled`
+        (what each field held when last seen; a group has the list of its chosen options),
+        `left_at` (the address of the last page, None if none was opened), `account`, `usage`, and
+        `reward`, that of a task which gives one itself.
 
     Raises
     ------
     DataBroken, UnknownName, NotAvailable
-        If the address is none or cannot be reached, for unknown systems, if `out` holds another
-        run, and if a model's server refuses every call.
+        For the oracle without right answers, unknown systems, a run of other settings in `out`,
+        and if a model's server refuses every call.
     """
-    if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
-        raise DataBroken("not an http address", where=address, remedy="http://127.0.0.1:8000/form")
-    if (settings.system == "oracle") != (values is not None):
-        raise DataBroken(
-            "the oracle, and no other system, needs the right answers",
-            remedy="--values FILE with --system oracle",
-        )
+    if settings.system == "oracle" and (lacking := [t.name for t in tasks if t.gold is None]):
+        raise DataBroken("the oracle needs the right answers", where=lacking[0], remedy="--values")
+    if settings.system == "rules" and not settings.observe:
+        settings = dataclasses.replace(settings, observe="tree")
     shaping = agent_registry.shaping_settings(settings)
     resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    check_same_settings(out / "run.json", settings, shaping, address=address)
-    prepare(out, text, {})
-    task = Instance("", 0, dict(values or {}), text)
-    with agent_registry.making(settings, out) as make:
-        episode = run_episode(address, out, text, settings, make(task), allow=allow)
-    if episode.halted and isinstance(episode.halted.__cause__, FormlabError):
-        raise episode.halted.__cause__
-    if episode.left_at is None:
-        raise NotAvailable(
-            f"no page could be opened: {episode.why}", where=address,
-            remedy="the address, and whether its server runs",
+    used = {"allow": list(allow)} if allow else {}
+    used |= {"storage": True} if storage else {}
+    check_same_settings(out / "run.json", settings, shaping, web=True, **used)
+    with (
+        Journal(out / "episodes.jsonl") as journal,
+        agent_registry.making(settings, out) as make,
+    ):
+        return play_all(
+            tasks, journal, lambda *task: _played(out, settings, make, allow, storage, *task),
+            blank=_blank, workers=workers, tell=tell,
+            is_open=lambda task, e: is_open(e, settings) or e.get("task") != _digest(task),
         )  # fmt: skip
-    status = "crashed" if episode.crashed else "unfinished" if episode.why else "ended"
-    result = {"address": address, "status": status, "steps": episode.looks}
-    result |= {"error": episode.why or None, "filled": episode.contents, "left_at": episode.left_at}
-    files.write_json(out / "result.json", result)
-    return result
+
+
+def _blank(task: WebTask) -> dict[str, Any]:
+    return {
+        "doc_id": task.name, "address": task.key, "task": _digest(task), "status": "crashed",
+        "steps": 0, "reason": None, "error": None, "filled": {}, "left_at": None, "account": None,
+        "reward": None,
+    }  # fmt: skip
+
+
+def _digest(task: WebTask) -> str:
+    """Of all that an agent may know of a task."""
+    known = [task.key, task.text, [(file.name, files.sha256(file)) for file in task.files]]
+    return hashlib.sha256(json.dumps([*known, task.gold]).encode()).hexdigest()[:16]
+
+
+def _played(
+    out: Path, settings: RunSettings, make: Callable[[Instance], Agent], allow: Sequence[str],
+    storage: Path | None, task: WebTask, stopped: Callable[[], bool],
+) -> Outcome:  # fmt: skip
+    result, opened = _blank(task), list[Session]()
+    try:
+        folder = out / task.name
+        prepare(folder, task.text, {file.name: file.read_bytes() for file in task.files})
+        if task.gold is not None:
+            files.write_json(folder / "values.json", dict(task.gold))
+
+        def begin(session: Session) -> None:
+            opened.append(session)
+            if task.judge:
+                task.judge.begin(session)
+
+        def ended() -> bool:
+            if task.judge:
+                result["reward"] = task.judge.reward(opened[0])
+            return stopped() or result["reward"] is not None
+
+        agent = make(Instance(task.name, 0, dict(task.gold or {}), task.text))
+        played = run_episode(
+            task.address, folder, task.text, settings, agent, allow=allow, state=storage,
+            begin=begin, ended=ended,
+        )  # fmt: skip
+        result |= episode_result(played, agent)
+        result |= {"filled": played.contents, "left_at": played.left_at}
+        return Outcome(result, played.halted)
+    # A disk that is full, or an agent that cannot be made, costs this episode and no other.
+    except Exception as error:
+        return Outcome(result | {"error": f"{type(error).__name__}: {str(error)[:300]}"})

@@ -25,13 +25,16 @@ from formlab_arena.actions import (
     Upload,
     Wait,
 )
+from formlab_arena.driver import PageLeft
 from formlab_arena.widgets import Refused
 
 # Characters of a text: those that are typed key by key, and all; the rest of a text is pasted.
-TYPED, LONGEST = 2_000, 20_000
-# Seconds: of a wait at most, for a page to turn, for a file dialog to open.
-LONGEST_WAIT, TURNING, OPENING = 30.0, 10.0, 5.0
-_STEPS = 12
+TYPED, LONGEST = 500, 20_000
+# Seconds: of a wait at most, and for a file dialog to open.
+LONGEST_WAIT, OPENING = 30.0, 5.0
+# Moves of a drag, downloads that are told.
+_STEPS, _MOST = 12, 20
+_SIZE = "({ width: innerWidth, height: innerHeight })"
 _OVER = """([x, y]) => { let e = document.elementFromPoint(x, y), inner = null;
   while (e?.shadowRoot && (inner = e.shadowRoot.elementFromPoint(x, y)) && inner !== e) e = inner;
   return e; }"""
@@ -65,29 +68,31 @@ class Hands:
     def __init__(self, page: Any, observer: Any, uploads: Path) -> None:
         self.page, self.observer, self.uploads = page, observer, uploads
         self.chooser: Any = None
-        self._turning = False
+        self._downloads: list[dict[str, Any]] = []
 
     def watch(self, page: Any) -> None:
-        """Listen for what a tab does by itself: file dialogs, and pages on their way."""
+        """Listen for what a tab opens: file dialogs and downloads."""
         page.on("filechooser", self._opened)
-        page.on("request", self._asked)
-        for event in ("requestfinished", "requestfailed", "framenavigated"):
-            page.on(event, self._arrived)
+        page.on("download", self._offered)
 
     def _opened(self, chooser: Any) -> None:
         self.chooser = chooser
 
-    def _asked(self, request: Any) -> None:
-        self._turning |= request.is_navigation_request()
+    def _offered(self, download: Any) -> None:
+        # Nothing of a page is kept on the disk.
+        download.cancel()
+        if len(self._downloads) < _MOST:
+            self._downloads.append({"download": download.suggested_filename[:200]})
 
-    def _arrived(self, what: Any) -> None:
-        if not hasattr(what, "is_navigation_request") or what.is_navigation_request():
-            self._turning = False
+    def take(self) -> list[dict[str, Any]]:
+        """The files that the page offered since the last call, for the log."""
+        downloads, self._downloads = self._downloads, []
+        return downloads
 
     @property
     def window(self) -> tuple[int, int]:
         """Width and height of the window in CSS pixels."""
-        size = self.page.viewport_size
+        size = self.page.viewport_size or self.page.evaluate(_SIZE)
         return size["width"], size["height"]
 
     def state(self) -> list[Any]:
@@ -320,12 +325,8 @@ class Hands:
         return [path for path in paths if path]
 
     def settle(self, *, dialog: bool = False) -> None:
-        """Wait until the page has taken an action in: a new page has come, a dialog is open."""
+        """Give the page a moment to react, and until a file dialog is open."""
         self.page.wait_for_timeout(30)
-        end = time.monotonic() + TURNING
-        while self._turning and time.monotonic() < end:
-            self.page.wait_for_timeout(20)
-        self.page.wait_for_load_state("domcontentloaded")
         if dialog:
             self._await_chooser()
 
@@ -339,8 +340,10 @@ class Hands:
         """What an element is to the log; None if a turned page took it away."""
         try:
             return self.observer.shown(handle)
+        except PageLeft:
+            return None
         except Exception as error:
-            if any(word in str(error) for word in ("destroyed", "disposed", "detached")):
+            if "disposed" in str(error):
                 return None
             raise
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -135,19 +136,58 @@ class Observation:
 
     @property
     def tree(self) -> str:
-        """The elements as text, one a line, as a model reads them."""
-        return "\n".join(_line(element) for element in self.elements)
+        """The elements as text, one a line below what they stand in, as a model reads them.
+
+        At most `LONGEST_TREE` characters. Links are left out first, then what is last on the page;
+        the last line says how many.
+        """
+        lines, cut = _tree(self.elements)
+        if not cut:
+            return "\n".join(lines)
+        others = [element for element in self.elements if element.role != "link"]
+        lines, cut = _tree(others)
+        links = len(self.elements) - len(others)
+        return "\n".join([*lines, f"… not shown: {links} links, {cut} other elements"])
+
+
+# In characters: of the whole tree, of a value; and the number of options that are shown of a list.
+LONGEST_TREE, _LONGEST_VALUE, _MOST_OPTIONS = 20_000, 300, 60
+
+
+def _tree(elements: Sequence[Element]) -> tuple[list[str], int]:
+    """Lines that fit, and the number of elements that do not."""
+    lines: list[str] = []
+    room, before = LONGEST_TREE - 100, ()
+    for number, element in enumerate(elements):
+        group = element.group
+        pairs = enumerate(zip(before, group, strict=False))
+        shared = next((at for at, (a, b) in pairs if a != b), min(len(before), len(group)))
+        heads = [f"{'  ' * at}# {group[at]}" for at in range(shared, len(group))]
+        new = [*heads, "  " * len(group) + _line(element)]
+        room -= sum(len(line) + 1 for line in new)
+        if room < 0:
+            return lines, len(elements) - number
+        lines += new
+        before = group
+    return lines, 0
 
 
 def _line(element: Element) -> str:
+    ticked = element.checked is not None
     marks = {
-        "required": element.required, "disabled": element.disabled,
-        "checked": element.checked is True, "unchecked": element.checked is False,
+        "required": element.required, "disabled": element.disabled, "covered": element.covered,
+        "several": element.many, "checked": element.checked, "unchecked": element.checked is False,
     }  # fmt: skip
+    value, choices = element.value[:_LONGEST_VALUE], list(element.options[:_MOST_OPTIONS])
+    more = len(element.options) - len(choices)
     parts = [f"[{element.id}]", element.role or element.kind]
     parts += [f'"{element.name}"'] if element.name else []
-    parts += [f"value={element.value!r}"] if element.value else []
-    parts += [f"options={list(element.options)}"] if element.options else []
+    if element.label and element.label not in (element.name, *element.group):
+        parts.append(f'of "{element.label}"')
+    if not element.name:
+        parts.append("at {:.0f},{:.0f},{:.0f},{:.0f}".format(*element.box))
+    parts += [f"value={value!r}"] if value and not ticked else []
+    parts += [f"options={choices}" + (f" and {more} more" if more else "")] if choices else []
     parts += [f"hint={element.hint!r}"] if element.hint else []
     parts += [f"wrong={element.message!r}"] if element.message else []
     return " ".join(parts + [mark for mark, holds in marks.items() if holds])

@@ -7,6 +7,7 @@ frames become one page. What closed shadow roots and canvases show cannot be rea
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ MOST_SCREENS, MOST_ALIKE, MOST_ARRANGED = 40, 8, 200
 MOST_ELEMENTS, MOST_FRAMES = 3000, 30
 _SCRIPT = files.read_text(Path(__file__).parent / "static" / "observe.js")
 # The observer of a document is made at the first look and kept under a symbol of its own.
-OBSERVER = f"(globalThis[Symbol.for('formlab.observer')] ??= ({_SCRIPT.strip().rstrip(';')})())"
-_LISTED = f"() => {OBSERVER}.listed()"
+_MADE = "globalThis[Symbol.for('formlab.observer')]"
+OBSERVER = f"({_MADE} ??= ({_SCRIPT.strip()})())"
 _AT, _ACTIVE = f"(point) => {OBSERVER}.at(point)", f"() => {OBSERVER}.active()"
 _SHOWN = f"(e) => ({{ key: {OBSERVER}.key, control: {OBSERVER}.shown(e) }})"
 _BUTTONS = ("button", "submit", "reset", "image")
@@ -61,8 +62,6 @@ class _Document:
     frame: Frame
     # The document around it and the number of its frame there; None for the page itself.
     host: tuple[str, int] | None
-    left: float = 0.0
-    top: float = 0.0
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -87,7 +86,7 @@ class PageObserver:
         for frame in self.page.frames[1 : MOST_FRAMES + 1]:
             # A frame that just goes, or comes, has nothing to fill in.
             try:
-                inner = frame.evaluate(_LISTED)
+                inner = self._listed(frame)
                 host = inner and self._host(inner["key"], frame)
             except Exception:  # noqa: S112 - its reason is the page's own business
                 continue
@@ -95,17 +94,21 @@ class PageObserver:
                 self._add(inner, frame, host, controls, names, frames)
         return listed | {"controls": controls[:MOST_ELEMENTS]}
 
+    def _listed(self, frame: Frame) -> dict[str, Any] | None:
+        text = frame.evaluate(f"() => {_MADE}?.listed()")
+        return json.loads(text or frame.evaluate(f"() => {OBSERVER}.listed()"))
+
     def _main(self) -> dict[str, Any]:
         try:
             # A page that has just begun to load has nothing yet, not even its root.
-            if listed := self.page.evaluate(_LISTED):
+            if listed := self._listed(self.page.main_frame):
                 return listed
         except Exception as error:
             if "context was destroyed" not in str(error):
                 raise
         # The page was on its way to another one.
         self.page.wait_for_load_state()
-        return self.page.evaluate(_LISTED)
+        return self._listed(self.page.main_frame)
 
     def _host(self, key: str, frame: Frame) -> tuple[str, int] | None:
         if key in self._documents:
@@ -121,9 +124,7 @@ class PageObserver:
         key, around = listed["key"], frames.get(host)
         known = _Document(len(self._documents) + 1, frame, host)
         document = self._documents.setdefault(key, known)
-        if around:
-            document.left, document.top = around["at"]
-        left, top = document.left, document.top
+        left, top = around["at"] if around else (0.0, 0.0)
         for inner in listed["frames"]:
             at = [inner["at"][0] + left, inner["at"][1] + top]
             group = [*(around["group"] if around else ()), f"frame {inner['name']}".strip()]
@@ -147,11 +148,14 @@ class PageObserver:
             return ()
         elements = []
         for control in self.listed()["controls"]:
-            known = {key: control[key] for key in _SEEN + (_READ if observes == "tree" else ())}
+            known = {key: control[key] for key in _SEEN}
+            texts = {"field": "", "option": None, "value": "", "options": ()}
             if observes == "tree":
-                known["group"] = tuple(control["group"])
-                known["options"] = tuple(control["options"] or ())
-            elements.append(Element(id=control["id"], box=tuple(control["box"]), **known))
+                texts = {key: control[key] for key in _READ}
+                texts["group"] = tuple(control["group"])
+                texts["options"] = tuple(control["options"] or ())
+            box = tuple(control["box"])
+            elements.append(Element(id=control["id"], box=box, **known, **texts))
         return tuple(elements)
 
     def handle(self, element: str) -> ElementHandle | None:
@@ -225,8 +229,18 @@ class PageObserver:
         document, control = self._documents.get(seen["key"]), seen["control"]
         if control and document:
             control["field"] = document.renamed.get(control["field"], control["field"])
-            control["box"] = _moved(control["box"], document.left, document.top)
+            control["box"] = _moved(control["box"], *self._corner(document))
         return control
+
+    def _corner(self, document: _Document) -> tuple[float, float]:
+        """Where a document now begins in the window."""
+        if document.host is None:
+            return 0.0, 0.0
+        key, number = document.host
+        outer = self._documents[key]
+        left, top = outer.frame.evaluate(f"(n) => {OBSERVER}.origin({OBSERVER}.get(n))", number)
+        x0, y0 = self._corner(outer)
+        return left + x0, top + y0
 
     def look(self) -> tuple[PageState, list[list[Any]], dict[str, Any] | None]:
         """The page now, what changed since the last time, and a screen met for the first time.
@@ -250,8 +264,8 @@ class PageObserver:
         contents: dict[tuple[Any, ...], Any] = {}
         for control in usable:
             if control["answers"]:
-                is_tick = control["kind"] in ("radio", "checkbox") and not control["written"]
-                option = None if control["written"] else control["option"]
+                is_tick = control["kind"] in ("radio", "checkbox") and not control["paired"]
+                option = None if control["paired"] else control["option"]
                 content = bool(control["checked"]) if is_tick else control["sent"]
                 contents[control["field"], option] = content
         changed = [

@@ -18,10 +18,10 @@ from formlab.errors import FormlabError
 from formlab.systems._journal import Journal, entries
 from formlab_arena import page_observer, validate
 from formlab_arena.episode import RunSettings, check_same_settings, prepare
+from formlab_arena.hands import inside
 from formlab_arena.instances import Instance
 from formlab_arena.page_observer import MOST_SCREENS
 from formlab_arena.run import blank_result, sent_result
-from formlab_arena.session import inside
 from formlab_arena.spec import WebForm
 from formlab_arena.store import SubmissionStore
 from formlab_arena.texts import TaskSet

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,26 +13,31 @@ from formlab.errors import NotAvailable
 
 
 class Server:
-    """The arena's server in a process of its own, started again when it has died."""
+    """The arena's server in a process of its own, started again when it has died.
+
+    Threads may share it.
+    """
 
     def __init__(self, database: Path, forms: Path | None = None) -> None:
         self.database, self._process, self.address = database, None, ""
+        self._lock = threading.Lock()
         self._options = ["--no-play", *(["--forms", str(forms)] if forms else [])]
 
     def ensure(self) -> str:
         """The address of a running server."""
-        if self._process is None or self._process.poll() is not None:
-            self.stop()
-            command = [sys.executable, "-m", "formlab_arena.commands", "serve"]
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [*command, "--port", "0", "--database", str(self.database), *self._options],
-                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            )  # fmt: skip
-            line = self._process.stdout.readline() if self._process.stdout else ""
-            self.address = line.split()[-1] if line.strip() else ""
-            if not self.address.startswith("http://"):
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
                 self.stop()
-                raise NotAvailable("the arena's server did not start", where=self.database)
+                command = [sys.executable, "-m", "formlab_arena.commands", "serve"]
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [*command, "--port", "0", "--database", str(self.database), *self._options],
+                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                )  # fmt: skip
+                line = self._process.stdout.readline() if self._process.stdout else ""
+                self.address = line.split()[-1] if line.strip() else ""
+                if not self.address.startswith("http://"):
+                    self.stop()
+                    raise NotAvailable("the arena's server did not start", where=self.database)
         return self.address
 
     @property

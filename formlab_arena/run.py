@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from formlab import browser, files, resources
 from formlab.errors import FormlabError
@@ -41,6 +43,8 @@ def fill(
     count: int = 1,
     tasks: TaskSet | None = None,
     reading: Path | None = None,
+    workers: int = 1,
+    storage: Path | None = None,
     wait: bool = False,
     tell: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
@@ -63,6 +67,10 @@ def fill(
         with the texts that the settings name.
     reading
         Predictions of a system for the pages of `tasks`, in place of what the agent's own reads.
+    workers
+        Episodes that run at the same time, each with a browser of its own.
+    storage
+        Playwright's file of cookies and local storage to begin with; it is nowhere recorded.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
     tell
@@ -71,10 +79,11 @@ def fill(
     Returns
     -------
     list of dict
-        For each episode `doc_id`, `form`, `status` (``submitted``, ``unfinished``, ``crashed``),
-        `right` and `fields` (how many answers of the submission equal the right ones),
-        `steps`, `seconds`, `error`, and `reason`: what stopped the agent, ``steps`` or
-        ``unusable`` answers, null for all else.
+        For each episode `doc_id`, `form`, `status` (``submitted``, ``unsent``, ``unfinished``,
+        ``crashed``), `right` and `fields` (how many answers of the submission equal the right
+        ones), `steps`, `seconds`, `error`, `traceback` of an agent's own exception, `reason`
+        (what stopped the agent, such as ``steps`` or ``unusable`` answers, null for all else),
+        `account` (what `Account.summary` gives) and `usage`, a model's tokens and costs.
 
     Raises
     ------
@@ -88,33 +97,81 @@ def fill(
     resources.need("arena")
     browser.find()
     out.mkdir(parents=True, exist_ok=True)
-    check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest)
+    used = {"storage": True} if storage else {}
+    check_same_settings(out / "run.json", settings, shaping, tasks=tasks.digest, **used)
     forms = tasks.write_forms(out)
     todo = page_reading.read(tasks, out, settings.system, reading).instances
-    halted: Halted | None = None
     with (
         Journal(out / "episodes.jsonl", wait=wait) as journal,
         serving(out / "submissions.sqlite", forms) as server,
         agent_registry.making(settings, out) as make,
     ):
-        last = {entry["doc_id"]: entry for entry in journal.entries}
-        for instance in todo:
-            if instance.name in last and not _is_open(last[instance.name], settings):
-                continue
-            if halted is None:
-                result, halted = _guarded(out, settings, instance, server, make)
-            else:
-                result = blank_result(instance) | {"error": str(halted), "seconds": 0.0}
+        results = play_all(
+            todo, journal, lambda *task: _guarded(out, settings, server, make, storage, *task),
+            blank=blank_result, is_open=lambda _, entry: is_open(entry, settings),
+            workers=workers, tell=tell,
+        )  # fmt: skip
+    _write_values(out, results)
+    return results
+
+
+class Named(Protocol):
+    """A task with a name, that of its episode."""
+
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Outcome(NamedTuple):
+    """The result of an episode; `halted` where the system can answer no more."""
+
+    result: dict[str, Any]
+    halted: Halted | None = None
+
+
+def play_all(
+    tasks: Sequence[T], journal: Journal, play: Callable[[T, Callable[[], bool]], Outcome], *,
+    blank: Callable[[T], dict[str, Any]], is_open: Callable[[T, dict[str, Any]], bool],
+    workers: int, tell: Callable[[dict[str, Any]], None],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Play the episodes that the journal has not or that are still open; the result of each task.
+
+    `play` gets a task, and a function that says whether to stop. It runs in threads of its own,
+    so that the caller may be inside of an event loop; the journal and `tell` stay in the caller's.
+    Once a system has `halted` no episode is begun, and each that is left has `blank`'s result.
+    """
+    last = {entry["doc_id"]: entry for entry in journal.entries}
+    todo = [task for task in tasks if task.name not in last or is_open(task, last[task.name])]
+    halts: list[Halted] = []
+    stopped = threading.Event()
+
+    def played(task: T) -> dict[str, Any]:
+        if halts:
+            return blank(task) | {"error": str(halts[0]), "seconds": 0.0}
+        start = time.monotonic()
+        result, halted = play(task, stopped.is_set)
+        halts.extend([halted] if halted else [])
+        return {**result, "seconds": round(time.monotonic() - start, 2)}
+
+    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="episode")
+    try:
+        for future in as_completed([pool.submit(played, task) for task in todo]):
+            result = last[future.result()["doc_id"]] = future.result()
             journal.append(result)
-            last[instance.name] = result
             tell(result)
-            if halted and isinstance(halted.__cause__, FormlabError):
-                raise halted.__cause__
-    _write_values(out, [last[instance.name] for instance in todo])
-    return [last[instance.name] for instance in todo]
+            if halts and isinstance(halts[0].__cause__, FormlabError):
+                raise halts[0].__cause__
+    finally:
+        # After an error or Ctrl-C no episode is begun, and those that run end at the next look.
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+    return [last[task.name] for task in tasks]
 
 
-def _is_open(entry: dict[str, Any], settings: RunSettings) -> bool:
+def is_open(entry: dict[str, Any], settings: RunSettings) -> bool:
     """Whether an episode is run again: it crashed, or unusable answers are to be asked for anew."""
     again = entry.get("reason") == UNUSABLE and settings.options.get("retry") == "bad"
     return entry["status"] == "crashed" or again
@@ -136,18 +193,25 @@ def sent_result(instance: Instance, answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _guarded(
-    out: Path, settings: RunSettings, instance: Instance, server: Server,
-    make: Callable[[Instance], Agent],
-) -> tuple[dict[str, Any], Halted | None]:  # fmt: skip
-    start = time.monotonic()
+    out: Path, settings: RunSettings, server: Server, make: Callable[[Instance], Agent],
+    storage: Path | None, instance: Instance, stopped: Callable[[], bool],
+) -> Outcome:  # fmt: skip
     result, halted = blank_result(instance), None
     # A new name each time, so that a run never finds the submission of an episode that crashed.
     token = f"{instance.name}.{time.time_ns()}"
     try:
-        played = _play(out / instance.name, settings, instance, server, token, make(instance))
-        status = "crashed" if played.crashed else "unfinished"
-        result |= {"status": status, "steps": played.looks}
-        result |= {"reason": played.reason, "error": played.why or None}
+        folder, store = out / instance.name, SubmissionStore(server.database)
+        prepare(folder, instance.text, instance.files)
+        files.write_json(folder / "values.json", instance.values)
+        if instance.page:
+            files.write_json(folder / page_reading.FILE, instance.page.evidence())
+        address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
+        agent = make(instance)
+        played = run_episode(
+            address, folder, instance.text, settings, agent, state=storage,
+            ended=lambda: stopped() or store.latest(token) is not None,
+        )  # fmt: skip
+        result |= episode_result(played, agent)
         halted = played.halted
     # A server that does not start, or a disk that is full, costs this episode and no other.
     except Exception as error:
@@ -155,23 +219,16 @@ def _guarded(
     with contextlib.suppress(FormlabError):
         if submission := SubmissionStore(out / "submissions.sqlite").latest(token):
             result |= sent_result(instance, submission["answers"])
-    return {**result, "seconds": round(time.monotonic() - start, 2)}, halted
+    return Outcome(result, halted)
 
 
-def _play(
-    folder: Path, settings: RunSettings, instance: Instance, server: Server, token: str,
-    agent: Agent,
-) -> EpisodeResult:  # fmt: skip
-    prepare(folder, instance.text, instance.files)
-    files.write_json(folder / "values.json", instance.values)
-    if instance.page:
-        files.write_json(folder / page_reading.FILE, instance.page.evidence())
-    store = SubmissionStore(server.database)
-    address = f"{server.ensure()}/forms/{instance.code}?episode={token}"
-    return run_episode(
-        address, folder, instance.text, settings, agent,
-        ended=lambda: store.latest(token) is not None,
-    )  # fmt: skip
+def episode_result(played: EpisodeResult, agent: Agent) -> dict[str, Any]:
+    """What the results of all episodes have, whose form it ever was."""
+    return {
+        "status": played.status, "steps": played.looks, "reason": played.reason,
+        "error": played.why or None, "traceback": played.traceback, "account": played.account,
+        "usage": getattr(agent, "usage", None),
+    }  # fmt: skip
 
 
 def _write_values(out: Path, results: list[dict[str, Any]]) -> None:

@@ -16,9 +16,9 @@ from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus
 from formlab.text import normalise, typed
 from formlab_arena import instances, spec
+from formlab_arena.hands import inside
 from formlab_arena.instances import Instance
 from formlab_arena.option_matching import options_in
-from formlab_arena.session import inside
 from formlab_arena.spec import FormField, WebForm
 from formlab_arena.value_patterns import PATTERNS
 

@@ -5,342 +5,305 @@
   const MOST = 3000, LETTER = /[\p{L}\p{N}]/u;
   const roles = (names) => names.split(" ").map((name) => `[role=${name}]`).join();
   const NATIVE = "input:not([type=hidden i], [type=submit i], [type=button i], [type=reset i], [type=image i]), select, textarea";
-  const FIELD = `${NATIVE}, [contenteditable]:not([contenteditable=false i]), ${roles("radio checkbox switch listbox combobox slider spinbutton textbox searchbox")}`;
-  const PUSHED = `input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick], [tabindex]:not([tabindex="-1"]), ${roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell")}`;
-  const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]";
+  const RICH = "[contenteditable]:not([contenteditable=false i])";
+  const FIELD = `${NATIVE}, ${RICH}, ${roles("radio checkbox switch listbox combobox slider spinbutton textbox searchbox")}`;
+  const USED = `${FIELD}, input:not([type=hidden i]), button, summary, a[href], canvas, iframe, [data-field], [onclick], [tabindex]:not([tabindex="-1"]), ${roles("button link tab menuitem menuitemcheckbox menuitemradio option treeitem gridcell")}`;
+  const SILENT = `${NATIVE}, ${RICH}, button, input, option, script, style, template, noscript, svg, ${roles("button listbox combobox slider spinbutton textbox")}`;
   const GROUP = `fieldset, dialog, ${roles("group radiogroup dialog alertdialog tabpanel")}`;
-  const POPUP = "[class*=calendar i], [class*=datepicker i], [class*=timepicker i], [class*=flatpickr i], [class*=pika i], [role=grid], [role=dialog], table, div";
-  const SILENT = `${NATIVE}, button, [type=submit], [type=button], option, script, style, template, noscript, svg, ${roles("button listbox combobox slider spinbutton textbox")}, [contenteditable]:not([contenteditable=false i])`;
+  const HEADING = "h1, h2, h3, h4, h5, h6, [role=heading]", EDGE = "form, body, fieldset, dialog, [role=dialog]";
+  const WRONG = "[class*=invalid i], [class*=error i], [class*=danger i], [class*=wrong i], [role=alert]";
+  const HELP = ".form-text, .help-block, .help, [class*=hint i], [class*=helper i]";
   const INLINE = /^(A|ABBR|B|CODE|EM|FONT|I|LABEL|MARK|S|SMALL|SPAN|STRONG|SUB|SUP|U)$/;
-  const ROLES = { A: "link", BUTTON: "button", SUMMARY: "button", TEXTAREA: "textbox", SELECT: "combobox", submit: "button",
-    button: "button", reset: "button", image: "button", file: "button", text: "textbox", email: "textbox", tel: "textbox", url: "textbox",
-    password: "textbox", search: "searchbox", number: "spinbutton", range: "slider", radio: "radio", checkbox: "checkbox" };
+  const ROLES = { A: "link", BUTTON: "button", SUMMARY: "button", TEXTAREA: "textbox", SELECT: "combobox", submit: "button", button: "button",
+    reset: "button", image: "button", file: "button", text: "textbox", email: "textbox", tel: "textbox", url: "textbox", password: "textbox",
+    search: "searchbox", number: "spinbutton", range: "slider", radio: "radio", checkbox: "checkbox" };
   const TICKS = { radio: "radio", checkbox: "checkbox", switch: "checkbox" };
-  const numbers = new WeakMap(), elements = new Map(), names = new WeakMap(), places = new WeakMap();
+  const FORMATS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM" };
   const key = Math.random().toString(36).slice(2);
-  let last = 0;
+  const numbers = new WeakMap(), elements = new Map(), names = new WeakMap(), inputs = new WeakMap(), caches = [];
+  let last = 0, popups = [];
 
+  // Answers that hold as long as the page stands still: forgotten before each look.
+  const cache = () => { const map = new Map(); caches.push(map); return map; };
+  const memo = (f, map = cache()) => (e) => { if (!map.has(e)) map.set(e, f(e)); return map.get(e); };
+  const fresh = (f) => (...all) => { for (const map of caches) map.clear(); return f(...all); };
   const up = (e) => e.parentElement ?? e.getRootNode().host ?? null;
-  const near = (e, css) => { for (let n = e; n; n = up(n)) if (n.matches(css)) return n; return null; };
-  const holds = (e, other) => { for (let n = other; n; n = up(n)) if (n === e) return true; return false; };
+  const path = (e, most = 99) => { const list = []; for (let n = e; n && list.length < most; n = up(n)) list.push(n); return list; };
+  const near = (e, css) => path(e).find((n) => n.matches(css)) ?? null;
+  const holds = (e, other) => e.contains(other) || path(other).includes(e);
+  // The ancestors that may belong to a field alone.
+  const around = (e, most = 4) => { const list = path(up(e), most), end = list.findIndex((n) => n.matches(EDGE)); return end < 0 ? list : list.slice(0, end); };
   const number = (e) => { if (!numbers.has(e)) { numbers.set(e, last += 1); elements.set(last, new WeakRef(e)); } return numbers.get(e); };
   const get = (n) => { const e = elements.get(n)?.deref(); return e?.isConnected ? e : null; };
-  const clean = (text, most = 200) => (text ?? "").replace(/\s+/g, " ").trim().slice(0, most);
+  const clean = (text, most = 200) => (text || "").replace(/\s+/g, " ").trim().slice(0, most).toWellFormed();
   const attribute = (e, name) => e.getAttribute(name) ?? "";
-  const roleOf = (e) => clean(attribute(e, "role").split(" ")[0], 40) || (e.tagName === "INPUT" ? ROLES[e.type]
-    : e.multiple || e.size > 1 ? "listbox" : ROLES[e.tagName]) || (e.isContentEditable ? "textbox" : "");
-  const kindOf = (e) => {
-    if (e.tagName === "INPUT") return e.type;
-    const role = attribute(e, "role");
-    return e.matches("select, textarea, button, a, canvas") && !TICKS[role] ? e.tagName.toLowerCase()
-      : TICKS[role] ?? (role || (e.isContentEditable ? "textbox" : e.tagName.toLowerCase()));
-  };
+  const roleOf = (e) => clean(attribute(e, "role").split(" ")[0], 40)
+    || (e.tagName === "INPUT" ? ROLES[e.type] : e.multiple || e.size > 1 ? "listbox" : ROLES[e.tagName]) || (e.isContentEditable ? "textbox" : "");
   const isTick = (e) => e.type === "radio" || e.type === "checkbox" || roleOf(e) in TICKS;
-  const sameChoice = (e) => {
-    if (e.tagName === "INPUT" && e.name && e.matches("[type=radio], [type=checkbox]"))
-      return [...e.getRootNode().querySelectorAll(`input[type=${e.type}]`)].filter((o) => o.name === e.name && o.form === e.form);
-    if (roleOf(e) !== "radio" && e.type !== "radio") return [e];
-    const around = near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e);
-    return [...around.querySelectorAll("[role=radio], input[type=radio]")].filter((o) => !o.name);
+  const kindOf = (e) => e.tagName === "INPUT" ? e.type : TICKS[attribute(e, "role")]
+    ?? (e.matches("select, textarea, button, a, canvas") ? e.tagName.toLowerCase() : roleOf(e) || e.tagName.toLowerCase());
+  // All ticks of a choice; else the element alone.
+  const choices = cache();
+  const choiceOf = (e) => {
+    if (choices.has(e)) return choices.get(e);
+    const native = e.matches("input[type=radio], input[type=checkbox]"), root = near(e, "[role=radiogroup], [role=group], fieldset") ?? up(e);
+    const list = native && e.name ? [...e.getRootNode().querySelectorAll(`input[type=${e.type}]`)].filter((o) => o.name === e.name && o.form === e.form)
+      : e.type === "radio" || roleOf(e) === "radio" ? [...root.querySelectorAll("[role=radio], input[type=radio]")].filter((o) => !o.name) : [e];
+    for (const o of [e, ...list]) choices.set(o, list.length ? list : [e]);
+    return choices.get(e);
   };
 
-  // Text as people read it: without controls and what is hidden, unless it is named by reference.
-  function textOf(node, all = false) {
-    if (node.nodeType === 3) return node.data;
-    if (node.nodeType !== 1 && node.nodeType !== 11) return "";
-    if (node.nodeType === 1 && (node.tagName === "BR" || (!all && node.matches(SILENT)) || (all !== "hidden" && !node.checkVisibility()))) return " ";
+  // Text as people read it: without that of controls and of what is hidden, unless `all` says so.
+  function textOf(node, all = "") {
+    if (node?.nodeType === 3) return node.data;
+    if (node?.nodeType !== 1 || node.tagName === "BR" || (!all && node.matches(SILENT)) || (all !== "hidden" && !node.checkVisibility())) return " ";
     const text = [...(node.shadowRoot ?? node).childNodes].map((child) => textOf(child, all)).join("") || (node.tagName === "IMG" ? node.alt : "");
-    return node.nodeType === 11 || INLINE.test(node.tagName) ? text : ` ${text} `;
+    return INLINE.test(node.tagName) ? text : ` ${text} `;
   }
   const referred = (e, name) => clean(attribute(e, name).split(/\s+/).filter(Boolean)
-    .map((id) => e.getRootNode().getElementById(id)).filter(Boolean).map((n) => textOf(n, "hidden")).join(" "), 300);
-  // What stands next to an element, back to the last break, control or block.
+    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && textOf(n, "hidden")).join(" "), 300);
+  // What stands before or after an element on its line, or the block next to it.
   function beside(e, step) {
-    let text = "";
+    let text = "", passed = false;
     for (let n = e[step]; n; n = n[step]) {
-      const element = n.nodeType === 1;
-      if (element && n.matches(`${HEADING}, legend`)) break;
-      if (element && (n.matches(FIELD) || n.querySelector(FIELD))) { if (LETTER.test(text) || !n.matches(NATIVE)) break; continue; }
-      const more = textOf(n), block = element && !INLINE.test(n.tagName);
-      if (block && LETTER.test(text)) break;
-      text = step === "nextSibling" ? text + more : more + text;
-      if (block && LETTER.test(text)) break;
+      if (n.nodeType === 1) {
+        const block = !INLINE.test(n.tagName), isBreak = block && (LETTER.test(text) || (passed && n.tagName === "BR"));
+        if (isBreak || n.matches(`${HEADING}, legend`)) break;
+        if (n.matches(FIELD) || n.querySelector(FIELD)) {
+          // The second input of a telephone number is read with the text before the first.
+          if (LETTER.test(text) || !n.matches(NATIVE) || e.placeholder || step === "nextSibling") break;
+          passed = true;
+          continue;
+        }
+        if (block && LETTER.test(textOf(n))) return clean(text + textOf(n));
+      }
+      text = step === "nextSibling" ? text + textOf(n) : textOf(n) + text;
     }
     return LETTER.test(text) ? clean(text) : "";
   }
-  const isAlone = (parent, choice) => [...parent.querySelectorAll(FIELD)].every((o) => choice.some((e) => holds(e, o) || holds(o, e)) || !placeOf(o));
-  function before(e, choice) {
-    for (let n = e, level = 0; level < 4 && n && !n.matches("form, body, fieldset, dialog"); n = up(n), level += 1) {
-      const text = beside(n, "previousSibling"), parent = up(n);
+  // Whose alone an element is: the first tick of the choice, or the field; false if of several.
+  const owners = cache();
+  const isAlone = (n, e) => (owners.get(n) ?? choiceOf(e)[0]) === choiceOf(e)[0];
+  const alone = memo((e) => around(e).findLast((n) => !n.matches("tr, table") && isAlone(n, e)) ?? null);
+  function before(n, e) {
+    for (const outer of [n, ...around(n)]) {
+      const text = beside(outer, "previousSibling"), parent = up(outer);
       if (text) return text;
-      if (!parent || parent.matches("form, body, fieldset, dialog, table, tr") || !isAlone(parent, choice)) return "";
-      const around = clean(textOf(parent));
-      if (choice.length === 1 && LETTER.test(around)) return around;
+      if (!parent || parent.matches(`${EDGE}, table, tr`) || !isAlone(parent, e)) return "";
+      if (choiceOf(e).length === 1 && LETTER.test(textOf(parent))) return clean(textOf(parent));
     }
     return "";
   }
-  // The text of the cell to the left, and of the header above.
+  // The text of the cell to the left and that of the header, or of the row, above.
   function cells(e) {
-    const cell = near(e, "td, th, [role=cell]"), row = cell?.parentElement, table = row && near(row, "table"), texts = (list) => list
-      .map((c) => c.querySelector(FIELD) ? "" : clean(textOf(c))).find((text) => LETTER.test(text)) ?? "";
-    if (!table?.rows) return ["", ""];
-    const rows = [...table.rows], head = rows[0], side = texts([...row.children].slice(0, [...row.children].indexOf(cell)).reverse());
-    const isHead = head !== row && head.querySelector("th") && !head.querySelector(FIELD), above = rows[rows.indexOf(row) - 1];
-    const top = isHead ? head : side ? null : above;
-    return [side, top ? texts([top.cells[cell.cellIndex]].filter(Boolean)) : ""];
+    const cell = near(e, "td, th"), row = cell?.parentElement, rows = [...cell?.closest("table")?.rows ?? []];
+    const texts = (list) => list.map((c) => c && !c.querySelector(FIELD) ? clean(textOf(c)) : "").find((text) => LETTER.test(text)) ?? "";
+    if (!rows.length) return ["", ""];
+    const side = texts([...row.cells].slice(0, cell.cellIndex).reverse()), head = rows[0] !== row && rows[0].querySelector("th") ? rows[0] : null;
+    return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
   }
-  function rawLabel(e) {
-    const tick = isTick(e), content = !e.matches(FIELD) || (tick && !e.matches(NATIVE)) || e.matches("[role=option]");
-    const own = referred(e, "aria-labelledby") || clean([...(e.labels ?? [])].map((n) => textOf(n)).join(" "))
-      || (e.matches(FIELD) && !e.labels ? clean(textOf(near(e, "label") ?? new Text())) : "");
+  const labelOf = memo((e) => {
+    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? [near(e, "label")] : []);
+    const own = referred(e, "aria-labelledby") || clean([...labels].map((n) => textOf(n)).join(" "));
     if (LETTER.test(own)) return own;
-    if (content) return clean(textOf(e, true)) || clean(e.ariaLabel || (e.tagName === "INPUT" && e.value) || e.alt || e.title || e.querySelector("img[alt], svg title")?.alt);
-    const [side, above] = cells(e), cell = near(e, "td, th"), inside = cell ? beside(e, "previousSibling") : "";
-    return clean(e.ariaLabel || (tick && beside(e, "nextSibling")) || e.title) || inside
-      || (tick ? above || side : [side, above].filter(Boolean).join(" ")) || before(e, [e]) || clean(e.placeholder || e.ariaPlaceholder || attribute(e, "data-placeholder"));
-  }
-  const STAR = /^\s*[*＊]\s*|\s*([*＊]|[([](required|optional)[)\]])\s*(?=:?\s*$)/gi;
-  const tidy = (text) => text.replace(STAR, "").replace(/\s*:\s*$/, "").trim() || text;
-  const groupName = (n) => referred(n, "aria-labelledby") || clean(n.ariaLabel) || clean(textOf([...n.children].find((c) => c.matches("legend")) ?? new Text()));
-  // The label of a choice as a whole: of its group, its row in a table, or the text before it.
-  function choiceLabel(e) {
-    const choice = sameChoice(e), all = (n) => choice.every((o) => holds(n, o)), group = near(up(e) ?? e, GROUP);
-    if (e.type === "checkbox" ? choice.length < 2 : roleOf(e) !== "radio") return null;
-    if (group && all(group) && isAlone(group, choice) && groupName(group)) return groupName(group);
-    const [side, above] = cells(e);
-    if (side && above) return side;
-    let around = e, first = choice[0];
-    while (around && !all(around)) around = up(around);
-    while (first !== around && up(first) !== around) first = up(first);
-    const inner = first !== around && beside(first, "previousSibling");
-    return inner || (around && !around.matches("form, body") && before(around, choice)) || (group && all(group) && groupName(group)) || "";
-  }
+    if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
+    const [side, above] = cells(e), inCell = near(e, "td, th") ? beside(e, "previousSibling") : "";
+    return clean(e.ariaLabel || (tick && beside(e, "nextSibling")) || e.title) || inCell || (tick ? above || side : `${side} ${above}`.trim())
+      || before(e, e) || clean(e.placeholder || e.ariaPlaceholder || attribute(e, "data-placeholder"));
+  });
+  const tidy = (text) => text.replace(/^\s*[*＊]\s*|\s*([*＊]|[([](required|optional)[)\]])\s*(?=:?\s*$)/gi, "").replace(/[\s:–-]+$/, "").trim() || text;
+  const groupName = (n) => referred(n, "aria-labelledby") || clean(n.ariaLabel) || clean(textOf([...n.children].find((c) => c.matches("legend"))));
+  // The label of a choice as a whole: of its group, its row of a table, or the text before it.
+  const wholeLabel = memo((e) => {
+    const ticks = choiceOf(e), all = (n) => ticks.every((o) => holds(n, o)), group = up(e) && near(up(e), GROUP), named = group && all(group) && groupName(group);
+    if (ticks.length < 2 && roleOf(e) !== "radio") return null;
+    if (named && isAlone(group, e)) return named;
+    const [side, above] = cells(e), common = path(up(e)).find(all), first = path(ticks[0]).find((n) => up(n) === common);
+    return (side && above && side) || (first && beside(first, "previousSibling")) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
+  });
+  const groups = memo((e) => {
+    if (!e) return [];
+    const dialog = e.matches("dialog, [role=dialog], [role=alertdialog]"), name = e.matches(GROUP) ? tidy(groupName(e)) : "";
+    return [...groups(up(e)), ...(name || dialog ? [dialog ? `dialog ${name}`.trim() : name] : [])];
+  });
 
-  // The box that takes a click, without regard to the window: null for what nobody can use.
-  function boxOf(e) {
+  // The box of what is drawn and not clipped away, in pixels of the document's window.
+  const boxOf = memo((e) => {
     const box = e.isConnected && e.checkVisibility({ visibilityProperty: true }) && [...e.getClientRects()].find((b) => b.width > 1 && b.height > 1);
     if (!box || box.right + scrollX <= 0 || box.bottom + scrollY <= 0) return null;
     const style = getComputedStyle(e);
     return /^rect\([01]px,? [01]px,? [01]px/.test(style.clip) || /inset\((50|100)%/.test(style.clipPath) ? null : box;
-  }
-  function standIn(e) {
-    const label = [...(e.labels ?? [])].find(boxOf);
-    if (label || e.type !== "file") return label;
-    for (let n = up(e), level = 0; n && level < 3 && !n.matches("form, body"); n = up(n), level += 1) {
-      const button = n.querySelectorAll("input[type=file]").length === 1 && [...n.querySelectorAll("button, [role=button], [type=button]")].find(boxOf);
-      if (button) return button;
-    }
-    return null;
-  }
-  // The element that takes the clicks: of a hidden tick or file, its label or button.
-  function placeOf(e) {
-    const tick = e.tagName === "INPUT" && e.matches("[type=radio], [type=checkbox], [type=file]"), box = boxOf(e);
-    const style = tick && box && getComputedStyle(e), faint = style && (style.opacity === "0" || style.pointerEvents === "none");
-    const other = tick && (!box || faint) ? standIn(e) : null;
-    if (other) places.set(other, e);
+  });
+  // What takes the clicks: of a hidden tick or file its label or button; null for what nobody can use.
+  const placeOf = memo((e) => {
+    const box = boxOf(e), tick = e.matches("input[type=radio], input[type=checkbox], input[type=file]"), style = tick && box && getComputedStyle(e);
+    if (!tick || (box && style.opacity !== "0" && style.pointerEvents !== "none")) return box && e;
+    const near = e.type === "file" ? around(e, 3).filter((n) => n.querySelectorAll("input[type=file]").length === 1) : [];
+    const other = [...e.labels].find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
+    if (other) inputs.set(other, e);
     return other ?? (box && e);
-  }
+  });
   const edges = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
+  const areaOf = (place) => {
+    const b = boxOf(place) ?? place.getBoundingClientRect(), linked = place.tagName === "LABEL" && place.querySelector("a");
+    // The middle of a label with a link in it must not be the link.
+    return [b.left, b.top, linked ? Math.min(b.right, b.left + 20) : b.right, b.bottom];
+  };
   const origin = (frame) => {
     const [x, y] = edges(frame), style = getComputedStyle(frame);
     return [x + frame.clientLeft + parseFloat(style.paddingLeft), y + frame.clientTop + parseFloat(style.paddingTop)];
   };
-  function area(place) {
-    const b = boxOf(place) ?? place.getBoundingClientRect();
-    // The middle of a label with a link in it must not be the link.
-    const right = place.tagName === "LABEL" && place.querySelector("a") ? Math.min(b.right, b.left + 20) : b.right;
-    return [b.left, b.top, right, b.bottom];
-  }
   const deepest = (x, y) => {
     let e = document.elementFromPoint(x, y);
-    for (let inner; e?.shadowRoot && (inner = e.shadowRoot.elementFromPoint(x, y)) && inner !== e;) e = inner;
+    for (let inner; (inner = e?.shadowRoot?.elementFromPoint(x, y)) && inner !== e;) e = inner;
     return e;
   };
-  // Whether something else lies over it; what is scrolled out of its pane is out of view only.
+  const modal = memo(() => document.querySelector("dialog:modal"));
+  const curtain = memo(() => path(deepest(innerWidth / 2, innerHeight / 2)).find((n) => {
+    const b = n.getBoundingClientRect();
+    return b.width * b.height > 0.8 * innerWidth * innerHeight && getComputedStyle(n).position === "fixed";
+  }));
+  // Whether something lies over it; what is scrolled out of its pane is only out of view.
   function isCovered(e, place, [x0, y0, x1, y1]) {
-    const x = (x0 + x1) / 2, y = (y0 + y1) / 2, modal = document.querySelector("dialog:modal");
-    if (modal && !holds(modal, e)) return true;
-    const inWindow = x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
-    const hit = deepest(...(inWindow ? [x, y] : [innerWidth / 2, innerHeight / 2]));
+    const x = (x0 + x1) / 2, y = (y0 + y1) / 2;
+    if (modal()) return !holds(modal(), e);
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return Boolean(curtain() && !holds(curtain(), e));
+    const hit = deepest(x, y), parent = up(place);
     if (!hit || holds(place, hit) || holds(hit, place) || near(hit, "label")?.control === e) return false;
-    if (!inWindow) {
-      let over = hit;
-      while (over && getComputedStyle(over).position !== "fixed") over = up(over);
-      const b = over?.getBoundingClientRect();
-      return Boolean(b && !holds(over, e) && b.width * b.height > 0.8 * innerWidth * innerHeight);
-    }
-    const parent = up(place);
-    if (holds(parent, hit) && !parent.matches("form, body") && isAlone(parent, [e])) return false;
-    for (let n = parent; n; n = up(n)) {
-      const b = n.getBoundingClientRect();
-      if (getComputedStyle(n).overflow !== "visible" && (x < b.left || x > b.right || y < b.top || y > b.bottom)) return false;
-    }
-    return true;
+    if (parent && holds(parent, hit) && !parent.matches(EDGE) && isAlone(parent, e)) return false;
+    return !path(parent).some((n) => {
+      const [left, top, right, bottom] = edges(n);
+      return (x < left || x > right || y < top || y > bottom) && getComputedStyle(n).overflow !== "visible";
+    });
   }
-  const isFolded = (e) => {
-    for (let n = up(e); n && n !== document.body; n = up(n))
-      if ((n.clientHeight < 2 || n.clientWidth < 2) && /hidden|clip/.test(getComputedStyle(n).overflow)) return true;
-    return false;
-  };
+  const isFolded = memo((n) => Boolean(n && n !== document.body)
+    && (((n.clientHeight < 2 || n.clientWidth < 2) && /hidden|clip/.test(getComputedStyle(n).overflow)) || isFolded(up(n))));
 
-  // The hidden control with a name that a widget without one writes to, such as a hidden input.
-  function partner(e) {
+  const popupOf = (e) => { const id = (attribute(e, "aria-controls") || attribute(e, "aria-owns")).split(" ")[0]; return id && e.getRootNode().getElementById(id); };
+  // In a popup of another field, such as a calendar: its Month, Year and search are no fields of the form.
+  function isOfPopup(e) {
+    if (attribute(e, "name") || e.dataset.field) return false;
+    if (popups.some((popup) => holds(popup, e)) || near(up(e) ?? e, "[role=listbox], .select2-dropdown")) return true;
+    return e.matches("select, input[type=number], [role=spinbutton], [role=combobox]") && around(e, 6).some((n) => /flatpickr|timepicker/i.test(attribute(n, "class"))
+      || new Set([...n.querySelectorAll("td, button, [role=gridcell], [class*=day i]")].map((d) => clean(d.textContent)).filter((t) => /^([1-9]|[12]\d|3[01])$/.test(t))).size > 19);
+  }
+  // The native control counts, and not the combobox around it; the editor, and not what it has inside.
+  const isField = memo((e) => e.matches(FIELD) && (e.dataset.field !== undefined || !isOfPopup(e)) && (e.matches(NATIVE)
+    || ((isTick(e) || ![...e.querySelectorAll(NATIVE)].some(placeOf)) && !(e.matches(RICH) && up(e)?.isContentEditable))));
+  // The hidden control with a name that a widget without one writes to.
+  const partner = memo((e) => {
+    if (attribute(e, "name") || e.dataset.field) return null;
     const from = roleOf(e) === "radio" ? near(e, "[role=radiogroup], [role=group], fieldset") ?? e : e;
-    if (e.getAttribute("name") || e.dataset.field) return null;
-    for (let n = from, level = 0; n && level < 5 && !n.matches("form, body, tr"); n = up(n), level += 1) {
+    for (const n of [from, ...around(from)].filter((n) => n.tagName !== "TR")) {
       const hidden = [...n.querySelectorAll("input[name], select[name], textarea[name]")]
         .filter((o) => o !== e && !/^_|csrf|token|nonce/i.test(o.name) && (o.type === "hidden" || !placeOf(o)));
-      if (hidden.length) return hidden.length === 1 && isAlone(n, sameChoice(e)) ? hidden[0] : null;
+      if (hidden.length) return hidden.length === 1 && isAlone(n, e) ? hidden[0] : null;
     }
     return null;
+  });
+  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
+  const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
+  const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
+  const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
+  // What is chosen or written, as people read it and as it is sent.
+  function content(e) {
+    const pair = partner(e), list = e.tagName === "SELECT" || e.matches("[role=listbox]"), files = e.type === "file" && [...e.files].map((f) => f.name);
+    const chosen = list && optionsOf(e).filter(isOn), many = e.type !== "email" && (Boolean(e.multiple) || e.ariaMultiSelectable === "true");
+    const text = e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? sentOf(e) : e.innerText?.trim()) || "";
+    const blank = e.matches("div, span, button") && roleOf(e) === "combobox" && (pair ? !pair.value : optionsOf(e).length && !optionsOf(e).some((o) => optionText(o) === clean(text)));
+    const shown = files ? files.join(", ") : chosen ? chosen.filter((o) => o.value !== "").map(optionText).join(", ") : blank ? "" : text;
+    const all = files || (chosen && chosen.map((o) => o.tagName === "OPTION" ? o.value : sentOf(o))) || [blank ? "" : e.ariaValueNow || text];
+    const paired = pair?.value && (!isTick(e) || roleOf(e) === "radio") ? (pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value) : null;
+    if (!isField(e)) return { value: "", many: false, paired: false, sent: "" };
+    return { value: shown.slice(0, 1e5).toWellFormed(), many, paired: paired !== null, sent: paired ?? (many ? all : (all[0] ?? "").slice(0, 1e5).toWellFormed()) };
   }
-  const popupOf = (e) => { const list = attribute(e, "aria-controls") || attribute(e, "aria-owns"); return list && e.getRootNode().getElementById(list.split(" ")[0]); };
-  // Of a calendar or another popup: its Month, Year and search are no fields of the form.
-  function isOfPopup(e, popups) {
-    if (e.name || e.dataset.field) return false;
-    if (popups.some((popup) => popup !== e && holds(popup, e)) || near(e, "[role=listbox], .select2-dropdown") !== (e.matches("[role=listbox]") ? e : null)) return true;
-    if (!e.matches("select, input[type=number], [role=spinbutton], [role=combobox]")) return false;
-    for (let n = up(e), level = 0; n && level < 6 && !n.matches("form, body, fieldset"); n = up(n), level += 1) {
-      if (!n.matches(POPUP)) continue;
-      const days = new Set([...n.querySelectorAll("td, button, [role=gridcell], [class*=day i]")].map((d) => d.textContent.trim()).filter((t) => /^([1-9]|[12]\d|3[01])$/.test(t)));
-      if (days.size >= 20 || /flatpickr|timepicker/i.test(n.className)) return true;
-    }
-    return false;
-  }
-  const optionsOf = (e) => [...(e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e))?.querySelectorAll("[role=option]") ?? [])]
-    .filter((o) => o.tagName !== "OPTION" || !o.parentElement.disabled).slice(0, 1000);
-  const optionText = (o) => clean(o.label || o.text || textOf(o, "hidden") || o.value);
-  const optionValue = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
-  // What is chosen or written: as people read it, and as it is sent.
-  function content(e, pair) {
-    const chosen = e.tagName === "SELECT" ? [...e.selectedOptions] : e.matches("[role=listbox]") ? optionsOf(e).filter((o) => o.ariaSelected === "true" || o.ariaChecked === "true") : null;
-    const many = Boolean(e.multiple) || e.ariaMultiSelectable === "true";
-    let shown, sent;
-    if (e.type === "file") [shown, sent] = [[...e.files].map((f) => f.name).join(", "), [...e.files].map((f) => f.name)];
-    else if (chosen) [shown, sent] = [chosen.filter((o) => o.value !== "").map(optionText).join(", "), chosen.map((o) => e.options ? o.value : optionValue(o))];
-    else shown = (e.matches(NATIVE) ? e.value : e.ariaValueText || e.ariaValueNow || (isTick(e) ? optionValue(e) : e.innerText?.trim())) ?? "";
-    sent = chosen || e.type === "file" ? (many && e.type !== "email" ? sent : sent[0] ?? "") : shown;
-    if (pair?.value && !(isTick(e) && sameChoice(e).length < 2)) sent = pair.multiple ? [...pair.selectedOptions].map((o) => o.value) : pair.value;
-    return { shown: shown.slice(0, 1e5), sent: Array.isArray(sent) ? sent.slice(0, 1000) : sent.slice(0, 1e5), many, pair: Boolean(pair?.value) };
-  }
-  const ticked = (e) => e.checked ?? { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches("[role=option], [role=tab], [role=gridcell]") ? e.ariaSelected : null)] ?? null;
-  const optionOf = (e) => {
-    if (e.dataset.option !== undefined) return e.dataset.option;
-    if (roleOf(e) === "option") return optionValue(e);
-    const choice = e.type === "radio" || e.type === "checkbox" || roleOf(e) === "radio" ? sameChoice(e) : [e];
-    if (choice.length < 2 && e.type !== "radio") return null;
-    const value = e.matches(NATIVE) ? e.value : optionValue(e);
-    return choice.some((o) => o !== e && (o.matches(NATIVE) ? o.value : optionValue(o)) === value) ? tidy(rawLabel(e)) || value : value;
-  };
-  const baseName = (e, pair) => e.dataset.field || e.getAttribute("name") || pair?.name
-    || tidy((choiceLabel(e) ?? rawLabel(e))) || e.id || kindOf(e);
-
-  function* walk(root) {
-    for (const e of root.querySelectorAll("*")) { yield e; if (e.shadowRoot) yield* walk(e.shadowRoot); }
-  }
-  function isField(e, popups) {
-    if (e.matches("[data-field]")) return e.matches(FIELD);
-    if (!e.matches(FIELD) || isOfPopup(e, popups) || popups.includes(e)) return false;
-    // A combobox around an input, an editor in an editor: the innermost native control counts.
-    return e.matches(NATIVE) || !(e.querySelector("input:not([type=hidden i]), select, textarea") && !isTick(e) && e.querySelector(NATIVE) && placeOf(e.querySelector(NATIVE)))
-      && !(e.isContentEditable && up(e)?.isContentEditable);
-  }
-  function hintOf(e, label) {
-    const size = [e.min, e.max].some(Boolean) && `${e.min}…${e.max}`, wrong = e.ariaInvalid === "true" && !e.getAttribute("aria-errormessage");
-    const format = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM" }[e.type];
-    const helper = alone(e)?.querySelector(".form-text, .help-block, .helper-text, .help, .hint, [class*=hint i], [class*=helper i]");
-    return clean([...new Set([e.placeholder, wrong ? "" : referred(e, "aria-describedby"), helper && clean(textOf(helper)), e.title !== label && e.matches(FIELD) && e.title, format, size,
-      e.pattern && `pattern ${e.pattern}`, e.accept, e.readOnly && "read-only"].filter(Boolean))].join("; "), 400);
-  }
-  // The largest element around a field that holds no other.
-  function alone(e) {
-    const choice = sameChoice(e);
-    let n = null;
-    for (let p = up(e), level = 0; p && level < 4 && !p.matches("form, body, fieldset, tr") && isAlone(p, choice); p = up(p), level += 1) n = p;
-    return n;
-  }
+  const ticked = (e) => e.matches("input") ? (isTick(e) ? e.checked : null)
+    : { true: true, false: false }[e.ariaChecked ?? e.ariaPressed ?? (e.matches(roles("option tab gridcell treeitem")) ? e.ariaSelected : null)] ?? null;
+  const optionOf = memo((e) => {
+    if (e.dataset.option !== undefined || roleOf(e) === "option") return e.dataset.option ?? sentOf(e);
+    const value = (o) => o.matches(NATIVE) ? o.value : sentOf(o), ticks = choiceOf(e);
+    if (roleOf(e) !== "radio" && ticks.length < 2) return null;
+    return ticks.some((o) => o !== e && value(o) === value(e)) ? tidy(labelOf(e)) || value(e) : value(e);
+  });
+  const hintOf = (e) => clean([...new Set([e.placeholder, e.ariaInvalid === "true" && !attribute(e, "aria-errormessage") ? "" : referred(e, "aria-describedby"),
+    clean(textOf(alone(e)?.querySelector(HELP))), e.title === labelOf(e) ? "" : e.title, FORMATS[e.type], (e.min || e.max) && `${e.min}…${e.max}`,
+    e.pattern && `pattern ${e.pattern}`, e.accept, e.readOnly && "read-only"].filter(Boolean))].join("; "), 400);
   function messageOf(e) {
-    const invalid = e.ariaInvalid === "true", text = invalid ? referred(e, "aria-errormessage") || referred(e, "aria-describedby") : "";
-    const near = text ? null : [...alone(e)?.querySelectorAll("[class*=invalid i], [class*=error i], [class*=danger i], [class*=wrong i], [role=alert]") ?? []]
-      .find((n) => !n.matches(FIELD) && !n.querySelector(FIELD) && boxOf(n) && LETTER.test(textOf(n)));
-    return text || (near ? clean(textOf(near)) : "") || (e.matches(":user-invalid") ? clean(e.validationMessage) : "");
-  }
-  function groupsOf(e, heading) {
-    const path = [];
-    for (let n = near(up(e) ?? e, GROUP); n; n = up(n) && near(up(n), GROUP)) {
-      const name = groupName(n), dialog = n.matches("dialog, [role=dialog], [role=alertdialog]");
-      if (name || dialog) path.unshift(dialog ? `dialog ${name}`.trim() : name);
-    }
-    return [heading, ...path].filter((text, at, list) => text && list.indexOf(text) === at);
+    const text = e.ariaInvalid === "true" && (referred(e, "aria-errormessage") || referred(e, "aria-describedby"));
+    const beside = text || [...alone(e)?.querySelectorAll(WRONG) ?? []].find((n) => !n.matches(FIELD) && !n.querySelector(FIELD) && boxOf(n) && LETTER.test(textOf(n)));
+    return text || clean(textOf(beside)) || (e.matches(":user-invalid") ? clean(e.validationMessage) : "");
   }
 
+  function* walk(root) { for (const e of root.querySelectorAll("*")) { yield e; if (e.shadowRoot) yield* walk(e.shadowRoot); } }
+  // What only its pointer shows to be pushed, such as a day of a calendar.
+  const isPointed = (e) => !e.firstElementChild && e.matches("td, li, span, div") && getComputedStyle(e).cursor === "pointer" && !near(up(e), `${USED}, label`);
+  // The names of all fields, also of those out of sight: unique, one for all ticks of a choice.
+  function name(all) {
+    const used = new Map(), given = new Map();
+    for (const e of all) names.set(e, e.dataset.field || e.closest("[data-for]")?.dataset.for || "");
+    for (const e of all.filter((o) => isField(o) && !names.get(o))) {
+      const [first] = choiceOf(e);
+      if (!given.has(first)) {
+        const base = attribute(e, "name") || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
+        used.set(base, (used.get(base) ?? 0) + 1);
+        given.set(first, used.get(base) > 1 ? `${base}#${used.get(base)}` : base);
+      }
+      names.set(e, given.get(first));
+    }
+    for (const e of all.filter((o) => roleOf(o) === "option")) names.set(e, names.get(near(e, "[role=listbox]")) || "");
+  }
+  function described(e, place, heading) {
+    const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
+    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole ? tidy(whole) : own, answers: field,
+      group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
+      options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
+      required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),
+      hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "" };
+  }
   // All of the document, with boxes in pixels of its window.
-  function listed() {
+  const listed = fresh(() => {
     if (!document.body) return null;
-    const all = [...walk(document)], popups = all.filter((e) => e.matches(`[role=combobox], [aria-haspopup], ${NATIVE}`)).map(popupOf).filter(Boolean);
-    const used = new Map(), choices = new Map(), controls = [], frames = [];
+    const all = [...walk(document)].filter((e) => e.matches(USED) || e.matches(HEADING) || isPointed(e)).slice(0, 3 * MOST), controls = [], frames = [];
+    popups = all.filter((e) => e.matches("[role=combobox], [aria-haspopup], input")).map(popupOf).filter(Boolean);
+    for (const e of all.filter((o) => isField(o) && placeOf(o)))
+      for (const n of path(e)) {
+        if (owners.get(n) === false) break;
+        owners.set(n, (owners.get(n) ?? choiceOf(e)[0]) === choiceOf(e)[0] && choiceOf(e)[0]);
+      }
+    name(all);
     let heading = "";
     for (const e of all) {
-      if (e.matches(HEADING)) { if (boxOf(e)) heading = clean(textOf(e, true)); continue; }
-      if (controls.length >= MOST || !(e.matches(FIELD) || e.matches(PUSHED) || pointed(e))) continue;
-      const field = isField(e, popups), pair = field ? partner(e) : null;
-      let name = e.dataset.field || e.closest("[data-for]")?.dataset.for || "";
-      if (field && !name) {
-        const first = sameChoice(e)[0];
-        if (!choices.has(first)) {
-          const base = baseName(e, pair), times = (used.get(base) ?? 0) + 1;
-          used.set(base, times);
-          choices.set(first, times > 1 ? `${base}#${times}` : base);
-        }
-        name = choices.get(first);
-      }
-      const list = !field && near(e, "[role=listbox]");
-      names.set(e, name || (list && names.get(list)) || "");
       const place = placeOf(e);
-      if (!place || isFolded(place)) continue;
-      if (e.tagName === "IFRAME") {
-        frames.push({ n: number(e), at: origin(e), name: clean(e.title || e.ariaLabel || e.name), covered: isCovered(e, e, edges(e)) });
-        continue;
-      }
-      if (!field && places.has(e) && e.tagName !== "LABEL") continue;
-      controls.push(described(e, place, field, pair, heading));
+      if (!place || isFolded(place) || controls.length >= MOST) continue;
+      if (e.matches(HEADING)) heading = clean(textOf(e, "controls"));
+      else if (e.tagName === "IFRAME") frames.push({ n: number(e), at: origin(e), name: clean(e.title || e.ariaLabel || e.name), covered: isCovered(e, e, edges(e)) });
+      else if (isField(e) || !inputs.has(e)) controls.push(described(e, place, heading));
     }
     return { key, url: location.href.split("#")[0], scroll: [scrollX, scrollY], controls, frames,
       size: [document.documentElement.scrollWidth, document.documentElement.scrollHeight] };
-  }
-  // Table cells and the like that only their pointer shows to be pushed, such as calendar days.
-  const pointed = (e) => e.matches("td, li, span, div") && !e.querySelector("*") && getComputedStyle(e).cursor === "pointer"
-    && !near(up(e), `${PUSHED}, label, select`);
-  function described(e, place, field, pair, heading) {
-    const raw = rawLabel(e), whole = field ? choiceLabel(e) : null, label = whole ? tidy(whole) : tidy(raw), box = area(place);
-    const value = field || e.matches("[data-field]") ? content(e, pair) : { shown: e.tagName === "INPUT" ? e.value : "", sent: "", many: false };
-    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: tidy(raw), label,
-      group: groupsOf(e, heading), answers: field, value: value.shown, sent: value.sent, written: value.pair ?? false, checked: ticked(e), many: value.many, box,
-      options: e.matches("select, input, [role=listbox], [role=combobox]") && (e.options || e.list || !e.matches(NATIVE) || popupOf(e)) ? optionsOf(e).map(optionText) : null,
-      required: Boolean(e.required) || e.ariaRequired === "true" || /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i.test(whole || raw) || near(e, "[role=radiogroup]")?.ariaRequired === "true",
-      disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
-      hint: field ? hintOf(e, raw) : "", message: field ? messageOf(e) : "", labels: [...(e.labels ?? [])].map(edges) };
-  }
-  const short = (c) => ({ field: c.field, option: c.option, kind: c.kind, value: [c.sent].flat().join(", "), checked: c.checked, options: c.options, box: c.box, labels: c.labels });
+  });
   return {
-    key, number, get, listed, origin,
-    // Of people's pages only what the log of an agent has.
-    logged: () => { const now = listed(); return now && { ...now, controls: now.controls.filter((c) => !c.disabled && (c.answers || c.field || c.kind === "button")).map(short) }; },
-    shown: (e) => e && { field: names.get(e) || e.dataset?.field || e.closest?.("[data-for]")?.dataset.for || e.tagName.toLowerCase(), option: optionOf(e), kind: kindOf(e), checked: e.checked ?? ticked(e),
-      value: e.matches(`${FIELD}, button, input`) ? content(e).shown || (e.value ?? "") : "", box: area(placeOf(e) ?? e) },
-    at: ([x, y]) => {
-      const hit = deepest(x, y), label = hit && near(hit, "label")?.control, used = hit && near(hit, `${FIELD}, ${PUSHED}`);
-      const stand = hit && near(hit, "button, [role=button], [type=button]");
-      return (stand && places.get(stand)) || used || label || null;
-    },
+    key, number, get, origin,
+    // As text, which is faster; old libraries give arrays a `toJSON` that would spoil it.
+    listed: () => { const { toJSON } = Array.prototype; delete Array.prototype.toJSON;
+      try { return JSON.stringify(listed()); } finally { if (toJSON) Array.prototype.toJSON = toJSON; } },
+    // What the log of an agent has of a page, for that of people.
+    logged: () => { const now = listed(); return now && { ...now, controls: now.controls.filter((c) => !c.disabled && (c.field || c.kind === "button")).map((c) => (
+      { field: c.field, option: c.option, kind: c.kind, value: [c.sent].flat().join(", "), checked: c.checked, options: c.options, box: c.box, labels: c.labels })) }; },
+    shown: fresh((e) => e && { field: names.get(e) || e.dataset?.field || e.closest("[data-for]")?.dataset.for || e.tagName.toLowerCase(), option: optionOf(e),
+      kind: kindOf(e), checked: ticked(e), value: content(e).value, box: areaOf(placeOf(e) ?? e) }),
+    at: fresh(([x, y]) => { const hit = deepest(x, y), stand = hit && path(hit).find((n) => inputs.has(n)), used = hit && near(hit, USED);
+      return (stand && inputs.get(stand)) || used || (hit && near(hit, "label")?.control) || null; }),
     active: () => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; },
     // Where an element takes clicks now, scrolled into view if it was not.
-    reach: (n) => {
-      const e = get(n), place = e && (placeOf(e) ?? (e.tagName === "IFRAME" ? e : null));
+    reach: fresh((n) => {
+      const e = get(n), place = e && placeOf(e), [x0, y0, x1, y1] = place ? areaOf(place) : [];
       if (!place) return null;
-      const [x0, y0, x1, y1] = area(place);
-      if (x0 < 0 || y0 < 0 || x1 > innerWidth || y1 > innerHeight || deepest((x0 + x1) / 2, (y0 + y1) / 2) !== place) place.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
-      return e.tagName === "IFRAME" ? [...origin(e), ...edges(e).slice(2)] : area(place);
-    },
+      const hit = deepest((x0 + x1) / 2, (y0 + y1) / 2);
+      if (x0 < 0 || y0 < 0 || x1 > innerWidth || y1 > innerHeight || !hit || !(holds(place, hit) || holds(hit, place)))
+        place.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+      caches.forEach((map) => map.clear());
+      return e.tagName === "IFRAME" ? [...origin(e), ...edges(e).slice(2)] : areaOf(place);
+    }),
   };
 }

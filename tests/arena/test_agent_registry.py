@@ -2,9 +2,10 @@ import pytest
 
 from formlab.errors import DataBroken, NotAvailable, UnknownName
 from formlab_arena import agent_registry, instances, spec
-from formlab_arena.agents import OneByOne, Oracle
+from formlab_arena.agents import OneByOne
 from formlab_arena.chat_agent import ChatAgent
 from formlab_arena.episode import RunSettings
+from formlab_arena.oracle import Oracle
 
 LOCAL = {"base_url": "http://127.0.0.1:9/v1"}
 

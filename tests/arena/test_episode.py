@@ -38,6 +38,9 @@ class Pretended:
     def do(self, action):
         self.done.append((self.step, action))
 
+    def extend(self, seconds):
+        pass
+
     def note(self, **event):
         self.noted.append(event)
 

@@ -3,7 +3,11 @@ import pytest
 from formlab import files
 from formlab_arena import action_groups
 from formlab_arena.actions import Click, Press, Scroll, Type
+from formlab_arena.episode import RunSettings, open_session
+from formlab_arena.observation import Observation
+from formlab_arena.page_observer import MOST_ALIKE, PageObserver
 
+from . import widgets
 from .conftest import events, opened
 
 
@@ -76,3 +80,283 @@ def test_day_of_a_calendar_belongs_to_its_field_and_the_keyboard_to_what_it_reac
     assert matches[2:] == [("account", "Savings", "keyboard"), ("number", "K1", "keyboard")]
     assert episode.content["born"] == value
     assert len(episode.screens) == 1
+
+
+@pytest.fixture(scope="module")
+def visit(tmp_path_factory):
+    """A browser on the server of many kinds of pages, and that server."""
+    with (
+        widgets.hosting() as host,
+        open_session(
+            f"{host.url}/all", tmp_path_factory.mktemp("visit"), "", RunSettings("tests"),
+            allow=[host.other],
+        ) as session,
+    ):  # fmt: skip
+        yield host, session.page
+
+
+@pytest.fixture
+def observer(visit, tmp_path):
+    """Opens a page by its path and observes it."""
+
+    def open_page(path):
+        visit[1].goto(f"{visit[0].url}/{path}")
+        return PageObserver(visit[1], tmp_path)
+
+    return open_page
+
+
+# What people read beside each field, what it is, and the labels of its ticks or its options.
+READ = {
+    "first": ("First name", "textbox"), "mail": ("E-mail", "textbox"),
+    "phone": ("Phone", "textbox"), "phone#2": ("Phone", "textbox"),
+    "phone#3": ("Phone", "textbox"), "Nickname": ("Nickname", "textbox"),
+    "Other": ("Other", "textbox"), "Other#2": ("Other", "textbox"),
+    "street": ("Street", "textbox"), "no": ("Number", "textbox"),
+    "a1": ("Bread Amount", "textbox"), "a2": ("Milk Amount", "textbox"),
+    "q1": ("Food was", "radio", "Good", "Bad"), "city": ("City", "textbox"),
+    "coupon": ("Coupon code", "textbox"), "vat": ("VAT number", "textbox"),
+    "food": ("Food", "radio", "Vegetarian", "Everything"),
+    "days[]": ("Days", "checkbox", "Monday", "Tuesday"),
+    "terms": ("I agree", "checkbox", "I agree"),
+    "langs": ("Languages", "listbox", "English", "Norwegian", "German"),
+    "country": ("Country", "combobox", "Choose", "Norway", "Sweden"),
+    "arrival": ("Arrival", ""), "shut": ("Shut", "textbox"),
+    "team": ("Team", "textbox", "Red", "Blue"),
+    "room": ("Room", "radio", "Single", "Double", "Suite"),
+    "sea": ("Sea view", "checkbox", "Sea view"),
+    "quiet": ("Quiet, see the rules", "checkbox", "Quiet, see the rules"),
+    "passport": ("Passport", "button"), "size": ("Size", "radio", "Small", "Large"),
+    "Gift wrap": ("Gift wrap", "checkbox", "Gift wrap"),
+    "Express": ("Express", "switch", "Express"),
+    "Toppings": ("Toppings", "listbox", "Ham", "Olives"),
+    "currency": ("Currency", "combobox", "Krone", "Euro"), "Spice": ("Spice", "slider"),
+    "Guests": ("Guests", "spinbutton"), "remarks": ("Remarks", "textbox"),
+    "town": ("Town", "combobox", "Bergen", "Bodø"), "leave": ("Day of departure", "textbox"),
+    "Stage name": ("Stage name", "textbox"), "card": ("Card", "textbox"),
+    "first#2": ("First name", "textbox"), "card#2": ("Card", "textbox"),
+    "first#3": ("First name", "textbox"),
+}  # fmt: skip
+OTHERS = [
+    ("link", "the rules"), ("button", "▾"), ("", "Signature"), ("tab", "Map"), ("link", "Help"),
+    ("button", "Send"), ("button", "Accept"), ("button", "Pay"), ("button", "Pay"),
+]  # fmt: skip
+
+
+@pytest.mark.browser
+def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
+    elements = observer("all").elements()
+    read = {}
+    for element in elements:
+        if element.field and element.role != "option":
+            texts = [element.name] if element.checked is not None else element.options
+            label, role, *choices = read.setdefault(element.field, (element.label, element.role))
+            read[element.field] = (label, role, *choices, *texts)
+    assert read == READ
+    assert [(e.role, e.name) for e in elements if not e.field] == OTHERS
+    by_field = {element.field: element for element in elements}
+    assert {e.field for e in elements if e.required} == {"first", "size"}
+    assert {e.field for e in elements if e.disabled} == {"shut"}
+    assert {e.field for e in elements if e.many} == {"langs", "Toppings"}
+    hints = {"mail": "you@example.org; We never share it.", "arrival": "YYYY-MM-DD; 2027-01-01…"}
+    assert {name: by_field[name].hint for name in hints} == hints
+    assert by_field["first"].group == ("Native", "Contact")
+    assert by_field["card#2"].group == ("frame Abroad", "frame")
+    # Each button of a group of hidden ticks has the box of its own label.
+    boxes = [element.box for element in elements if element.field == "room"]
+    assert len(set(boxes)) == 3
+    # The frame's border of 3 and padding of 5 pixels, and margins, count.
+    frame = by_field["card"].box
+    assert frame[0] > 8 + 3 + 5 + 20
+
+
+def choose(observer, name, option=None):
+    """Click an element by its field, or by its name where it has none."""
+    element = next(
+        e for e in observer.elements()
+        if name in (e.field or e.name, e.name) and option in (None, e.option)
+    )  # fmt: skip
+    x0, y0, x1, y1 = observer.reach(element.id)
+    observer.page.mouse.click((x0 + x1) / 2, (y0 + y1) / 2)
+
+
+TYPED = {
+    "first": "Ada", "mail": "ada@example.org", "phone": "47", "phone#2": "555", "phone#3": "123",
+    "Nickname": "A", "Other": "one", "Other#2": "two", "street": "Vei", "no": "7 b", "a1": "1",
+    "a2": "2", "city": "Bodø", "coupon": "X", "vat": "Y", "arrival": "2027-03-05", "team": "Red",
+    "remarks": "No nuts", "leave": "", "Stage name": "Lovelace", "card": "4111",
+    "first#2": "Ada B", "card#2": "4222", "first#3": "Ada C",
+}  # fmt: skip
+CLICKED = [
+    ("q1", "5"), ("food", "any"), ("days[]", "mo"), ("days[]", "tu"), ("terms", None),
+    ("room", "3"), ("sea", None), ("quiet", None), ("size", "l"), ("Gift wrap", None),
+    ("Express", None), ("Toppings", "Ham"), ("Toppings", "Olives"), ("currency", None),
+    ("Euro", None), ("Spice", None), ("Guests", None), ("▾", None), ("17", None),
+]  # fmt: skip
+
+
+def sent(contents, *fields):
+    """The contents as a form sends them: by name, texts in order; a tick that is off not at all."""
+    texts = {}
+    for field in fields:
+        content = contents[field]
+        content = content if isinstance(content, list) else [content]
+        texts.setdefault(field.partition("#")[0], []).extend(content)
+    return {name: list(map(str, values)) for name, values in texts.items() if values}
+
+
+@pytest.mark.browser
+def test_contents_equal_what_the_server_got_and_every_click_hits(visit, observer, tmp_path):
+    (tmp_path / "pass.pdf").write_text("%PDF")
+    page = observer("all")
+    page.look()
+    # The banner lies over what is at the window's lower edge, and only there.
+    covered = {element.field for element in page.elements() if element.covered}
+    assert {"country", "room"} <= covered
+    assert "first" not in covered
+    choose(page, "Accept")
+    elements = page.elements()
+    assert not any(element.covered for element in elements)
+    for element in elements:
+        x0, y0, x1, y1 = page.reach(element.id)
+        hit = page.shown(page.at((x0 + x1) / 2, (y0 + y1) / 2))
+        if element.field and not element.disabled and element.kind != "listbox":
+            assert (hit["field"], hit["option"]) == (element.field, element.option)
+            assert hit["box"] == pytest.approx((x0, y0, x1, y1), abs=0.2)
+    ids = {element.field: element.id for element in elements}
+    for field, text in TYPED.items():
+        page.handle(ids[field]).fill(text)
+    for field, option in CLICKED:
+        choose(page, field, option)
+    page.handle(ids["langs"]).select_option(["en", "de"])
+    page.handle(ids["country"]).select_option("NO")
+    page.handle(ids["passport"]).set_input_files(tmp_path / "pass.pdf")
+    choose(page, "town")
+    page.page.keyboard.type("B")
+    suggestions = [e.name for e in page.elements() if e.role == "option" and not e.field]
+    assert suggestions == ["Bergen", "Bodø"]
+    choose(page, "Bodø")
+    # Ids last while elements do.
+    assert ids.items() <= {element.field: element.id for element in page.elements()}.items()
+    changed = {(field, option): after for field, option, _, after in page.look()[1]}
+    assert changed["langs", None] == "en, de"
+    assert changed["room", "3"] is True
+    contents = page.contents()
+    for name in ("Pay", "Pay", "Send"):
+        choose(page, name)
+        page.page.wait_for_timeout(200)
+    posts = visit[0].posts
+    assert posts["/inner"] == {"card": ["4111"], "first": ["Ada B"]}
+    assert posts["/inner"] == sent(contents, "card", "first#2")
+    assert posts["/deep"] == sent(contents, "card#2", "first#3")
+    framed = ("card", "first#2", "card#2", "first#3")
+    on = {"terms": ["0", "1"], "sea": ["on"], "quiet": ["on"], "Gift wrap": ["true"]}
+    on["Express"] = ["true"]
+    assert all(contents[field] is True for field in on)
+    texts = sent(contents, *(READ.keys() - {"shut", *framed} - on.keys()))
+    posted = posts["/send"]
+    posted["Other"] += posted.pop("Other#2")
+    posted["Stage name"] = posted.pop("stage")
+    # What nobody can see or use is sent all the same, and is no field of the account.
+    assert posted.pop("folded") == [""]
+    assert {name: sorted(values) for name, values in posted.items()} == {
+        name: sorted(values) for name, values in (texts | on).items()
+    }
+    assert (posted["currency"], posted["leave"], posted["size"]) == (["EUR"], ["2027-06-17"], ["l"])
+
+
+@pytest.mark.browser
+def test_month_and_year_of_a_calendar_are_elements_without_a_field(observer):
+    page = observer("all")
+    choose(page, "Accept")
+    choose(page, "▾")
+    unowned = {e.name: e.kind for e in page.elements() if not e.field}
+    assert (unowned["Month"], unowned["Year"], unowned["30"]) == ("select", "number", "span")
+    page.look()
+    assert set(page.contents()) == READ.keys() - {"shut"}
+
+
+@pytest.mark.browser
+def test_messages_stand_with_their_fields_after_an_attempt(observer):
+    page = observer("wrong")
+    before = {element.field: element.message for element in page.elements() if element.field}
+    assert before == {"name": "", "age": "Too young.", "zip": "No such code.", "fine": ""}
+    choose(page, "zip")
+    page.page.keyboard.type("x")
+    choose(page, "Send")
+    after = {element.field: element for element in page.elements()}
+    assert after["name"].message == "Please fill out this field."
+    assert after["zip"].hint == "Four digits; pattern [0-9]{4}"
+
+
+@pytest.mark.browser
+def test_open_dialog_covers_the_page_until_it_is_closed(observer):
+    page = observer("dialog")
+    covered = {element.field or element.name: element.covered for element in page.elements()}
+    assert covered == {"name": True, "Send": True, "Far": True, "code": False, "Done": False}
+    code = next(element for element in page.elements() if element.field == "code")
+    assert code.group == ("Extra", "dialog")
+    choose(page, "Done")
+    assert [element.field for element in page.elements() if element.covered] == []
+    assert page.reach(code.id) is None
+    assert page.handle(code.id) is not None
+
+
+@pytest.mark.browser
+def test_page_that_moves_or_is_drawn_anew_keeps_its_names_and_few_screens(observer):
+    page = observer("moving")
+    screens = [page.look() for _ in range(MOST_ALIKE + 4)]
+    assert sum(event is not None for _, _, event in screens) == MOST_ALIKE
+    assert screens[-1][0].screen == MOST_ALIKE
+    page = observer("redrawn")
+    (field,) = page.elements()
+    page.handle(field.id).fill("Ada")
+    page.look()
+    page.page.evaluate("draw()")
+    (again,) = page.elements()
+    assert (again.field, again.value) == (field.field, "") == ("name", "")
+    # An id never names another element.
+    assert again.id != field.id
+    assert page.handle(field.id) is page.reach(field.id) is None
+    assert page.look()[1] == [["name", None, "Ada", ""]]
+    page.page.reload()
+    assert page.handle(again.id) is page.handle("f9e9") is page.handle("name") is None
+
+
+@pytest.mark.browser
+def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
+    def tree(elements):
+        return Observation(1, None, (1280, 800), "", (), elements).tree
+
+    page = observer("all")
+    lines = tree(page.elements()).split("\n")
+    assert lines[:4] == [
+        "# Native", "  # Contact", '    [f1e1] textbox "First name" required',
+        '    [f1e2] textbox "E-mail" hint=\'you@example.org; We never share it.\'',
+    ]  # fmt: skip
+    assert '  [f1e13] radio "Good" of "Food was" unchecked' in lines
+    assert "# frame Payment" in lines
+    boxes = page.elements("boxes")
+    assert [element.box for element in boxes] == [element.box for element in page.elements()]
+    assert {(e.field, e.option, e.name, e.value, e.label, e.hint) for e in boxes} == {
+        ("", None, "", "", "", "")
+    }
+    assert "Food" not in tree(boxes)
+    assert page.elements("pixels") == ()
+    elements = observer("many").elements()
+    # 1600 links and as many fields: 3000 are listed, and as many fields as fit are shown.
+    assert len(elements) == 3000
+    text = tree(elements)
+    assert 19_000 < len(text) <= 20_000
+    assert "link" not in text.rpartition("\n")[0]
+    shown = text.count("textbox")
+    assert text.endswith(f"… not shown: 1500 links, {1500 - shown} other elements")
+
+
+@pytest.mark.browser
+def test_page_of_eighty_fields_is_read_in_its_time(observer):
+    page = observer("long")
+    assert len(page.elements()) == 80
+    code = """() => Math.min(...[1, 2, 3, 4, 5].map(() => { const start = performance.now();
+      globalThis[Symbol.for('formlab.observer')].listed(); return performance.now() - start; }))"""
+    assert page.page.evaluate(code) < 30

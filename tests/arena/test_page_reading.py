@@ -9,8 +9,8 @@ from formlab.errors import DataMissing
 from formlab.folders import Predictions
 from formlab_arena import agent_registry, page_reading, page_tasks
 from formlab_arena.actions import Click
-from formlab_arena.agents import Oracle
 from formlab_arena.evaluation import read_run
+from formlab_arena.oracle import Oracle
 from formlab_arena.page_reading import PageValues
 from formlab_arena.run import RunSettings, fill
 

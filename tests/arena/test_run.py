@@ -8,7 +8,7 @@ import pytest
 from formlab.errors import DataBroken, NotAvailable
 from formlab_arena import run
 from formlab_arena.actions import Click, Scroll
-from formlab_arena.agents import Oracle
+from formlab_arena.oracle import Oracle
 from formlab_arena.run import RunSettings, fill
 from tests.arena.conftest import events
 from tests.systems.scripted_server import serving

@@ -1,7 +1,6 @@
 import pytest
 
 from formlab_arena.actions import Click, Press, Type
-from formlab_arena.session import inside
 
 from .conftest import events, opened
 
@@ -14,18 +13,6 @@ def upload(tmp_path):
     (tmp_path / "secret.pdf").write_text("secret")
     (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
     return folder
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../secret.pdf", "link.pdf", "/etc/passwd", ".", "", "none.pdf", "a\0b", "\ud800", "x" * 9999],
-)
-def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
-    assert inside(upload, name) is None
-
-
-def test_file_of_the_run_can_be_uploaded(upload):
-    assert inside(upload, " plan.pdf ") == upload / "plan.pdf"
 
 
 @pytest.fixture

@@ -1,0 +1,243 @@
+"""The command `formlab arena fill`: parse, call, print."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from formlab.console import as_json, asking, plain, show
+from formlab.errors import DataBroken
+from formlab_arena.command_options import PATH, changes_of, of_tasks, progress_of, tasks_of
+
+if TYPE_CHECKING:
+    from formlab_arena.run import RunSettings
+    from formlab_arena.texts import TaskSet
+    from formlab_arena.web_tasks import WebTask
+
+_WEB = ("url", "tasks_file", "miniwob")
+_AGENTS = ("system", "agent", "drive")
+
+
+class _Window(click.ParamType):
+    name = "WIDTHxHEIGHT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        sides = [int(side) if side.isdecimal() else 0 for side in value.split("x")]
+        if len(sides) != 2 or not all(100 <= side <= 4_000 for side in sides):
+            self.fail(f"{value!r} is not like 1280x800", param, ctx)
+        return sides[0], sides[1]
+
+
+@click.command()
+@click.option("--system", help="oracle [default], rules, chat:MODEL, or an agent of a plug-in.")
+@click.option("--agent", help="Your own: module:Class, file.py:Class, or file.py with one agent.")
+@click.option("--drive", metavar="COMMAND", help="Your own, which drives the browser over CDP.")
+@of_tasks
+@click.option(
+    "--policy", default="page", type=click.Choice(["page", "step"]), show_default=True,
+    help="All actions of a look at once, or one.",
+)  # fmt: skip
+@click.option(
+    "--observe", default="", type=click.Choice(["", "pixels", "boxes", "tree"]),
+    help="What an agent is shown beside the screenshot, if not what it asks for.",
+)  # fmt: skip
+@click.option("--scale", default=1.0, type=click.FloatRange(0.1, 1), help="Size of screenshots.")
+@click.option("--ruler", is_flag=True, help="Draw pixel axes on the screenshots.")
+@click.option("--steps", default=200, show_default=True, type=click.IntRange(1), help="Most looks.")
+@click.option(
+    "--deadline", default=300.0, show_default=True, type=click.FloatRange(1),
+    help="Seconds that an episode may take.",
+)  # fmt: skip
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64),
+              help="Episodes at the same time.")  # fmt: skip
+@click.option("--viewport", default=(1280, 800), type=_Window(), help="Of the window [1280x800].")
+@click.option("--device", default="", help='Imitate a device of Playwright: "iPhone 15".')
+@click.option("--headed", is_flag=True, help="Show the browser.")
+@click.option("--storage", type=PATH, help="Playwright's file of cookies to begin with.")
+@asking
+@click.option("--pages", metavar="BENCHMARK", help="Fill in what its pages say; without a text.")
+@click.option("--root", type=PATH, help="With --pages: folder of the official files.")
+@click.option("--split", help="With --pages: a split; the first if left out.")
+@click.option("--limit", type=click.IntRange(1), help="With --pages: so many documents.")
+@click.option("--reading", type=PATH, help="With --pages: a run of a system that read them.")
+@click.option("--url", help="Fill in the form at this address instead.")
+@click.option("--text", "text_file", type=PATH, help="With --url: file with the instructions.")
+@click.option("--values", "values_file", type=PATH, help="With --url: JSON of the right answers.")
+@click.option("--tasks", "tasks_file", type=PATH, help="Fill in the pages of a JSONL file.")
+@click.option("--miniwob", metavar="NAMES", help="Tasks of MiniWoB++ with commas; all: forms.")
+@click.option("--allow", multiple=True, help="With --url, --tasks: a server pages may reach.")
+@click.option("--out", type=PATH, required=True, help="The run's folder.")
+@as_json
+def fill(out: Path, as_json: bool, **options: Any) -> None:
+    """Let a system fill in forms; prints how many answers were right.
+
+    The texts quote labels and values (--texts quoted), imply values as people do (prose), were
+    written by a model (a folder of arena write) or are those of FormFactory's release (--data).
+    With --pages there is no text: a form is made of the gold fields of each document of BENCHMARK,
+    and its pages are all that the system gets; --forms are then names of documents.
+    With --url it fills in one form at that address and prints the final contents of its fields;
+    files can be uploaded from the folder `files` in --out only. With --tasks it does so for each
+    line of a file: address, text, files and gold.
+
+    The exit code is 1 if an episode crashed, or ended without a form that was sent.
+    """
+    settings = _settings(options)
+    if any(options[name] for name in _WEB):
+        results = _fill_web(settings, out, options, as_json=as_json)
+    else:
+        results = _fill_ours(settings, out, options, as_json=as_json)
+    # A page that judges what was done may need nothing sent.
+    if any(r["status"] != "submitted" and r.get("reward") is None for r in results):
+        sys.exit(1)
+
+
+def _settings(options: dict[str, Any]) -> RunSettings:
+    from formlab_arena import agent_registry, driving, run
+
+    chosen = [name for name in _AGENTS if options[name]]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} goes without --{chosen[1]}")
+    if options["drive"]:
+        options["system"] = driving.PREFIX + options["drive"]
+    elif options["agent"]:
+        options["system"] = agent_registry.load(options["agent"])
+    options["system"] = options["system"] or "oracle"
+    if options["storage"] and not options["storage"].is_file():
+        raise DataBroken("no storage state", where=options["storage"], remedy="check --storage")
+    kept = {field.name for field in dataclasses.fields(run.RunSettings)} - {"texts", "options"}
+    return run.RunSettings(**{name: options[name] for name in kept}, options=changes_of(options))
+
+
+def _fill_ours(
+    settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool
+) -> list[dict[str, Any]]:
+    from formlab_arena import run
+
+    if stray := [name for name in ("text_file", "values_file", "allow") if options[name]]:
+        raise click.UsageError(f"--{stray[0].removesuffix('_file')} goes with --url")
+    _check_source(options)
+    tasks, texts = _page_tasks(options) if options["pages"] else tasks_of(options, "quoted")
+    settings = dataclasses.replace(settings, texts=texts)
+    with progress_of(settings.system, len(tasks.instances)) as tell:
+        results = run.fill(
+            out, settings, tasks=tasks, reading=options["reading"], tell=tell,
+            workers=options["workers"], storage=options["storage"],
+        )  # fmt: skip
+    columns = ("doc_id", "form", "status", "right", "fields", "steps", "seconds", "error")
+    if as_json:
+        show(results, as_json=True)
+    else:
+        rows = [{key: result[key] for key in columns} for result in results]
+        show([row | {"seconds": round(row["seconds"])} for row in rows], as_json=False)
+        _summary(results)
+    return results
+
+
+def _summary(results: list[dict[str, Any]]) -> None:
+    right, asked = (sum(r.get(key) or 0 for r in results) for key in ("right", "fields"))
+    done = sum(r["status"] == "submitted" for r in results)
+    answers = f", {right} of {asked} answers right" if asked else ""
+    click.echo(f"{done} of {len(results)} submitted{answers}")
+
+
+def _check_source(options: dict[str, Any]) -> None:
+    """Either pages or texts, each with its own options."""
+    others = ("texts", "data") if options["pages"] else ("root", "split", "limit", "reading")
+    if stray := [name for name in others if options[name]]:
+        raise click.UsageError(
+            f"--{stray[0]} goes {'without' if options['pages'] else 'with'} --pages"
+        )
+
+
+def _page_tasks(options: dict[str, Any]) -> tuple[TaskSet, str]:
+    """The tasks of --pages, and the word for their texts, with the system of --reading."""
+    from formlab.folders import Predictions
+    from formlab_arena import page_tasks, texts
+
+    codes = [code.strip() for code in options["codes"].split(",") if code.strip()]
+    root, split, limit = options["root"], options["split"], options["limit"]
+    tasks = page_tasks.task_set(options["pages"], root=root, split=split, codes=codes, limit=limit)
+    reading = options["reading"]
+    system = f":{Predictions.manifest_of(reading)['system']}" if reading else ""
+    return tasks, texts.PAGES + system
+
+
+def _fill_web(
+    settings: RunSettings, out: Path, options: dict[str, Any], *, as_json: bool
+) -> list[dict[str, Any]]:
+    from formlab_arena import form_url
+
+    if len(sources := [n.removesuffix("_file") for n in (*_WEB, "pages") if options[n]]) > 1:
+        raise click.UsageError(f"--{sources[0]} goes without --{sources[1]}")
+    shared = {name: options[name] for name in ("allow", "storage")}
+    if options["url"]:
+        result = form_url.fill_url(
+            options["url"], out, settings, **_task_of(out, options), **shared
+        )
+        _show_page(result, as_json=as_json)
+        return [result]
+    if stray := [name for name in ("text_file", "values_file") if options[name]]:
+        raise click.UsageError(f"--{stray[0].removesuffix('_file')} goes with --url")
+    tasks = _web_tasks(options)
+    with progress_of(settings.system, len(tasks)) as tell:
+        results = form_url.fill_tasks(
+            out, settings, tasks, workers=options["workers"], tell=tell, **shared
+        )
+    if as_json:
+        show(results, as_json=True)
+    else:
+        show([_row(result) for result in results], as_json=False)
+        _summary(results)
+    return results
+
+
+def _web_tasks(options: dict[str, Any]) -> tuple[WebTask, ...]:
+    from formlab_arena import miniwob, web_tasks
+
+    if options["tasks_file"]:
+        return web_tasks.read(options["tasks_file"])
+    names = [name.strip() for name in options["miniwob"].split(",") if name.strip() != "all"]
+    return miniwob.tasks(names, instances=options["instances"], seed=options["seed"])
+
+
+def _row(result: dict[str, Any]) -> dict[str, Any]:
+    sent = len((result["account"] or {}).get("submissions", ()))
+    scored = result["fields"] is not None
+    row = {"name": result["doc_id"], "status": result["status"], "submissions": sent}
+    row |= {"right": f"{result['right']}/{result['fields']}" if scored else None}
+    row |= {} if result["reward"] is None else {"reward": result["reward"]}
+    return row | {
+        "looks": result["steps"], "seconds": round(result["seconds"]), "error": result["error"],
+    }  # fmt: skip
+
+
+def _task_of(out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The text, the right answers and the files of the one form of --url."""
+    from formlab import files
+    from formlab_arena import web_tasks
+
+    if options["system"] != "oracle" and not options["text_file"]:
+        raise click.UsageError("--url needs --text, the file of instructions")
+    file = options["values_file"]
+    return {
+        "text": files.read_text(options["text_file"]) if options["text_file"] else "",
+        "values": web_tasks.gold(file, files.read_json(file)) if file else None,
+        "uploads": sorted(path for path in (out / "files").glob("*") if path.is_file()),
+    }
+
+
+def _show_page(result: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        show([result], as_json=True)
+        return
+    filled = result["filled"].items()
+    show([{"field": name, "value": value} for name, value in filled], as_json=False)
+    error = f": {plain(result['error'])}" if result["error"] else ""
+    sent = len((result["account"] or {}).get("submissions", ()))
+    click.echo(f"{result['status']} after {result['steps']} looks, {sent} submissions{error}")

@@ -1,0 +1,356 @@
+"""The agent that knows the right answers, on formlab's own forms and on any other page."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from formlab_arena import matching, page_fields
+from formlab_arena.actions import (
+    Action,
+    Answer,
+    Click,
+    Drag,
+    Fill,
+    Press,
+    Scroll,
+    Select,
+    Tab,
+    Type,
+    Upload,
+    Wait,
+)
+from formlab_arena.observation import Element, Observation, Observe
+from formlab_arena.page_fields import DatePicker, PageField
+from formlab_arena.session import VIEWPORT
+
+# How often a field is tried, and a page is sent; how many looks a calendar may take.
+_TRIES, _CALENDAR = 3, 60
+_SEND = re.compile(
+    r"\b(submit|send|finish|complete|confirm|register|sign up|apply|order|book|place|pay|enrol\w*"
+    r"|subscribe|save|join|request|hand in|report|absenden|senden|envoyer|enviar|invia)\b"
+)
+_NEXT = re.compile(r"\b(next|continue|proceed|forward|weiter|suivant|siguiente|avanti)\b")
+_START = re.compile(r"\b(start|begin|apply|register|open( the)? form|fill (in|out))\b")
+_NEVER = re.compile(
+    r"\b(reset|clear|cancel|back|previous|prev|delete|remove|add|upload|browse|choose|search"
+    r"|log ?in|sign in|log ?out|another|print|download|help|later|draft|close|menu|dismiss|edit"
+    r"|show|hide|preview|zurück|retour)\b"
+)
+_COOKIES = re.compile(
+    r"(reject|decline|deny|refuse|accept|allow|agree)( (to|all|the|only|non|necessary|essential"
+    r"|optional|cookies?))+|got it|i agree|(only )?necessary( only)?"
+)
+_CLOSE = re.compile(r"(close|dismiss|no thanks|not now|skip|ok|okay|x|×|✕|✖)\b.{0,20}|[×✕✖]")
+_LOSES = re.compile(r"\b(discard|leave|delete|reset|lose|lost|cancel|clear)\b", re.IGNORECASE)
+_PRESSED = ("button", "submit", "image", "link")
+
+
+class Oracle:
+    """Knows the right answers (`values`), by the names or the labels of fields.
+
+    None is a field to leave alone. On formlab's own forms it uses the mouse and the keyboard like
+    any other agent, so where it fails, the arena does. On any other page it uses the elements: it
+    pairs the answers with the fields, fills in what does not hold its answer yet, each field at
+    most three times, and sends the form. `note` says at the end which answers were left, and why.
+    """
+
+    name = "oracle"
+    observes: Observe = "tree"
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values, self.note = values, dict[str, Any]()
+        # The field of each answer, what it held at first and when last seen, and how often it was
+        # tried; the answers that are in their fields.
+        self._home, self._first, self._last = dict[str, str](), dict[str, str](), dict[str, str]()
+        self._tries, self._right = Counter[str](), set[str]()
+        # The answer whose suggestions are awaited, and the elements that were there before.
+        self._asked: tuple[str, frozenset[str]] | None = None
+        self._calendar: DatePicker | None = None
+        # How often something was done: waiting, closing, sending a page.
+        self._done = Counter[Any]()
+
+    def act(self, observation: Observation) -> list[Action]:
+        """The next actions; none after the form was sent, or when there is nothing left to do."""
+        elements = observation.elements
+        own = any(element.field in ("_next", "_submit") for element in elements)
+        if own or (elements and not any(element.id for element in elements)):
+            return own_actions(self.values, observation)
+        if not self.values:
+            return []
+        if observation.dialog:
+            return [self._answer(observation.dialog.text)]
+        usable = [element for element in elements if not element.disabled]
+        fields = page_fields.fields_of(usable)
+        homes = self._homes(fields)
+        self._compare(homes)
+        page = (observation.address, *((f.name, f.kind) for f in fields.values()))
+        if observation.refused and self._done["sent", page]:
+            # What was in the way of the button goes first.
+            self._done["sent", page] = 0
+            self._done["after", page] = 0
+            self._done["sent"] -= 1
+        actions = self._close(usable, observation) or self._choose(usable, fields)
+        if not actions and self._done["sent", page]:
+            actions = self._after(page, homes)
+            if actions is None:
+                return self._over()
+        actions = actions or self._fill(homes, usable, observation)
+        return actions or self._advance(page, homes, usable, observation)
+
+    def _answer(self, text: str) -> Answer:
+        value = next(
+            (self.values[key] for key in matching.pair(list(self.values), {"": (text,)})), ""
+        )
+        if isinstance(value, bool):
+            return Answer(accept=value)
+        return Answer(accept=not _LOSES.search(text), text=page_fields.as_text(value))
+
+    def _homes(self, fields: Mapping[str, PageField]) -> dict[str, PageField]:
+        """The field of each answer on this page; once paired, a field keeps its answer."""
+        kept = {key: fields[home] for key, home in self._home.items() if home in fields}
+        taken = {field.name for field in kept.values()}
+        free = {name: field.labels for name, field in fields.items() if name not in taken}
+        keys = [key for key in self.values if key not in self._home]
+        new = {key: fields[name] for key, name in matching.pair(keys, free).items()}
+        self._home |= {key: field.name for key, field in new.items()}
+        self._first |= {key: field.content for key, field in new.items()}
+        return kept | new
+
+    def _text(self, key: str, field: PageField) -> str:
+        first = field.first
+        hint = f"{first.hint} {first.name}"
+        return page_fields.native(first.kind, hint, self.values[key], self.values.values())
+
+    def _compare(self, homes: Mapping[str, PageField]) -> None:
+        """Note which fields hold their answers, also one that the page itself has altered."""
+        for key, field in homes.items():
+            content = field.content
+            settled = self._tries[key] and self._last.get(key) == content != self._first[key]
+            settled = settled or (field.kind == "canvas" and self._tries[key])
+            if settled or field.holds(self.values[key], self._text(key, field)):
+                self._right.add(key)
+            else:
+                self._right.discard(key)
+            if self._tries[key]:
+                self._last[key] = content
+
+    def _fill(
+        self, homes: Mapping[str, PageField], usable: Sequence[Element], observation: Observation
+    ) -> list[Action]:
+        """What fills in the fields, up to one that may show others or asks for a choice."""
+        actions: list[Action] = []
+        for key, field in sorted(homes.items(), key=lambda item: item[1].number):
+            again = self._tries[key] > 0
+            alone = again or field.shows_more
+            if self.values[key] is None or key in self._right or self._tries[key] >= _TRIES:
+                continue
+            if actions and alone:
+                break
+            self._tries[key] += 1
+            actions += self._enter(key, field, observation)
+            if alone:
+                if not field.ticks and field.kind not in ("select", "file"):
+                    before = frozenset(element.id for element in usable)
+                    self._asked, self._calendar = (key, before), None
+                break
+        return actions
+
+    def _enter(self, key: str, field: PageField, observation: Observation) -> list[Action]:
+        value, at, again = self.values[key], field.first.id, self._tries[key] > 1
+        if field.ticks:
+            return [Click(element=element.id) for element in field.to_click(value)]
+        if field.kind == "select":
+            return [Select(at, field.options(value))]
+        if field.kind == "file":
+            return [Upload(at, tuple(value if isinstance(value, list) else [value]))]
+        if field.kind == "canvas":
+            return _stroke(field.first, observation) if value else []
+        text = self._text(key, field)
+        if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
+            return [Click(element=at)]
+        return [Click(element=at), Press("Control+A"), Type(text)] if again else [Fill(at, text)]
+
+    def _choose(self, usable: Sequence[Element], fields: Mapping[str, PageField]) -> list[Action]:
+        """A suggestion or a day of those that have come up for the last answer, if any has."""
+        if self._asked is None:
+            return []
+        key, before = self._asked
+        value, field = self.values[key], fields.get(self._home[key])
+        if field and page_fields.is_day(field, value):
+            if key in self._right:
+                self._asked = None
+                return []
+            day = page_fields.day_of(value, self.values.values())
+            self._calendar = self._calendar or DatePicker(day, before)
+            self._done["calendar", key] += 1
+            action = self._calendar.next(usable)
+            if action and self._done["calendar", key] < _CALENDAR:
+                return [action]
+        new = [e for e in usable if e.id not in before and e.name and not e.checked]
+        for text in value if isinstance(value, list) else [value]:
+            chosen = matching.option(text, [element.name for element in new])
+            if chosen is not None:
+                self._asked = None
+                return [Click(element=new[chosen].id)]
+        # Suggestions may come from a server.
+        self._done["suggestions", key, self._tries[key]] += 1
+        if self._done["suggestions", key, self._tries[key]] == 1:
+            return [Wait(0.7)]
+        self._asked = None
+        return []
+
+    def _close(self, usable: Sequence[Element], observation: Observation) -> list[Action]:
+        """What closes a banner, or whatever else lies over a field that could not be used."""
+        for element in usable:
+            text = " ".join(matching.words(element.name)) or element.name.strip()
+            closes = _COOKIES.fullmatch(text) or (observation.refused and _CLOSE.fullmatch(text))
+            if closes and element.kind in _PRESSED and not element.field:
+                self._done["closed", text] += 1
+                if self._done["closed", text] <= 2:
+                    return [Click(element=element.id)]
+        return []
+
+    def _after(self, page: Any, homes: Mapping[str, PageField]) -> list[Action] | None:
+        """What is done on a page that was sent and is still there; None where it is over."""
+        self._done["after", page] += 1
+        if self._done["after", page] == 1:
+            return [Wait(1.5)]
+        if all(field.content in ("", self._first[key]) for key, field in homes.items()):
+            return None
+        wrong = any(element.message for f in homes.values() for element in f.elements)
+        return [] if wrong and self._done["sent", page] < _TRIES else None
+
+    def _advance(
+        self, page: Any, homes: Mapping[str, PageField], usable: Sequence[Element],
+        observation: Observation,
+    ) -> list[Action]:  # fmt: skip
+        """What sends the page, or shows the next one; waits for a form that is drawn late."""
+        if not homes and not self._done["sent"]:
+            self._done["late"] += 1
+            if self._done["late"] <= _TRIES:
+                return [Wait(1.5)]
+        left = [key for key, value in self.values.items() if value is not None]
+        left = [key for key in left if key not in self._home]
+        button = _button(usable, homes, left=bool(left), sent=bool(self._done["sent"]))
+        if self._done["sent", page] >= _TRIES or (button is None and not homes):
+            tabs = [tab.number for tab in observation.tabs if not tab.active]
+            if not homes and tabs and not self._done["sent"] and not self._done["tab"]:
+                self._done["tab"] += 1
+                return [Tab(tabs[0])]
+            return self._over()
+        self._done["sent"] += 1
+        self._done["sent", page] += 1
+        if button is not None:
+            return [Click(element=button.id)]
+        texts = [f for f in homes.values() if not f.shows_more and f.kind != "textarea"]
+        return [Press("Enter", element=texts[-1].first.id)] if texts else self._over()
+
+    def _over(self) -> list[Action]:
+        wrong = {
+            key: "not on the page"
+            if key not in self._home
+            else f"holds {self._last.get(key, '')!r}"
+            for key, value in self.values.items()
+            if value is not None and key not in self._right
+        }
+        self.note = {"left": wrong} if wrong else {}
+        return []
+
+
+def _button(
+    usable: Sequence[Element], homes: Mapping[str, PageField], *, left: bool, sent: bool
+) -> Element | None:
+    """The button that sends the page or shows the next one: by its words, its type, its place."""
+    last = max((usable.index(f.elements[-1]) for f in homes.values()), default=-1)
+    ranked = []
+    for number, element in enumerate(usable):
+        text = " ".join(matching.words(element.name))
+        pressed = element.kind in _PRESSED or element.role in _PRESSED
+        if element.field or not pressed or _NEVER.search(text) or element.kind == "reset":
+            continue
+        send, turn = bool(_SEND.search(text)), bool(_NEXT.search(text))
+        link = "link" in (element.kind, element.role)
+        known = _SEND.search(text) or turn if homes or sent else _START.search(text)
+        if not known and (link or not homes or element.kind not in ("submit", "button")):
+            continue
+        sends = 2 * (element.kind in ("submit", "image")) + 2 * send
+        score = sends + (5 if left else 1) * turn + (number > last) - 3 * link
+        ranked.append((score, -abs(number - last), element))
+    return max(ranked, key=lambda row: row[:2], default=(None,))[-1]
+
+
+def _stroke(element: Element, observation: Observation) -> list[Action]:
+    """A signature: strokes over the middle of an element, which is scrolled to first."""
+    scale = observation.size[0] / VIEWPORT[0]
+    x0, y0, x1, y1 = (side * scale for side in element.box)
+    at = [(x0 + (x1 - x0) * x, y0 + (y1 - y0) * y) for x, y in _SIGNATURE]
+    return [Drag(*start, *end) for start, end in itertools.pairwise(at)]
+
+
+_SIGNATURE = ((0.2, 0.7), (0.4, 0.3), (0.6, 0.7), (0.8, 0.4))
+
+
+def own_actions(values: Mapping[str, Any], observation: Observation) -> list[Action]:
+    """On formlab's own forms: all that is still to do in view; else scroll; else turn the page.
+
+    It looks again after a field that may show or hide others.
+    """
+    # The targets' boxes are of the window; the agent answers in pixels of the image.
+    scale = observation.size[0] / VIEWPORT[0]
+    below = above = False
+    actions: list[Action] = []
+    for target in observation.elements:
+        todo = _todo(target, values.get(target.field), scale)
+        if not todo:
+            continue
+        if _is_in_view(target):
+            actions += todo
+            if target.kind in ("select", "radio", "checkbox"):
+                return actions
+        elif not actions:
+            below |= target.middle[1] > VIEWPORT[1] / 2
+            above |= target.middle[1] <= VIEWPORT[1] / 2
+    if actions:
+        return actions
+    if above or below:
+        return [Scroll((0.6 if below else -0.6) * VIEWPORT[1] * scale)]
+    return _turn(observation.elements, scale)
+
+
+def _todo(target: Element, value: Any, scale: float) -> list[Action]:
+    click = Click(*(side * scale for side in target.middle))
+    if target.kind in ("radio", "checkbox"):
+        if value is None:
+            return []
+        if not isinstance(value, bool):
+            value = target.option in (value if isinstance(value, list) else [value])
+        return [click] if value != target.checked else []
+    text = "" if value is None or isinstance(value, bool) else str(value)
+    if target.field.startswith("_") or target.value == text or target.kind == "button":
+        return []
+    if target.kind == "select":
+        if not text:
+            return []
+        at = target.options.index(text) if text in target.options else 0
+        return [click, Press("Home"), *[Press("ArrowDown")] * at, Press("Enter")]
+    if target.kind == "file":
+        return [click, Type(text)]
+    return [click, Press("Control+A"), Type(text)]
+
+
+def _turn(targets: tuple[Element, ...], scale: float) -> list[Action]:
+    for target in targets:
+        if target.field in ("_next", "_submit"):
+            if _is_in_view(target):
+                return [Click(*(side * scale for side in target.middle))]
+            return [Scroll(0.6 * VIEWPORT[1] * scale)]
+    return []
+
+
+def _is_in_view(target: Element) -> bool:
+    inside = 0 <= target.middle[0] < VIEWPORT[0]
+    return inside and target.box[1] >= 0 and target.box[3] < VIEWPORT[1]

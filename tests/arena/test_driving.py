@@ -1,0 +1,79 @@
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from formlab_arena.driving import LOG, Command, DriveTask, watch
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "task.txt").write_text("Ada Berg")
+    return DriveTask("http://127.0.0.1:1/", "Ada Berg", tmp_path / "task.txt", tmp_path / "files")
+
+
+def driven(agent, task, *, ended=lambda: False, deadline=20.0, look=lambda: None):
+    return watch(agent, "http://127.0.0.1:2", task, look=look, ended=ended, deadline=deadline)
+
+
+def command(code):
+    return Command(f'{sys.executable} -c "{code}"')
+
+
+def test_a_command_is_told_where_its_task_is_and_what_it_prints_is_kept(task):
+    names = ("CDP", "ADDRESS", "TEXT", "FILES")
+    code = f"import os; print(*[os.environ['FORMLAB_' + n] for n in {names}])"
+    looks = []
+    assert driven(command(code), task, look=lambda: looks.append(1)) is None
+    told = task.text_file.with_name(LOG).read_text().split()
+    assert told == ["http://127.0.0.1:2", task.address, str(task.text_file), str(task.files)]
+    assert looks
+
+
+def test_a_command_that_fails_is_named_by_its_last_line(task):
+    with pytest.raises(RuntimeError, match="code 3: no such field"):
+        driven(command("import sys; print('no such field'); sys.exit(3)"), task)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ends groups of processes")
+def test_the_deadline_ends_a_command_and_all_that_it_started(task):
+    child = "import time; time.sleep(60)"
+    code = f"import subprocess as s, sys; p = s.Popen([sys.executable, '-c', '{child}']); "
+    code += "print(p.pid, flush=True); p.wait()"
+    start = time.monotonic()
+    assert driven(command(code), task, deadline=3.0) == "not done after 3 s"
+    assert time.monotonic() - start < 10
+    number = int(task.text_file.with_name(LOG).read_text())
+    for _ in range(50):
+        # Without a parent it stays as a zombie until somebody asks for its end.
+        try:
+            state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            break
+        if state == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the command's own process goes on")
+
+
+def test_an_agent_has_a_moment_after_the_form_was_sent_and_its_errors_are_raised(task, monkeypatch):
+    monkeypatch.setattr("formlab_arena.driving._GRACE", 0.2)
+
+    class Endless:
+        def drive(self, cdp_address, task):
+            time.sleep(3)
+
+    start = time.monotonic()
+    assert driven(Endless(), task, ended=lambda: True) is None
+    assert time.monotonic() - start < 2
+
+    class Broken:
+        def drive(self, cdp_address, task):
+            raise KeyError(task.text)
+
+    with pytest.raises(KeyError, match="Ada Berg"):
+        driven(Broken(), task)

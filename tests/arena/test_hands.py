@@ -1,0 +1,265 @@
+import contextlib
+
+import pytest
+
+from formlab_arena.actions import (
+    Back,
+    Check,
+    Click,
+    DoubleClick,
+    Drag,
+    Fill,
+    Focus,
+    Hover,
+    Press,
+    RightClick,
+    Scroll,
+    Select,
+    Type,
+    Upload,
+    Wait,
+)
+from formlab_arena.hands import inside
+from formlab_arena.run import RunSettings, open_session
+
+from .conftest import events
+from .foreign import hosting
+
+KEYS = """<!doctype html><style>* { font-size: 16px } body { margin: 20px; height: 3000px }
+div { margin: 6px } #pane { height: 60px; width: 400px; overflow: auto }
+#bar { position: fixed; bottom: 0; left: 0; right: 0; height: 120px; background: tan }
+</style><form method=post action=/sent>
+<button hidden></button><div><input type=date name=born><input type=time name=start></div>
+<div><input name=digits onkeydown="if (event.key.length === 1 && !/\\d/.test(event.key))
+  event.preventDefault()"></div>
+<div><input name=a maxlength=2 oninput="next(this)"><input name=b maxlength=2 oninput="next(this)">
+<input name=c maxlength=4></div>
+<div><select name=land><option><option>Iceland<option>Norway</select><input name=plain></div>
+<div><textarea name=text></textarea><button type=button id=idle>Nothing</button></div>
+<div><button type=button id=two ondblclick="note(2)" oncontextmenu="note(3)" onmouseover="note(1)">
+Two</button><span id=saw>-</span></div>
+<div id=pane><div style="height: 500px"></div><input name=deep></div>
+<div><label><input type=checkbox name=tea hidden>Tea</label><input type=file name=cv>
+<input type=file name=more multiple></div>
+<canvas id=pad width=200 height=60 tabindex=0 style="border: 1px solid"></canvas>
+<span id=ball draggable=true tabindex=0>Ball</span>
+<span id=box tabindex=0 ondragover="event.preventDefault()" ondrop="this.textContent = 'full'">Box
+</span><div style="height: 1200px"></div><div><input name=low></div></form>
+<div id=bar role=dialog>We use cookies <button id=bye onclick="bar.remove()">Fine</button></div>
+<script>const next = (e) => { if (e.value.length === 2) e.nextElementSibling.focus(); };
+const note = (n) => { saw.textContent += n; };
+const pen = pad.getContext("2d"); let down = false;
+pad.onmousedown = (e) => { down = true; pen.beginPath(); pen.moveTo(e.offsetX, e.offsetY); };
+pad.onmousemove = (e) => { if (down) { pen.lineTo(e.offsetX, e.offsetY); pen.stroke(); } };
+pad.onmouseup = () => { down = false; };</script>"""
+
+
+@contextlib.contextmanager
+def visiting(page, folder):
+    """A session at a page, and the server."""
+    with hosting(page) as host, open_session(host.url, folder, "", RunSettings("tests")) as session:
+        session.look()
+        yield session, host
+
+
+@pytest.fixture(scope="module")
+def shared_session(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hands")
+    (folder / "files").mkdir()
+    for name in ("cv.pdf", "b.pdf"):
+        (folder / "files" / name).write_text("%PDF")
+    with visiting(KEYS, folder) as (session, host):
+        yield session, host
+
+
+@pytest.fixture
+def session(shared_session):
+    session, host = shared_session
+    host.page = KEYS
+    session.page.goto(host.url)
+    session.look()
+    return session
+
+
+def of(session, name):
+    """The id of an element by its field, or its name."""
+    return next(e.id for e in session.elements() if name in (e.field, e.name))
+
+
+def value(session, name):
+    return session.page.evaluate(f"document.getElementsByName('{name}')[0].value")
+
+
+def last(session):
+    return [event for event in events(session.folder) if "asked" in event][-1]
+
+
+@pytest.mark.browser
+def test_keys_reach_native_dates_filters_fields_that_advance_and_lists(session):
+    for name, text in (("born", "07052027"), ("start", "0230PM"), ("digits", "a1-b2"),
+                       ("a", "12345678")):  # fmt: skip
+        session.do(Focus(of(session, name)))
+        session.do(Type(text))
+    assert [value(session, name) for name in ("born", "start", "digits", "a", "b", "c")] == [
+        "2027-07-05", "14:30", "12", "12", "34", "5678",
+    ]  # fmt: skip
+    # What is typed after a click on a list goes to the list, and not to the field before.
+    session.do(Click(element=of(session, "plain")))
+    session.do(Type("Berg"))
+    session.do(Click(element=of(session, "land")))
+    session.do(Type("Nor"))
+    session.do(Press("Enter"))
+    assert (value(session, "land"), value(session, "plain")) == ("Norway", "Berg")
+
+
+@pytest.mark.browser
+def test_new_line_is_enter_where_it_is_typed_and_sends_nothing_where_it_is_filled_in(session):
+    session.do(Fill(of(session, "plain"), "Ada\nBerg"))
+    session.do(Fill(of(session, "text"), "Ada\nBerg"))
+    assert (value(session, "plain"), value(session, "text")) == ("Ada Berg", "Ada\nBerg")
+    session.do(Focus(of(session, "text")))
+    session.do(Press("Control+A"))
+    session.do(Type("One\r\nTwo" + "é" * 600))
+    assert value(session, "text") == "One\nTwo" + "é" * 600
+    session.do(Focus(of(session, "plain")))
+    session.do(Type("\n"))
+    assert session.page.url.endswith("/sent")
+    assert last(session)["navigated"].endswith("/sent")
+    session.do(Back())
+    assert session.page.url.endswith("/camp")
+
+
+@pytest.mark.browser
+def test_action_that_changed_nothing_is_told(session):
+    session.do(Click(element=of(session, "Nothing")))
+    session.look()
+    for action in (Click(element=of(session, "Nothing")), Click(3, 4), Click(3, 4), Press("F2"),
+                   Press("Control+A"), Focus(of(session, "digits")), Type("x"), Type("1"),
+                   Scroll(9), Scroll(-9), Scroll(-9)):  # fmt: skip
+        session.do(action)
+    logged = [event for event in events(session.folder) if "asked" in event][-11:]
+    assert [event.get("idle", False) for event in logged] == [
+        True, False, True, True, False, False, True, False, False, False, True,
+    ]  # fmt: skip
+    button = of(session, "Nothing")
+    assert session.look().messages == (
+        f"Click(element='{button}') changed nothing", "Click(x=3, y=4) changed nothing",
+        "Press(key='F2') changed nothing", "Type(text='x') changed nothing",
+        "Scroll(dy=-9) changed nothing",
+    )  # fmt: skip
+
+
+@pytest.mark.browser
+def test_wheel_turns_at_a_point_an_element_or_beside_the_fields(session):
+    pane = "document.querySelector('#pane').scrollTop"
+    box = session.page.locator("#pane").bounding_box()
+    session.do(Scroll(80, x=box["x"] + 200, y=box["y"] + 30))
+    assert session.page.evaluate(f"[{pane}, scrollY]") == [80, 0]
+    session.do(Scroll(300))
+    assert session.page.evaluate(f"[{pane}, scrollY]") == [80, 300]
+    session.do(Scroll(100, element=of(session, "deep")))
+    assert session.page.evaluate(pane) > 80
+
+
+@pytest.mark.browser
+def test_element_is_scrolled_into_view_and_what_covers_it_is_named(session):
+    session.do(Click(element=of(session, "low")))
+    assert session.page.evaluate("document.activeElement.name") == "low"
+    event = last(session)
+    # In pixels of the whole page, in the middle of its box.
+    box = session.page.evaluate(
+        "(b => [b.left, b.top + scrollY, b.right, b.bottom + scrollY])"
+        "(document.getElementsByName('low')[0].getBoundingClientRect())"
+    )
+    assert event["at"] == pytest.approx([(box[0] + box[2]) / 2, (box[1] + box[3]) / 2], abs=1)
+    assert event["hit"]["field"] == "low"
+    session.page.evaluate("bar.style.height = '100%'")
+    session.do(Fill(of(session, "low"), "x"))
+    assert last(session)["refused"] == 'covered by div "We use cookies Fine"'
+    assert "covered by div" in session.look().refused[0]
+    session.do(Click(element=of(session, "Fine")))
+    session.do(Fill(of(session, "low"), "x"))
+    assert value(session, "low") == "x"
+    for gone in ("f1e999", "e5", "", "__proto__", "f1e" + "9" * 50):
+        session.do(Hover(element=gone))
+        assert last(session)["refused"]
+
+
+@pytest.mark.browser
+def test_mouse_points_twice_with_its_second_button_and_drags(session):
+    two = of(session, "Two")
+    session.do(Hover(element=two))
+    session.do(DoubleClick(element=two))
+    session.do(RightClick(element=two))
+    assert session.page.inner_text("#saw") == "-123"
+    session.page.evaluate("bar.remove()")
+    session.page.locator("#pad").scroll_into_view_if_needed()
+    box = session.page.locator("#pad").bounding_box()
+    session.do(Drag(box["x"] + 10, box["y"] + 10, box["x"] + 150, box["y"] + 40))
+    ink = "pad.getContext('2d').getImageData(0, 0, 200, 60).data.filter(n => n).length"
+    assert session.page.evaluate(ink) > 100
+    assert "idle" not in last(session)
+    session.do(Drag(element=of(session, "Ball"), to=of(session, "Box")))
+    assert session.page.inner_text("#box") == "full"
+    session.do(Drag(box["x"], box["y"], 5000, 10))
+    assert last(session)["refused"] == "the end is outside the window"
+
+
+@pytest.mark.browser
+def test_ticks_files_and_waits(session):
+    tea, cv, more = [of(session, name) for name in ("tea", "cv", "more")]
+    ticked = "document.getElementsByName('tea')[0].checked"
+    states = []
+    for wanted in (True, True, False):
+        session.do(Check(tea, ticked=wanted))
+        states.append((session.page.evaluate(ticked), last(session).get("idle", False)))
+    assert states == [(True, False), (True, True), (False, False)]
+    named = "[...document.getElementsByName('%s')[0].files].map(f => f.name)"
+    session.do(Upload(cv, ("cv.pdf",)))
+    session.do(Upload(cv, ("../events.jsonl",)))
+    session.do(Upload(cv, ("cv.pdf", "b.pdf")))
+    assert session.page.evaluate(named % "cv") == ["cv.pdf"]
+    refused = [event["refused"] for event in events(session.folder)[-2:] if "refused" in event]
+    assert refused == ["no such file in the run's own folder", "the field takes one file"]
+    session.do(Upload(more, ("cv.pdf", "b.pdf")))
+    assert session.page.evaluate(named % "more") == ["cv.pdf", "b.pdf"]
+    session.page.evaluate("bar.remove()")
+    session.do(Wait(0.1))
+    session.do(Press("x", of(session, "plain")))
+    session.do(Select(of(session, "land"), ("Iceland",)))
+    assert (value(session, "plain"), value(session, "land")) == ("x", "Iceland")
+
+
+@pytest.mark.browser
+def test_enter_sends_a_native_form_each_time(shared_session):
+    session, host = shared_session
+    host.page = "<!doctype html><form method=post><input name=q autofocus><button>Go</button>"
+    before = len(host.sent)
+    for number in range(20):
+        session.page.goto(host.url)
+        session.page.locator("input").fill(str(number))
+        session.do(Press("Enter"))
+        assert "navigated" in last(session)
+    assert [row["q"] for row in host.sent[before:]] == [[str(n)] for n in range(20)]
+
+
+@pytest.fixture
+def upload(tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "plan.pdf").write_text("%PDF")
+    (tmp_path / "secret.pdf").write_text("secret")
+    (folder / "link.pdf").symlink_to(tmp_path / "secret.pdf")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret.pdf", "link.pdf", "/etc/passwd", ".", "", "none.pdf", "a\0b", "\ud800", "x" * 9999],
+)
+def test_only_files_of_the_run_itself_can_be_uploaded(upload, name):
+    assert inside(upload, name) is None
+
+
+def test_file_of_the_run_can_be_uploaded(upload):
+    assert inside(upload, " plan.pdf ") == upload / "plan.pdf"

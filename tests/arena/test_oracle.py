@@ -1,0 +1,247 @@
+import dataclasses
+
+from formlab_arena.actions import (
+    Answer,
+    Click,
+    Drag,
+    Fill,
+    Press,
+    Scroll,
+    Select,
+    Type,
+    Upload,
+    Wait,
+)
+from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.oracle import Oracle
+
+
+def target(field, kind="text", *, value="", checked=None, option=None, options=(), y=100):
+    return Element(field, option, kind, value, checked, tuple(options), (100, y, 300, y + 40))
+
+
+def acts(values, *targets, size=(1280, 800)):
+    return Oracle(values).act(Observation(1, None, size, "", (), targets))
+
+
+def test_fields_in_view_are_filled_in_and_right_ones_left_alone():
+    done = acts(
+        {"name": "Ada", "town": "Oslo", "age": 40, "note": None},
+        target("name"), target("town", value="Oslo", y=150), target("age", y=200),
+        target("note", y=250), target("_submit", "button", y=300),
+    )  # fmt: skip
+    assert done == [
+        Click(200, 120), Press("Control+A"), Type("Ada"),
+        Click(200, 220), Press("Control+A"), Type("40"),
+    ]  # fmt: skip
+
+
+def test_points_are_in_pixels_of_a_smaller_screenshot():
+    assert acts({"name": "Ada"}, target("name"), size=(640, 400))[0] == Click(100, 60)
+
+
+def test_list_is_set_by_keys_and_the_page_looked_at_again():
+    done = acts(
+        {"tent": "Large", "name": "Ada"},
+        target("tent", "select", options=("Choose", "Small", "Large")), target("name", y=200),
+    )  # fmt: skip
+    assert done == [
+        Click(200, 120), Press("Home"), Press("ArrowDown"), Press("ArrowDown"), Press("Enter"),
+    ]  # fmt: skip
+
+
+def test_marks_are_ticked_and_unticked_as_the_answers_say():
+    ring = {"kind": "radio", "checked": False}
+    assert acts({"food": "veg"}, target("food", option="any", **ring)) == []
+    assert acts({"food": "veg"}, target("food", option="veg", **ring)) == [Click(200, 120)]
+    assert acts({"news": False}, target("news", "checkbox", checked=True)) == [Click(200, 120)]
+
+
+def test_what_is_out_of_view_is_scrolled_to_and_then_the_page_is_turned():
+    assert acts({"name": "Ada"}, target("name", y=900)) == [Scroll(480)]
+    assert acts({"name": "Ada"}, target("name", y=-200)) == [Scroll(-480)]
+    assert acts({}, target("_next", "button")) == [Click(200, 120)]
+    assert acts({}) == []
+
+
+def element(id, kind="text", *, field=None, label="", option=None, value="", checked=None, **more):
+    field = id if field is None else field
+    return Element(field, option, kind, value, checked, more.pop("options", ()), (0, 0, 9, 9),
+                   id=id, name=label, **more)  # fmt: skip
+
+
+def button(id, label, kind="submit"):
+    return element(id, kind, field="", label=label)
+
+
+class Page:
+    """A page without a browser: what it shows after actions is what they set."""
+
+    def __init__(self, *elements, address="http://a/"):
+        self.elements, self.address, self.asked = list(elements), address, []
+
+    def seen(self, **more):
+        return Observation(1, None, (1280, 800), "", (), tuple(self.elements),
+                           address=self.address, **more)  # fmt: skip
+
+    def set(self, id, **changes):
+        number = next(n for n, e in enumerate(self.elements) if e.id == id)
+        self.elements[number] = dataclasses.replace(self.elements[number], **changes)
+
+    def take(self, actions):
+        self.asked += actions
+        for action in actions:
+            match action:
+                case Fill(id, text):
+                    self.set(id, value=text)
+                case Select(id, options):
+                    self.set(id, value=", ".join(options))
+                case Upload(id, names):
+                    self.set(id, value=", ".join(names))
+                case Click(element=id) if (mark := self.by_id(id)).checked is not None:
+                    for other in self.elements if mark.kind == "radio" else ():
+                        if other.field == mark.field:
+                            self.set(other.id, checked=False)
+                    self.set(id, checked=mark.kind == "radio" or not mark.checked)
+
+    def by_id(self, id):
+        return next(e for e in self.elements if e.id == id)
+
+    def play(self, oracle, looks=30):
+        """What was asked for until the oracle was done."""
+        for _ in range(looks):
+            if not (actions := oracle.act(self.seen())):
+                return self.asked
+            self.take(actions)
+        raise AssertionError(f"not done after {looks} looks: {self.asked[-5:]}")
+
+
+def test_any_page_is_filled_in_by_labels_and_sent():
+    page = Page(
+        button("s", "Search"), element("e1", field="q7", label="Full name *"),
+        element("e2", "date", field="dob", label="Date of birth"),
+        element("e3", "select", field="land", label="Country", options=("Choose", "Norway")),
+        element("e4", "radio", field="food", option="v", label="Vegetarian", checked=False),
+        element("e5", "radio", field="food", option="a", label="Everything", checked=True),
+        element("e6", "checkbox", field="day", option="mo", label="Monday", checked=False),
+        element("e7", "checkbox", field="day", option="tu", label="Tuesday", checked=True),
+        element("e8", "checkbox", field="ok", label="I accept the rules", checked=False),
+        element("e9", "file", field="cv", label="Your CV"),
+        button("r", "Reset", "reset"), button("b", "Cancel", "button"), button("g", "Go"),
+        button("n", "Subscribe to our newsletter", "button"),
+    )  # fmt: skip
+    asked = page.play(Oracle({
+        "Full name": "Ada Berg", "date of birth": "5 July 1987", "Country": "norway",
+        "Food": "Vegetarian", "day": ["Monday"], "I accept the rules": True, "CV": "ada.pdf",
+    }))  # fmt: skip
+    assert asked[:2] == [Fill("e1", "Ada Berg"), Fill("e2", "1987-07-05")]
+    assert asked[2:9] == [
+        Select("e3", ("Norway",)), Click(element="e4"), Click(element="e6"), Click(element="e7"),
+        Click(element="e8"), Upload("e9", ("ada.pdf",)), Click(element="g"),
+    ]  # fmt: skip
+    assert asked[9:] == [Wait(1.5)]
+
+
+def test_field_that_takes_nothing_is_tried_three_times_and_reported():
+    class Deaf(Page):
+        def take(self, actions):
+            self.asked += actions
+
+    oracle = Oracle({"Name": "Ada", "Town": "Oslo"})
+    page = Deaf(element("e1", label="Name"), button("g", "Send"))
+    asked = page.play(oracle)
+    assert [type(action) for action in asked].count(Fill) == 1
+    assert [action for action in asked if isinstance(action, Type)] == [Type("Ada")] * 2
+    assert oracle.note == {"left": {"Name": "holds ''", "Town": "not on the page"}}
+
+
+def test_wizard_is_turned_until_its_answers_are_used_up_and_then_sent():
+    class Wizard(Page):
+        def take(self, actions):
+            super().take(actions)
+            if Click(element="n") in actions:
+                self.elements = [element("e2", label="Phone"), button("s", "Send")]
+                self.elements += [button("p", "Back", "button")]
+            if Click(element="s") in actions:
+                self.elements, self.address = [button("o", "Send another")], "http://a/thanks"
+
+    page = Wizard(element("e1", label="Name"), button("n", "Next", "button"), button("x", "Save"))
+    asked = page.play(Oracle({"Name": "Ada", "Phone": "1"}))
+    assert asked == [
+        Fill("e1", "Ada"), Click(element="n"), Fill("e2", "1"), Click(element="s"),
+    ]  # fmt: skip
+
+
+def test_form_that_comes_late_behind_a_banner_is_waited_for():
+    class Late(Page):
+        def take(self, actions):
+            super().take(actions)
+            if actions == [Wait(1.5)] and not self.elements:
+                self.elements = [element("e1", label="Name"), button("c", "Reject all", "button")]
+            self.elements = [e for e in self.elements if Click(element=e.id) not in actions]
+
+    page = Late()
+    asked = page.play(Oracle({"Name": "Ada"}))
+    assert asked[:4] == [
+        Wait(1.5), Click(element="c"), Fill("e1", "Ada"), Press("Enter", element="e1"),
+    ]  # fmt: skip
+
+
+def test_suggestion_that_equals_the_answer_is_chosen():
+    class Towns(Page):
+        def take(self, actions):
+            super().take(actions)
+            if Fill("e1", "Oslo") in actions:
+                self.elements += [
+                    element(f"o{n}", "option", field="", label=town)
+                    for n, town in enumerate(("Oslo S", "Oslo"))
+                ]
+            if Click(element="o1") in actions:
+                self.elements = self.elements[:2]
+
+    page = Towns(element("e1", label="From", role="combobox"), button("g", "Find"))
+    assert page.play(Oracle({"From": "Oslo"}))[:3] == [
+        Fill("e1", "Oslo"), Click(element="o1"), Click(element="g"),
+    ]  # fmt: skip
+
+
+def test_dialogs_are_answered_by_what_they_ask():
+    def answer(text):
+        oracle = Oracle({"Your nickname": "Ada", "Are you over 18?": False})
+        return oracle.act(Page().seen(dialog=OpenDialog("prompt", text)))
+
+    assert answer("Send the form?") == [Answer()]
+    assert answer("Discard what you entered?") == [Answer(accept=False)]
+    assert answer("Your nickname?") == [Answer(text="Ada")]
+    assert answer("Are you over 18?") == [Answer(accept=False)]
+
+
+def test_signature_is_drawn_on_a_canvas_once():
+    page = Page(element("e1", "canvas", label="Signature"), button("g", "Sign and send"))
+    asked = page.play(Oracle({"Signature": True}))
+    assert [type(action) for action in asked] == [Drag, Drag, Drag, Click, Wait]
+
+
+def test_refused_page_is_mended_and_sent_again_but_not_for_ever():
+    class Strict(Page):
+        def take(self, actions):
+            super().take(actions)
+            if Click(element="g") in actions:
+                self.set("e1", message="is not known")
+
+    page = Strict(element("e1", label="Name"), element("e2", label="Town"), button("g", "Send"))
+    asked = page.play(Oracle({"Name": "Ada", "Town": "Oslo"}))
+    assert asked.count(Click(element="g")) == 3
+
+
+def test_form_that_is_empty_again_was_sent_and_is_not_sent_twice():
+    class Emptied(Page):
+        def take(self, actions):
+            super().take(actions)
+            if Click(element="g") in actions:
+                self.set("e1", value="", message="Please fill in this field")
+
+    page = Emptied(element("e1", label="Name"), button("g", "Send"))
+    assert page.play(Oracle({"Name": "Ada"})) == [
+        Fill("e1", "Ada"), Click(element="g"), Wait(1.5),
+    ]  # fmt: skip

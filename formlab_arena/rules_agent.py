@@ -138,7 +138,10 @@ class Rules:
         refused = pressed is not None and self._knows(now)
         if refused:
             named = self._named(now, pressed.screen, observation.messages)
-            if not named and not pressed.waited:
+            idle = any(
+                m.startswith("Click") and m.endswith("nothing") for m in observation.messages
+            )
+            if not named and not pressed.waited and not idle:
                 # What the browser says of a field takes its time to appear, as does the next page.
                 self._pressed = dataclasses.replace(pressed, waited=True)
                 return [Wait(0.7)]
@@ -171,9 +174,8 @@ class Rules:
         named = {
             (_nearest(line.box, asked).key, _squashed(line.text)[:40]) for line in wrong if asked
         }
-        report = _squashed(" ".join(messages))
-        labels = {each.key: _squashed(each.label) for each in asked.values()}
-        return named | {(key, "") for key, name in labels.items() if name[2:] and name in report}
+        reports = {_squashed(message.partition(":")[0]) for message in messages}
+        return named | {(k.key, "") for k in asked.values() if _squashed(k.label) in reports}
 
     def _mends(self, now: Screen, named: set[tuple[str, str]], pressed: _Pressed) -> bool:
         """Whether to go on after a refusal: what it names is forgotten, to be entered anew.

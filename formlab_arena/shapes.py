@@ -15,7 +15,7 @@ Box = tuple[float, float, float, float]
 # Sizes in pixels of a window at its usual zoom: a box to write in, a line to write on and the
 # space above it, a box or ring to tick.
 _WIDE, _HIGH, _HIGHEST, _LOW = 36, 17, 420, 70
-_LONG, _ABOVE_LINE = 90, 34
+_LONG, _ABOVE_LINE = 91, 34
 _TICK, _TICKS = 10, 26
 _ROUND = 0.88
 # Grays that cover this share of the page are its papers, at most so many of them; what differs from
@@ -115,7 +115,8 @@ def _masks(gray: np.ndarray, texts: Sequence[Box]) -> Iterator[tuple[np.ndarray,
     for away in aways:
         mask = (away > _INK).astype(np.uint8)
         for x0, y0, x1, y1 in texts:
-            mask[int(y0) : int(y1), int(x0) : int(x1)] = 1
+            # A border leaves some room around the text that interrupts it.
+            mask[int(y0) : int(y1), max(0, int(x0) - 8) : int(x1) + 8] = 1
         yield mask, True
 
 

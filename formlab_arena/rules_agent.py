@@ -249,17 +249,18 @@ class Rules:
             entry = self._entries.get(each.key)
             if entry is None:
                 entry = self._entry(field, each, files)
-            elif not self._to_repeat(field, entry):
+            elif not self._to_repeat(field, entry, each.label):
                 continue
             if entry is not None:
                 self._entries[each.key] = entry
                 actions += _typed(field, entry)
         return actions
 
-    def _to_repeat(self, field: ScreenField, entry: _Entry) -> bool:
+    def _to_repeat(self, field: ScreenField, entry: _Entry, label: str) -> bool:
         """Whether a field shows clearly something else than was entered, for the first time."""
         # The text above a line to write on may be what was entered.
-        shown = (field.text,) if field.text.strip() else field.labels
+        above = [text for text in field.labels if _plain(text) != label]
+        shown = [field.text] if field.text.strip() else above
         if entry.kind == "file" or any(_shows(text, entry.value) for text in shown):
             entry.seen = True
             return False
@@ -300,7 +301,7 @@ class Rules:
             if entry is None:
                 entry = _Entry(each.mention.value, "list", place=each.mention.place)
                 self._entries[each.key] = entry
-            elif not self._to_repeat(field, entry):
+            elif not self._to_repeat(field, entry, each.label):
                 continue
             letters = [Press(key) for key in entry.value[:_LETTERS] if key.isascii()]
             choices.append((field.box[1], [Click(*middle(field.box)), *letters, Press("Enter")]))

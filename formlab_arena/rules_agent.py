@@ -403,7 +403,7 @@ def _nearest(box: Box, asked: Mapping[Box, _Asked]) -> _Asked:
 def _is_name(field: ScreenField, entries: Iterable[_Entry]) -> bool:
     """Whether the text in a field may be its label, and is none of what was entered."""
     values = [entry.value for entry in entries]
-    return not field.kind and not any(_shows(field.text, value) for value in values)
+    return field.kind in ("", "list") and not any(_shows(field.text, value) for value in values)
 
 
 def _shows(text: str, value: str) -> bool:

@@ -29,7 +29,8 @@ _NATIVE = {
     "time": re.compile(r"[-–—\s]+:[-–—\s]*[^a-z]{0,4}"),
     "month": re.compile(r"[-–—]{4,}\s+[-–—]{3,}[^a-z]{0,4}"),
 }
-# What OCR makes of a ring or box before a text.
+# What OCR makes of the arrow of a list, and of a ring or box before a text.
+_ARROW = re.compile(r"(?:^|\s+)[Vv∨⌄▾▼]$")
 _RING = re.compile(r"^[O0Q○□口☐◯▢]\s*(?=[A-Z\d])|^[O0○□口☐◯▢] ")
 
 
@@ -137,15 +138,21 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     texts |= {box: [line for line in lines if holds(box, line.box)] for box in drawn.lines}
     boxes += [box for box in drawn.lines if not any(holds(box, mark.box) for mark in marks)]
     boxes.sort(key=lambda box: (box[1], box[0]))
-    boxes = _without_addons(boxes, texts, zones)
+    boxes = [
+        box
+        for box in _without_addons(boxes, texts, zones)
+        if not texts[box] or not any(_is_cell(box, other) for other in boxes)
+    ]
     taken = {id(line) for box in boxes for line in texts[box]}
     taken |= {id(line) for line in lines if any(line.text == m.text for m in marks)}
     free = _blocks([line for line in lines if id(line) not in taken])
     fields = []
     for box in boxes:
-        text = " ".join(line.text for line in texts[box])
-        labels = _labels(zones.get(box, box), free, boxes)
-        fields.append(ScreenField(box, text, labels, _kind(gray, box, texts[box])))
+        name, value = _parted(box, texts[box])
+        labels = (*name, *_labels(zones.get(box, box), free, boxes))
+        kind = _kind(gray, box, texts[box])
+        value = _ARROW.sub("", value) if kind == "list" else value
+        fields.append(ScreenField(box, value, labels, kind))
     # The nearest label of a box is not that of marks below it.
     owned = {field.labels[0] for field in fields if field.labels}
     rest = [line for line in free if line.text not in owned]
@@ -233,6 +240,20 @@ def _to_write_in(
     return kept, zones
 
 
+def _is_cell(box: Box, other: Box) -> bool:
+    """Whether a box is the cell of a table, with the other one in the next cell."""
+    beside = -3 <= other[0] - box[2] <= 40
+    return beside and box[1] <= other[1] - 2 and other[3] + 2 <= box[3]
+
+
+def _parted(box: Box, lines: Sequence[TextLine]) -> tuple[tuple[str, ...], str]:
+    """A label that floats above the value in a box of one line, and the value."""
+    rows = sorted(lines, key=lambda line: line.box[1])
+    if is_low(box) and len(rows) == 2 and rows[1].box[1] >= middle(rows[0].box)[1]:
+        return (rows[0].text,), rows[1].text
+    return (), " ".join(line.text for line in lines)
+
+
 def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
@@ -285,7 +306,7 @@ def _kind(gray: np.ndarray, box: Box, lines: Sequence[TextLine]) -> str:
 def _blocks(lines: Sequence[TextLine]) -> list[TextLine]:
     """The lines, and before each two that follow one another at one indent both as one."""
     pairs = itertools.permutations(lines, 2)
-    blocks = [_joined(pair) for pair in pairs if _follows(*pair)]
+    blocks = [_joined(p) for p in pairs if _follows(*p) and not p[0].text.endswith((":", "*"))]
     return [*blocks, *lines]
 
 
@@ -325,17 +346,18 @@ def _grouped(marks: list[TickMark]) -> list[list[TickMark]]:
     groups: list[list[TickMark]] = []
     for mark in sorted(marks, key=lambda mark: (mark.box[1], mark.box[0])):
         for group in groups:
-            last = group[-1].box
-            if mark.is_ring != group[-1].is_ring:
-                continue
-            under = abs(mark.box[0] - last[0]) <= 5 and 0 < mark.box[1] - last[3] <= 26
-            beside = abs(mark.box[1] - last[1]) <= 5 and 0 < mark.box[0] - last[2] <= 260
-            if under or beside:
+            if any(mark.is_ring == other.is_ring and _near(mark.box, other.box) for other in group):
                 group.append(mark)
                 break
         else:
             groups.append([mark])
     return groups
+
+
+def _near(box: Box, other: Box) -> bool:
+    under = abs(box[0] - other[0]) <= 5 and 0 < box[1] - other[3] <= 26
+    beside = abs(box[1] - other[1]) <= 5 and 0 < box[0] - other[2] <= 260
+    return under or beside
 
 
 def differs(before: Screen | None, after: Screen | None) -> bool:

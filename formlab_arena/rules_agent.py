@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import collections
 import dataclasses
 import functools
@@ -11,66 +10,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rapidfuzz import fuzz
-
 from formlab_arena import screen
-from formlab_arena.actions import Action, Answer, Click, Press, Scroll, Type, Wait
+from formlab_arena.actions import Action, Answer, Click, Press, Scroll, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Observation, Observe
 from formlab_arena.option_matching import file_named, options_in, several
 from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
+from formlab_arena.screen_buttons import ACCEPT, CONFIRM, ONWARD, OTHER, WRONG, goes_on, is_button
+from formlab_arena.screen_entry import Entry, actions_for, shows, squashed
 from formlab_arena.shapes import Box, middle
 from formlab_arena.value_patterns import as_asked, in_control
 
 if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues
 
-_ONWARD = re.compile(r"(?:next|continue|proceed|forward|review)\b", re.IGNORECASE)
-_SEND = re.compile(
-    r"(?:submit|send|apply|register|sign up|place order|book|finish|done|confirm|complete|enrol"
-    r"|join|order|request|report|pay|create|subscribe|get started|save)",
-    re.IGNORECASE,
-)
-_CONFIRM = re.compile(r"(?:confirm|yes|ok)\b", re.IGNORECASE)
-_OTHER_BUTTON = re.compile(
-    r"(?:back|previous|cancel|reset|clear|close|log ?in|sign ?in|search|home|menu"
-    r"|save (?:as |a )?draft|decline|reject)\b",
-    re.IGNORECASE,
-)
-_ACCEPT = re.compile(
-    r"(?:accept|agree|allow|i agree|got it|ok|understood|i understand)", re.IGNORECASE
-)
-# What pages and browsers say of a field they refuse.
-_WRONG = re.compile(
-    r"please (?:fill|select|check|enter|match|choose|provide|include|complete|correct|tick|answer)"
-    r"|is required|(?:this|required) field|must (?:be|have|contain|match)|invalid|not (?:a )?valid"
-    r"|can(?:no|['’])t be|value must|missing",
-    re.IGNORECASE,
-)
 _OPTIONAL = re.compile(r"\(\s*(?:optional|required)\s*\)|[*＊✱]", re.IGNORECASE)
 # Letters of an option that are typed to find it in a list.
 _LETTERS = 24
 _TRIES, _TURNS = 2, 20
 _TALL = 60
-# How much of the text in a field is that typed into it, in percent, in spite of errors of OCR.
-_ALIKE = 60
 
 
 @functools.cache
 def _shared() -> Callable[[Path], Screen]:
     return screen.reader()
-
-
-@dataclasses.dataclass
-class _Entry:
-    """What was entered in a field, as what kind of field, how often, and whether it was seen."""
-
-    value: str
-    kind: str = ""
-    times: int = 1
-    place: int = -1
-    seen: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +74,7 @@ class Rules:
         self._read, self._values = read, values
         self._by_tree: RulesByTree | None = None
         self._text: InstructionText | PageValues = values or InstructionText("")
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._used: set[int] = set()
         self._lines: set[str] = set()
         self._refusals: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -169,13 +133,13 @@ class Rules:
     def _named(self, now: Screen, before: Screen, messages: Sequence[str]) -> set[tuple[str, str]]:
         """What the page or the browser says is wrong: the keys of fields, and the messages."""
         known = {line.text for line in before.lines}
-        wrong = [line for line in now.lines if line.text not in known and _WRONG.search(line.text)]
+        wrong = [line for line in now.lines if line.text not in known and WRONG.search(line.text)]
         asked = self._asked(now)
         named = {
-            (_nearest(line.box, asked).key, _squashed(line.text)[:40]) for line in wrong if asked
+            (_nearest(line.box, asked).key, squashed(line.text)[:40]) for line in wrong if asked
         }
-        reports = {_squashed(message.partition(":")[0]) for message in messages}
-        return named | {(k.key, "") for k in asked.values() if _squashed(k.label) in reports}
+        reports = {squashed(message.partition(":")[0]) for message in messages}
+        return named | {(k.key, "") for k in asked.values() if squashed(k.label) in reports}
 
     def _mends(self, now: Screen, named: set[tuple[str, str]], pressed: _Pressed) -> bool:
         """Whether to go on after a refusal: what it names is forgotten, to be entered anew.
@@ -187,7 +151,7 @@ class Rules:
             empty = [
                 k.key for box, k in self._asked(now).items() if self._is_blank(now, box, k.key)
             ]
-            if not _ONWARD.match(pressed.button) and any(self._entries[k].seen for k in empty):
+            if not ONWARD.match(pressed.button) and any(self._entries[k].seen for k in empty):
                 return False
             named = {(key, "") for key in empty}
         self._refusals.update(named)
@@ -204,7 +168,7 @@ class Rules:
         """A press of the button that takes away a banner about cookies, once."""
         if self._accepted or not any("cookie" in line.text.lower() for line in now.lines):
             return []
-        buttons = [f for f in now.fields if len(f.text) < 30 and _ACCEPT.match(f.text.strip())]
+        buttons = [f for f in now.fields if len(f.text) < 30 and ACCEPT.match(f.text.strip())]
         self._accepted = bool(buttons)
         return [Click(*middle(buttons[0].box))] if buttons else []
 
@@ -216,7 +180,7 @@ class Rules:
         names: dict[Box, list[str]] = {}
         for field in now.fields:
             inner = [field.text] if _is_name(field, self._entries.values()) else []
-            if not _is_button(field) and (kept := _plain_names([*field.labels, *inner])):
+            if not is_button(field) and (kept := _plain_names([*field.labels, *inner])):
                 names[field.box] = kept
         for group in now.groups:
             names[_around(group)] = _plain_names(group.labels)
@@ -228,7 +192,7 @@ class Rules:
             if mention is not None and mention.place < 0:
                 label = next((name for name in some if self._text.about(name)), label)
             place = mention.place if mention else -1
-            key = f"#{place}" if place >= 0 else _squashed(label)
+            key = f"#{place}" if place >= 0 else squashed(label)
             in_view[box] = _Asked(key, label, mention)
         self._fields = max(self._fields, len(self._entries) + len(in_view))
         return in_view
@@ -253,15 +217,15 @@ class Rules:
                 continue
             if entry is not None:
                 self._entries[each.key] = entry
-                actions += _typed(field, entry)
+                actions += actions_for(field, entry)
         return actions
 
-    def _to_repeat(self, field: ScreenField, entry: _Entry, label: str) -> bool:
+    def _to_repeat(self, field: ScreenField, entry: Entry, label: str) -> bool:
         """Whether a field shows clearly something else than was entered, for the first time."""
         # The text above a line to write on may be what was entered.
         above = [text for text in field.labels if _plain(text) != label]
         shown = [field.text] if field.text.strip() else above
-        if entry.kind == "file" or any(_shows(text, entry.value) for text in shown):
+        if entry.kind == "file" or any(shows(text, entry.value) for text in shown):
             entry.seen = True
             return False
         if entry.times >= _TRIES:
@@ -272,11 +236,11 @@ class Rules:
             entry.value = in_control(entry.value, "number") or entry.value
         return True
 
-    def _entry(self, field: ScreenField, each: _Asked, files: Sequence[str]) -> _Entry | None:
+    def _entry(self, field: ScreenField, each: _Asked, files: Sequence[str]) -> Entry | None:
         label, mention = each.label, each.mention
         if field.kind == "file":
             value = file_named(label, mention.value if mention else "", files)
-            return _Entry(value, "file", place=mention.place if mention else -1) if value else None
+            return Entry(value, "file", place=mention.place if mention else -1) if value else None
         hint = f"{field.text} {label}"
         value = self._text.span(label, mention, hint=field.text)
         if value is None and mention:
@@ -287,8 +251,8 @@ class Rules:
         place = mention.place if mention else -1
         if field.kind in ("date", "time", "month", "datetime-local"):
             value = in_control(value, field.kind)
-            return _Entry(value, field.kind, place=place) if value else None
-        return _Entry(as_asked(value, hint), place=place)
+            return Entry(value, field.kind, place=place) if value else None
+        return Entry(as_asked(value, hint), place=place)
 
     def _choices(self, now: Screen, asked: Mapping[Box, _Asked]) -> list[Action]:
         """From the bottom up: an answer may show further fields below itself."""
@@ -299,7 +263,7 @@ class Rules:
                 continue
             entry = self._entries.get(each.key)
             if entry is None:
-                entry = _Entry(each.mention.value, "list", place=each.mention.place)
+                entry = Entry(each.mention.value, "list", place=each.mention.place)
                 self._entries[each.key] = entry
             elif not self._to_repeat(field, entry, each.label):
                 continue
@@ -308,7 +272,7 @@ class Rules:
         for group in now.groups:
             name = "/".join(mark.text for mark in group.marks)
             if self._entries.get(name) is None and (marks := self._to_tick(group, asked)):
-                self._entries[name] = _Entry(name, "ticks")
+                self._entries[name] = Entry(name, "ticks")
                 choices += [(m.box[1], [Click(*middle(m.box))]) for m in marks if not m.ticked]
         choices.sort(key=lambda choice: -choice[0])
         return [action for _, todo in choices for action in todo]
@@ -339,13 +303,13 @@ class Rules:
         buttons = [
             field
             for field in now.fields
-            if _is_button(field)
-            and not _OTHER_BUTTON.match(field.text.strip())
+            if is_button(field)
+            and not OTHER.match(field.text.strip())
             and (ended or not entered or field.box[3] > max(entered))
         ]
         # Words that say so come before the looks of a button, and the lowest one last.
-        buttons.sort(key=lambda f: (_words(f), f.box[1]))
-        if buttons and (ended or _words(buttons[-1])):
+        buttons.sort(key=lambda f: (goes_on(f), f.box[1]))
+        if buttons and (ended or goes_on(buttons[-1])):
             return self._press(now, buttons[-1])
         if ended and (self._scrolls or not asked):
             return []
@@ -362,12 +326,12 @@ class Rules:
             return []
         text = button.text.strip()
         self._pressed, self._turns = _Pressed(now, text), self._turns + 1
-        self._sent = self._sent or not _ONWARD.match(text)
+        self._sent = self._sent or not ONWARD.match(text)
         return [Click(*middle(button.box))]
 
     def _confirm(self, now: Screen) -> list[Action]:
         """After the form was sent: only what confirms it."""
-        buttons = [f for f in now.fields if _is_button(f) and _CONFIRM.match(f.text.strip())]
+        buttons = [f for f in now.fields if is_button(f) and CONFIRM.match(f.text.strip())]
         return self._press(now, buttons[-1]) if buttons else []
 
 
@@ -377,10 +341,6 @@ def _plain(label: str) -> str:
 
 def _plain_names(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for text in texts if (name := _plain(text))))
-
-
-def _squashed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 def _around(group: MarkGroup) -> Box:
@@ -400,62 +360,7 @@ def _nearest(box: Box, asked: Mapping[Box, _Asked]) -> _Asked:
     return asked[min(asked, key=away)]
 
 
-def _is_name(field: ScreenField, entries: Iterable[_Entry]) -> bool:
+def _is_name(field: ScreenField, entries: Iterable[Entry]) -> bool:
     """Whether the text in a field may be its label, and is none of what was entered."""
     values = [entry.value for entry in entries]
-    return field.kind in ("", "list") and not any(_shows(field.text, value) for value in values)
-
-
-def _shows(text: str, value: str) -> bool:
-    """Whether a text is that of a value, of which a field may show a part, read by OCR."""
-    text, value = _squashed(text), _squashed(value)
-    if re.fullmatch(r"\d{4}\d{4}(?:t?\d{4})?", value) or re.fullmatch(r"\d{6}|\d{4}", value):
-        return len(re.findall(r"\d", text)) >= min(4, len(value))
-    return bool(text) and fuzz.partial_ratio(text, value) >= _ALIKE
-
-
-def _words(field: ScreenField) -> bool:
-    """Whether a button says that it goes on or sends."""
-    text = field.text.strip()
-    return bool(_ONWARD.match(text) or _SEND.match(text))
-
-
-def _is_button(field: ScreenField) -> bool:
-    if field.kind == "button":
-        return True
-    text = field.text.strip()
-    words = _ONWARD.match(text) or _SEND.match(text) or _OTHER_BUTTON.match(text)
-    # A box with a label and a typed sentence in it is none, however the sentence begins.
-    low = field.box[2] - field.box[0] < 420 and not field.kind
-    return words is not None and len(text) <= 30 and low
-
-
-def _typed(field: ScreenField, entry: _Entry) -> list[Action]:
-    """A click into a field, and its value: by keys where the browser asks for its parts."""
-    x, y = middle(field.box)
-    if entry.kind == "file":
-        return [Click(x, y), Type(entry.value)]
-    if not entry.kind:
-        return [Click(x, y), Press("Control+A"), Type(entry.value)]
-    return [Click(field.box[0] + 14, y), *map(Press, _keys(entry, field.text))]
-
-
-def _keys(entry: _Entry, shown: str) -> list[str]:
-    """The keys for a date, month or time as ``2027-03-05T21:30``, in the order that is shown."""
-    day, _, time = entry.value.rpartition("T") if "T" in entry.value else (entry.value, "", "")
-    if entry.kind == "time":
-        day, time = "", entry.value
-    keys: list[str] = []
-    if entry.kind == "month":
-        year, month = day.split("-")[:2]
-        return [*calendar.month_name[int(month)][:3], "ArrowRight", *year]
-    if day:
-        year, month, date = day.split("-")
-        order = shown.strip()[:1].lower()
-        parts = {"d": (date, month, year), "y": (year, month, date)}.get(order, (month, date, year))
-        keys += "/".join(parts)
-    if time:
-        hour, minute = (int(part) for part in time.split(":")[:2])
-        clock = f"{(hour - 1) % 12 + 1:02d}{minute:02d}{'P' if hour > 11 else 'A'}"
-        keys += ["ArrowRight"] * bool(day) + list(clock)
-    return keys
+    return field.kind in ("", "list") and not any(shows(field.text, value) for value in values)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from formlab import files
+from formlab_arena.screen_lines import TextLine, lines_of, pieces, texts_beside, with_paragraphs
 from formlab_arena.shapes import Box, has_arrow, holds, is_low, middle, outlines, ticked
 
 # How far above a box, or to its left, its label may be; and how many screens are kept.
 _ABOVE, _LEFT = 48, 700
 _KEPT = 64
-_MARK = 60
 FILE = re.compile(r"choose ?files?|no ?files? ?(?:chosen|selected)|browse|upload", re.IGNORECASE)
 _CHOOSE = re.compile(
     r"\W*(?:please )?(?:choose|select|pick)\b(?! ?files?)|[-–—]{2,}", re.IGNORECASE
@@ -29,18 +28,8 @@ _NATIVE = {
     "time": re.compile(r"[-–—\s]+:[-–—\s]*[^a-z]{0,4}"),
     "month": re.compile(r"[-–—]{4,}\s+[-–—]{3,}[^a-z]{0,4}"),
 }
-# What OCR makes of the arrow of a list, and of a ring or box before a text.
+# What OCR makes of the arrow of a list.
 _ARROW = re.compile(r"(?:^|\s+)[Vv∨⌄▾▼]$")
-_RING = re.compile(r"^[O0Q○□口☐◯▢]\s*(?=[A-Z\d])|^[O0○□口☐◯▢] ")
-
-
-@dataclasses.dataclass(frozen=True)
-class TextLine:
-    """A line of text, its box, and its words where they are known."""
-
-    text: str
-    box: Box
-    words: tuple[TextLine, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,29 +84,12 @@ def reader(threads: int = 1) -> Callable[[Path], Screen]:
         if digest not in kept:
             rows = read({"doc_id": path.name, "image": path.name}, path.parent)
             gray = np.asarray(files.read_image(path).convert("L"))
-            kept[digest] = arrange(gray, _lines(rows))
+            kept[digest] = arrange(gray, lines_of(rows))
             if len(kept) > _KEPT:
                 del kept[next(iter(kept))]
         return kept[digest]
 
     return once
-
-
-def _lines(rows: Sequence[dict[str, Any]]) -> list[TextLine]:
-    words: dict[str, list[TextLine]] = {}
-    for row in rows:
-        if row["kind"] == "word":
-            words.setdefault(row["path"].partition("/words/")[0], []).append(_line(row))
-    return [
-        _line(row, words.get(row["path"], ()))
-        for row in rows
-        if row["kind"] == "line" and row["value"].strip()
-    ]
-
-
-def _line(row: dict[str, Any], words: Sequence[TextLine] = ()) -> TextLine:
-    box = (row["x0"], row["y0"], row["x1"], row["y1"])
-    return TextLine(row["value"].strip(), box, tuple(words))
 
 
 def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
@@ -128,10 +100,10 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     drawn = outlines(gray, [line.box for line in lines])
     states = {box: ticked(gray, box, kind) for box, kind in drawn.marks.items()}
     states = {box: state for box, state in states.items() if state is not None}
-    lines = [piece for line in lines for piece in _pieces(line, drawn.boxes, states)]
+    lines = [piece for line in lines for piece in pieces(line, drawn.boxes, states)]
     marks = [
         TickMark(box, text, states[box], drawn.marks[box] == "ring")
-        for box, text in _texts_of(states, lines).items()
+        for box, text in texts_beside(states, lines).items()
     ]
     texts = {box: [line for line in lines if holds(box, line.box)] for box in drawn.boxes}
     boxes, zones = _to_write_in(texts, [mark.box for mark in marks])
@@ -145,7 +117,7 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     ]
     taken = {id(line) for box in boxes for line in texts[box]}
     taken |= {id(line) for line in lines if any(line.text == m.text for m in marks)}
-    free = _blocks([line for line in lines if id(line) not in taken])
+    free = with_paragraphs([line for line in lines if id(line) not in taken])
     fields = []
     for box in boxes:
         name, value = _parted(box, texts[box])
@@ -161,64 +133,6 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
         for some in _grouped(marks)
     )
     return Screen(tuple(lines), tuple(fields), groups)
-
-
-def _pieces(line: TextLine, boxes: Sequence[Box], marks: Iterable[Box]) -> list[TextLine]:
-    """A line that OCR read across sides of boxes or across marks, split there."""
-    x0, y0, x1, y1 = line.box
-    level = [
-        box
-        for box in (*boxes, *marks)
-        if box[1] <= (y0 + y1) / 2 <= box[3] and x0 < box[2] and box[0] < x1
-    ]
-    across = [box for box in level if x0 < box[0] - 8 or x1 > box[2] + 8]
-    if not line.words or not across:
-        return [line]
-
-    def place(word: TextLine) -> tuple[bool, ...]:
-        x, _ = middle(word.box)
-        return tuple(side < x for box in across for side in (box[0], box[2]))
-
-    parts = [_joined(list(words)) for _, words in itertools.groupby(line.words, place)]
-    small = [box for box in across if box[2] - box[0] < _MARK]
-    return [part for part in parts if not any(holds(box, part.box) for box in small)] or [line]
-
-
-def _joined(words: Sequence[TextLine], gap: str = " ") -> TextLine:
-    sides = np.array([word.box for word in words])
-    box = (*sides[:, :2].min(axis=0).tolist(), *sides[:, 2:].max(axis=0).tolist())
-    return TextLine(gap.join(word.text for word in words), box, tuple(words))
-
-
-def _texts_of(marks: Iterable[Box], lines: Sequence[TextLine]) -> dict[Box, str]:
-    """The text that starts at the right of each mark, or around it as OCR often has it."""
-    own: dict[Box, TextLine] = {}
-    for box in marks:
-        _, at = middle(box)
-        for line in lines:
-            starts = -18 <= line.box[0] - box[0] <= 14 + 1.6 * (box[2] - box[0])
-            if starts and line.box[2] > box[2] + 8 and line.box[1] <= at <= line.box[3]:
-                own[box] = line
-                break
-    rest = [line for line in lines if line not in own.values()]
-    texts = {}
-    for box, line in own.items():
-        text = _RING.sub("", line.text) if line.box[0] < box[2] - 4 else line.text
-        off = middle(box)[1] - middle(line.box)[1]
-        # A long text goes on in the next line; a mark in the middle of two stands by the second.
-        more = next((other for other in rest if _follows(line, other)), None)
-        before = next((other for other in rest if off < -4 and _follows(other, line)), None)
-        parts = [before and before.text, text, more and more.text]
-        texts[box] = " ".join(part for part in parts if part)
-    return texts
-
-
-def _follows(first: TextLine, second: TextLine) -> bool:
-    """Whether a line is the next of a paragraph."""
-    high = first.box[3] - first.box[1]
-    gap = second.box[1] - first.box[3]
-    alike = abs(first.box[0] - second.box[0]) <= 4 and -0.4 * high <= gap <= 0.4 * high
-    return alike and abs(second.box[3] - second.box[1] - high) <= 0.4 * high
 
 
 def _to_write_in(
@@ -303,13 +217,6 @@ def _kind(gray: np.ndarray, box: Box, lines: Sequence[TextLine]) -> str:
     return "button" if centred and abs(np.median(inside) - np.median(around)) > 3 else ""
 
 
-def _blocks(lines: Sequence[TextLine]) -> list[TextLine]:
-    """The lines, and before each two that follow one another at one indent both as one."""
-    pairs = itertools.permutations(lines, 2)
-    blocks = [_joined(p) for p in pairs if _follows(*p) and not p[0].text.endswith((":", "*"))]
-    return [*blocks, *lines]
-
-
 def _labels(
     box: Box, lines: Sequence[TextLine], boxes: Sequence[Box], indent: float = 24
 ) -> tuple[str, ...]:
@@ -375,16 +282,3 @@ def differs(before: Screen | None, after: Screen | None) -> bool:
         {(line.text, round(line.box[1] / 12)) for line in page.lines} for page in (before, after)
     )
     return len(old & new) < 0.8 * max(len(old), len(new), 1)
-
-
-def shares(before: Screen, after: Screen) -> float:
-    """The share of the lines of the shorter screen that the other one has too, wherever.
-
-    Examples
-    --------
-    >>> a, b = (Screen((TextLine(text, (0, 0, 9, 9)),), (), ()) for text in ("Name", "Thank you"))
-    >>> shares(a, a), shares(a, b)
-    (1.0, 0.0)
-    """
-    old, new = ({line.text for line in page.lines} for page in (before, after))
-    return len(old & new) / max(1, min(len(old), len(new)))

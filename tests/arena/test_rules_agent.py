@@ -185,6 +185,6 @@ def test_form_that_is_not_ours_is_filled_in_from_its_screenshots(tmp_path):
     with hosting() as server:
         result = fill_url(server.url, tmp_path, RunSettings("rules"), text=TEXT)
     assert result["filled"] == RIGHT
-    assert result["status"] == "ended"
+    assert result["status"] == "submitted"
     assert result["left_at"].endswith("/thanks")
     assert len(server.sent) == 1

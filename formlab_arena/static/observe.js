@@ -61,14 +61,14 @@
     return INLINE.test(node.tagName) ? text : ` ${text} `;
   }
   const referred = (e, name) => clean(attribute(e, name).split(/\s+/).filter(Boolean)
-    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && textOf(n, "hidden")).join(" "), 300);
+    .map((id) => e.getRootNode().getElementById(id)).map((n) => n && !e.contains(n) ? textOf(n, "hidden") : "").join(" "), 300);
   // What stands before or after an element on its line, or the block next to it.
-  function beside(e, step) {
+  function beside(e, step, field = e) {
     let text = "", passed = false;
     for (let n = e[step]; n; n = n[step]) {
       if (n.nodeType === 1) {
         const block = !INLINE.test(n.tagName), isBreak = block && (LETTER.test(text) || (passed && n.tagName === "BR"));
-        if (isBreak || n.matches(`${HEADING}, legend`)) break;
+        if (isBreak || n.matches("legend") || (n.matches(HEADING) && !(up(n) && isAlone(up(n), field)))) break;
         if (n.matches(FIELD) || n.querySelector(FIELD)) {
           // The second input of a telephone number is read with the text before the first.
           if (LETTER.test(text) || !n.matches(NATIVE) || e.placeholder || step === "nextSibling") break;
@@ -87,7 +87,7 @@
   const alone = memo((e) => around(e).findLast((n) => !n.matches("tr, table") && isAlone(n, e)) ?? null);
   function before(n, e) {
     for (const outer of [n, ...around(n)]) {
-      const text = beside(outer, "previousSibling"), parent = up(outer);
+      const text = beside(outer, "previousSibling", e), parent = up(outer);
       if (text) return text;
       if (!parent || parent.matches(`${EDGE}, table, tr`) || !isAlone(parent, e)) return "";
       if (choiceOf(e).length === 1 && LETTER.test(textOf(parent))) return clean(textOf(parent));
@@ -103,7 +103,7 @@
     return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
   }
   const labelOf = memo((e) => {
-    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? [near(e, "label")] : []);
+    const tick = isTick(e), native = e.matches(NATIVE), labels = e.labels ?? (e.matches(FIELD) ? partner(e)?.labels ?? [near(e, "label")] : []);
     const own = referred(e, "aria-labelledby") || clean([...labels].map((n) => textOf(n)).join(" "));
     if (LETTER.test(own)) return own;
     if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
@@ -119,7 +119,7 @@
     if (ticks.length < 2 && roleOf(e) !== "radio") return null;
     if (named && isAlone(group, e)) return named;
     const [side, above] = cells(e), common = path(up(e)).find(all), first = path(ticks[0]).find((n) => up(n) === common);
-    return (side && above && side) || (first && beside(first, "previousSibling")) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
+    return (side && above && side) || (first && beside(first, "previousSibling", e)) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
   });
   const groups = memo((e) => {
     if (!e) return [];
@@ -137,6 +137,7 @@
   // What takes the clicks: of a hidden tick or file its label or button; null for what nobody can use.
   const placeOf = memo((e) => {
     const box = boxOf(e), tick = e.matches("input[type=radio], input[type=checkbox], input[type=file]"), style = tick && box && getComputedStyle(e);
+    if (!tick && box && e.matches("input[aria-hidden=true]") && getComputedStyle(e).pointerEvents === "none") return null;
     if (!tick || (box && style.opacity !== "0" && style.pointerEvents !== "none")) return box && e;
     const near = e.type === "file" ? around(e, 3).filter((n) => n.querySelectorAll("input[type=file]").length === 1) : [];
     const other = [...e.labels].find(boxOf) ?? near.flatMap((n) => [...n.querySelectorAll("button, [role=button], [type=button]")]).find(boxOf);
@@ -201,7 +202,7 @@
     }
     return null;
   });
-  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
+  const optionsOf = memo((e) => [...e.options ?? e.list?.options ?? partner(e)?.options ?? (e.matches("[role=listbox]") ? e : popupOf(e) || null)?.querySelectorAll("[role=option]") ?? []].slice(0, 1000));
   const optionText = (o) => clean(o.label) || clean(textOf(o, "hidden")) || clean(o.value);
   const sentOf = (o) => clean(o.dataset.value ?? o.getAttribute("value") ?? (o.value || textOf(o, "hidden")), 500);
   const isOn = (o) => o.selected ?? (o.ariaSelected === "true" || o.ariaChecked === "true");
@@ -239,9 +240,9 @@
   const isPointed = (e) => !e.firstElementChild && e.matches("td, li, span, div") && getComputedStyle(e).cursor === "pointer" && !near(up(e), `${USED}, label`);
   // The names of all fields, also of those out of sight: unique, one for all ticks of a choice.
   function name(all) {
-    const used = new Map(), given = new Map();
+    const used = new Map(), given = new Map(), written = new Set(all.filter((o) => isField(o) && placeOf(o)).map(partner));
     for (const e of all) names.set(e, e.dataset.field || e.closest("[data-for]")?.dataset.for || "");
-    for (const e of all.filter((o) => isField(o) && !names.get(o))) {
+    for (const e of all.filter((o) => isField(o) && !names.get(o) && !written.has(o))) {
       const [first] = choiceOf(e);
       if (!given.has(first)) {
         const base = attribute(e, "name") || partner(e)?.name || tidy(wholeLabel(e) ?? labelOf(e)) || e.id || kindOf(e);
@@ -254,7 +255,7 @@
   }
   function described(e, place, heading) {
     const field = isField(e), whole = field ? wholeLabel(e) : null, own = tidy(labelOf(e)), box = areaOf(place), starred = /^\s*[*＊]|[*＊]\s*:?\s*$|[([]required[)\]]/i;
-    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole ? tidy(whole) : own, answers: field,
+    return { n: number(e), field: names.get(e), option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own, label: whole === null ? own : tidy(whole) || names.get(e), answers: field,
       group: [...new Set([heading, ...groups(up(e))])].filter(Boolean), ...content(e), checked: ticked(e), box, labels: [...(e.labels ?? [])].map(edges),
       options: field && optionsOf(e).length ? optionsOf(e).map(optionText) : null, disabled: e.matches(":disabled") || e.ariaDisabled === "true", covered: isCovered(e, place, box),
       required: Boolean(e.required) || e.ariaRequired === "true" || (field && (starred.test(whole || labelOf(e)) || near(e, "[role=radiogroup]")?.ariaRequired === "true")),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import re
+from collections.abc import Collection, Sequence
 
 from rapidfuzz import fuzz
 
+from formlab_arena.label_matching import assigned
+from formlab_arena.labelled_lines import LabelledValue, labelled_values
 from formlab_arena.value_patterns import PATTERNS, kind_asked_for
 
 _QUOTES = "\"'“”‘’„«»`"
@@ -32,6 +36,12 @@ _NOT = re.compile(
     r"|blank|empty|false|\w+n['’]t)\b",
     re.IGNORECASE,
 )
+# What says that a field stays empty.
+_NO_VALUE = re.compile(
+    r"\W*(?:(?:please )?(?:leave|left|keep)(?: (?:it|this|field))*(?: as)? (?:blank|empty)"
+    r"|blank|empty|skip|not? (?:applicable|provided|given|available)|n/?a|none provided)?\W*",
+    re.IGNORECASE,
+)
 _ENDS = re.compile(r"(?<=[.!?])[\"”’»)]*\s+(?=[\"“‘«(]*[^\W_a-z])|\n\s*\n|\n(?=\s*[-*•\d])")
 _SHORT = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Prof|St|Inc|Ltd|vs|etc))\.$")
 _CLAUSE = re.compile(
@@ -41,6 +51,10 @@ _CLAUSE = re.compile(
 )
 # A text that names a label more often than this is no text for a form.
 _MENTIONS = 50
+# A text of "Label: value" has at least so many of them, in such a share of its sentences or lines.
+_PAIRS, _SHARE = 2, 0.4
+# How alike a label of the page and one of a line are where no other label of the page is known.
+_SURE = 0.9
 _LIKENESS = 88.0
 _LONG = 6
 _FILLERS = {"a", "an", "are", "enter", "for", "full", "is", "of", "please", "the", "your"}
@@ -51,14 +65,16 @@ class LabelMention:
     """One sentence about a label: the value in it, and whether the sentence is a negation.
 
     `whole` is the value with the sentences after it, up to the next that names something new.
-    `plain` tells how plainly the label is named: 3 in quotes, 2 before a colon or ``is``, 1 at
-    the start of its sentence, else 0.
+    `plain` tells how plainly the label is named: 4 in a text of "Label: value", 3 in quotes, 2
+    before a colon or ``is``, 1 at the start of its sentence, else 0. `place` is that of a
+    `LabelledValue`, else -1.
     """
 
     value: str
     denies: bool
     whole: str = ""
     plain: int = 0
+    place: int = -1
 
 
 class InstructionText:
@@ -81,9 +97,59 @@ class InstructionText:
 
     def about(self, label: str) -> LabelMention | None:
         """The plainest mention of a label; None if the text does not name it."""
+        if self.labelled:
+            [value] = assigned([[label]], self._values, least=_SURE)
+            if value:
+                return _of_line(value)
         mentions = [self._mention_at(start, end) for start, end in self._mentions(label)]
         known = [mention for mention in mentions if mention is not None]
         return max(known, key=lambda m: (m.plain, bool(m.value)), default=None)
+
+    def assign(
+        self, labels: Sequence[Sequence[str]], *, used: Collection[int] = ()
+    ) -> list[LabelMention | None]:
+        """For each field of a page the mention that is meant for it, None for what is not named.
+
+        Parameters
+        ----------
+        labels
+            For each of n fields its label, and what else it may be called, likeliest first.
+        used
+            The places of values that fields of other pages have had.
+
+        Examples
+        --------
+        >>> text = InstructionText("Company: Lund\\nName: Ada\\nPhone: (555) 010-22 x7")
+        >>> [m and m.value for m in text.assign([["Name *"], ["Age"], ["Phone number"]])]
+        ['Ada', None, '(555) 010-22 x7']
+        """
+        known = [names[0] for names in labels if names]
+        values = labelled_values(self.text, known)
+        of_lines = [value and _of_line(value) for value in assigned(labels, values, used=used)]
+        labelled = self._is_labelled(values, known)
+        mentions: list[LabelMention | None] = []
+        for names, of_line in zip(labels, of_lines, strict=True):
+            if of_line and labelled:
+                mentions.append(of_line)
+                continue
+            prose = next((m for name in names if (m := self.about(name))), None)
+            # A label that a list of labels leaves out is not meant by a word in passing.
+            plain = prose is not None and (not labelled or prose.plain == 3)
+            mentions.append((prose if plain else None) or of_line)
+        return mentions
+
+    @functools.cached_property
+    def _values(self) -> list[LabelledValue]:
+        return labelled_values(self.text)
+
+    def _is_labelled(self, values: Sequence[LabelledValue], known: Sequence[str]) -> bool:
+        """Whether the text is a list of labels with values, and no prose that quotes labels."""
+        quoted = re.findall(r"[“„«\"]([^“”„«»\"\n]{1,80})[”“»\"](?!\s*[:：])", self.text)
+        if known:
+            names = {name.casefold().strip(" *:") for name in known}
+            quoted = [each for each in quoted if each.casefold() in names]
+        pairs = len({value.place for value in values})
+        return pairs >= _PAIRS and pairs >= _SHARE * len(self.sentences) and len(quoted) < pairs / 3
 
     def span(self, label: str, mention: LabelMention | None, *, hint: str = "") -> str | None:
         """The e-mail address, date, … that a label asks for; None if it asks for nothing such.
@@ -97,7 +163,16 @@ class InstructionText:
         """
         kind = kind_asked_for(f"{label} {hint}")
         match = PATTERNS[kind].search(mention.value if mention else self.text) if kind else None
+        if match and mention and mention.place >= 0:
+            # What stands alone behind a label is the value, but for words around it.
+            around = re.findall(r"[^\W\d_]{3,}", mention.value.replace(match[0], " ", 1))
+            return match[0] if len(around) > 1 else mention.value
         return match[0] if match else None
+
+    @functools.cached_property
+    def labelled(self) -> bool:
+        """Whether the text is a list of labels with values."""
+        return self._is_labelled(self._values, ())
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
         key = "".join(char for char in label.lower() if _WORD.match(char))
@@ -161,6 +236,13 @@ class InstructionText:
                 break
             more.append(sentence.strip())
         return " ".join(more)
+
+
+def _of_line(value: LabelledValue) -> LabelMention:
+    empty = _NO_VALUE.fullmatch(value.value)
+    denies = not value.value or _NOT.search(value.value) is not None
+    texts = ("", "") if empty else (value.value, value.whole)
+    return LabelMention(texts[0], denies, texts[1], 4, value.place)
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ _CHOOSE = re.compile(
 # What the browser shows in its own fields, as far as OCR reads it.
 _NATIVE = {
     "datetime-local": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*,?[\s-]*:", re.IGNORECASE),
-    "date": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*[^a-z]{0,4}", re.IGNORECASE),
+    "date": re.compile(r"\W*[mdy]{1,4}\s*/\s*[a-z]{0,2}\s*/?\s*y{0,4}[^a-z]{0,4}", re.IGNORECASE),
     "time": re.compile(r"[-–—\s]+:[-–—\s]*[^a-z]{0,4}"),
     "month": re.compile(r"[-–—]{4,}\s+[-–—]{3,}[^a-z]{0,4}"),
 }

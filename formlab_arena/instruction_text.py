@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 from rapidfuzz import fuzz
 
-from formlab_arena import labelled_lines
-from formlab_arena.labelled_lines import LabelledValue
+from formlab_arena.label_matching import assigned
+from formlab_arena.labelled_lines import LabelledValue, labelled_values
 from formlab_arena.value_patterns import PATTERNS, kind_asked_for
 
 _QUOTES = "\"'“”‘’„«»`"
@@ -98,7 +98,7 @@ class InstructionText:
     def about(self, label: str) -> LabelMention | None:
         """The plainest mention of a label; None if the text does not name it."""
         if self.labelled:
-            [value] = labelled_lines.assigned([[label]], self._values, least=_SURE)
+            [value] = assigned([[label]], self._values, least=_SURE)
             if value:
                 return _of_line(value)
         mentions = [self._mention_at(start, end) for start, end in self._mentions(label)]
@@ -124,11 +124,8 @@ class InstructionText:
         ['Ada', None, '(555) 010-22 x7']
         """
         known = [names[0] for names in labels if names]
-        values = labelled_lines.labelled_values(self.text, known)
-        of_lines = [
-            value and _of_line(value)
-            for value in labelled_lines.assigned(labels, values, used=used)
-        ]
+        values = labelled_values(self.text, known)
+        of_lines = [value and _of_line(value) for value in assigned(labels, values, used=used)]
         labelled = self._is_labelled(values, known)
         mentions: list[LabelMention | None] = []
         for names, of_line in zip(labels, of_lines, strict=True):
@@ -137,13 +134,13 @@ class InstructionText:
                 continue
             prose = next((m for name in names if (m := self.about(name))), None)
             # A label that a list of labels leaves out is not meant by a word in passing.
-            plain = prose is not None and (not labelled or prose.plain in (2, 3))
+            plain = prose is not None and (not labelled or prose.plain == 3)
             mentions.append((prose if plain else None) or of_line)
         return mentions
 
     @functools.cached_property
     def _values(self) -> list[LabelledValue]:
-        return labelled_lines.labelled_values(self.text)
+        return labelled_values(self.text)
 
     def _is_labelled(self, values: Sequence[LabelledValue], known: Sequence[str]) -> bool:
         """Whether the text is a list of labels with values, and no prose that quotes labels."""

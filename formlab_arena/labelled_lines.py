@@ -1,30 +1,26 @@
-"""Reads lines and paragraphs such as "Label: value", and assigns them to the labels of a page."""
+"""Reads the labels and values in lines and paragraphs such as "Label: value"."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import re
 from collections.abc import Collection, Sequence
 
-import numpy as np
-from rapidfuzz import fuzz
-
 # Bounds for hostile text: lines, and characters of a line and of a label.
-_LINES, _LONG_LINE, _LONG_LABEL = 2_000, 20_000, 200
-# The least likeness of two labels, and what it loses where another field has the value already.
-_LEAST, _USED = 0.58, 0.1
+_LINES, _LONG_LINE, LONG_LABEL = 2_000, 20_000, 200
 # Marks of Markdown around words; marks within words, as in file_name, are none.
 _INLINE = re.compile(
     r"`+(?P<code>[^`\n]+)`+|!?\[(?P<text>[^\]\n]+)\]\((?P<link>[^()\s]+)\)"
-    r"|<(?P<auto>https?://[^\s<>]+|[^\s<>@]+@[^\s<>]+)>"
+    r"|<(?P<auto>https?://[^\s<>]+|[\w.+-]+@[\w.-]+)>"
     r"|(?P<kept>https?://[^\s<>()\[\]*`\"“”]+)"
-    r"|(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<strong>[^\n]{0,2000}?[^\s*])(?P=star)(?![\w*])"
-    r"|(?<!\w)(?P<line>_{1,3})(?=[^\s_])(?P<low>[^\n]{0,2000}?[^\s_])(?P=line)(?!\w)"
+    r"|(?<![^\s(\[“\"'|_:>-])(?P<star>\*{1,3})(?=[^\s*])(?P<strong>[^\n]{0,2000}?[^\s*])(?P=star)"
+    r"(?![^\s.,;:!?)\]”\"'|_-])"
+    r"|(?<![^\s(\[“\"'|*:>-])(?P<line>_{1,3})(?=[^\s_])(?P<low>[^\n]{0,2000}?[^\s_])(?P=line)"
+    r"(?![^\s.,;:!?)\]”\"'|*-])"
     r"|\\(?P<escaped>[*_`#\[\]~|\\])"
 )
-_BULLET = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
+_BULLET = re.compile(r"(?:[-*+•◦▪‣–]|(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
 _HEADING = re.compile(r"#{1,6}\s+|(?P<bold>\*\*[^*]+\*\*|__[^_]+__)$")
 _TASK = re.compile(r"(?:\[([ xX])\]|([☐☑☒✓✔]))\s+(.+)")
 _RULE = re.compile(r"[\s|:=*_+-]{3,}")
@@ -36,32 +32,8 @@ _QUERY = re.compile(r"(?<=\?)\s+(?:[–—=-]\s+)?(?=\S)")
 _NEXT = re.compile(
     r"(?<=[.!?;])[\"”’)]*\s+(?=[\"“*]?[A-Z][^.:;!?\n]{0,120}\??[\"”*]?\s?[:：](?:\s|$))"
 )
-_SENTENCE = re.compile(r"(?<!\b[A-Z])[.!?][\"”’)]*\s+(?=[\"“(]?[A-Z0-9])")
-_OPTIONAL = re.compile(r"\(\s*(?:optional|required|if any|if applicable)\s*\)|[*✱]", re.IGNORECASE)
-_FILLERS = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        a an any are at be choose complete do does enter for full give have here i in is it its my
-        no of on one optional or our please provide required s select the their this to type what
-        when where which will with would write you your
-        """,
-    )
-)
-_SAME = tuple(
-    (re.compile(rf"\b(?:{many})\b"), single)
-    for many, single in (
-        (r"(?:e ?mail|mail)(?: address)?", "email"),
-        (r"(?:tele ?phone|mobile|cell|tel|phone)(?: phone)?(?: (?:number|no|nr))?", "phone"),
-        (r"(?:zip|postal|post) ?(?:code)?", "zip"),
-        (r"date of birth|birth ?date|birth ?day|dob|born(?: on)?", "birthdate"),
-        (r"surname|family name|last ?name", "lastname"),
-        (r"given name|fore ?name|first ?name", "firstname"),
-        (r"organi[sz]ation|employer|firm", "company"),
-        (r"web ?site|home ?page|web ?page|url", "website"),
-        (r"num|nr|nbr", "number"),
-        (r"qty", "quantity"),
-    )
+_SENTENCE = re.compile(
+    r"(?<!\b[A-Z])(?<!\b[DM]r)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?][\"”’)]*\s+(?=[\"“(]?[A-Z0-9])"
 )
 
 
@@ -147,7 +119,7 @@ def labelled_values(text: str, known: Collection[str] = ()) -> list[LabelledValu
 
 
 def _lines(text: str, known: Collection[str]) -> list[_Line]:
-    names = "|".join(re.escape(name) for name in known if 3 <= len(name) <= _LONG_LABEL)
+    names = "|".join(re.escape(name) for name in known if 3 <= len(name) <= LONG_LABEL)
     # A known label begins a value also behind a comma.
     inside = rf"(?<=[.,;!?)])\s+(?=(?:{names})\s*[:：]\s)" if names else r"(?!)"
     lines: list[_Line] = []
@@ -191,7 +163,7 @@ def _splits(text: str) -> list[tuple[str, str]]:
 
 def _two(text: str, match: re.Match[str]) -> tuple[str, str]:
     label, value = text[: match.start()].strip(' "“”*|'), text[match.end() :].strip()
-    words = len(label) <= _LONG_LABEL and re.search(r"[^\W_]", label)
+    words = len(label) <= LONG_LABEL and re.search(r"[^\W_]", label)
     return (label if words else "", _unquoted(value))
 
 
@@ -266,7 +238,9 @@ def _without_ends(values: list[LabelledValue]) -> list[LabelledValue]:
 def _sentence(text: str, *, keep: int) -> str:
     """A value within a paragraph; several sentences, or so many words, keep the last full stop."""
     text = re.sub(r"([.!?])\.$", r"\1", text)
-    short = re.search(r"(?:\b[A-Z]|\b(?:Inc|Ltd|Jr|Sr|etc|Co))\.$", text)
+    short = re.search(
+        r"(?:\b[A-Z]|\b(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|\b(?:Inc|Ltd|Jr|Sr|etc|Co))\.$", text
+    )
     kept = short or _SENTENCE.search(text) or len(text.split()) >= keep
     return text if kept else text.removesuffix(".")
 
@@ -278,104 +252,3 @@ def _unquoted(value: str) -> str:
         if wrapped and start not in inner and end not in inner:
             return inner
     return value
-
-
-@functools.lru_cache(maxsize=4096)
-def _content(label: str) -> tuple[str, ...]:
-    """The words of a label that say something, each in a common form."""
-    text = _OPTIONAL.sub(" ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", label[:_LONG_LABEL]))
-    text = " ".join(re.findall(r"[^\W_]+|[%$€£#]", text.casefold().replace("’", "'")))
-    for pattern, single in _SAME:
-        text = pattern.sub(single, text)
-    words = text.split()
-    some = [word for word in words if word not in _FILLERS] or words
-    return tuple(word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in some)
-
-
-@functools.lru_cache(maxsize=65536)
-def likeness(label: str, other: str) -> float:
-    """How alike two labels are, from 0 to 1, which is the same but for marks and case.
-
-    Examples
-    --------
-    >>> likeness("Your e-mail *", "E-Mail Address"), likeness("Name", "Price")
-    (1.0, 0.0)
-    >>> likeness("Full name", "Name") > likeness("Company name", "Name") > 0.5
-    True
-    """
-    mine, theirs = _content(label), _content(other)
-    if not mine or not theirs:
-        return 0.0
-    if mine == theirs:
-        return 1.0 if _plain(label) == _plain(other) or len(mine) == 1 else 0.98
-    if "".join(mine) == "".join(theirs):
-        return 0.97
-    left, shared = list(theirs), 0
-    for word in mine:
-        near = [w for w in left if w == word or (len(word) > 3 and fuzz.ratio(w, word) >= 84)]
-        if near:
-            left.remove(word if word in near else near[0])
-            shared += len(word)
-    size = sum(map(len, mine)), sum(map(len, theirs))
-    dice = 2 * shared / sum(size)
-    inside = shared >= min(size) * 0.9
-    return min(0.95, max(0.95 * dice, 0.6 + 0.3 * dice if inside else 0.0))
-
-
-def _plain(label: str) -> str:
-    return "".join(re.findall(r"\w", _OPTIONAL.sub("", label).casefold()))
-
-
-def assigned(
-    labels: Sequence[Sequence[str]],
-    values: Sequence[LabelledValue],
-    *,
-    used: Collection[int] = (),
-    least: float = _LEAST,
-) -> list[LabelledValue | None]:
-    """For each field the value that is meant for it: the best assignment of all together.
-
-    Parameters
-    ----------
-    labels
-        For each of n fields its label, and what else it may be called, likeliest first.
-    values
-        Those of a text.
-    used
-        Places that other fields have had, which are taken only if nothing else is alike.
-    least
-        The least likeness, from 0 to 1.
-
-    Examples
-    --------
-    >>> values = labelled_values("Company: Lund\\nName: Ada\\nContact name: Bo")
-    >>> fields = [["Name"], ["Contact name"], ["Company name"]]
-    >>> [value.value for value in assigned(fields, values)]
-    ['Ada', 'Bo', 'Lund']
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    places = {place: n for n, place in enumerate(dict.fromkeys(v.place for v in values))}
-    if not places or not labels:
-        return [None] * len(labels)
-    scores = np.zeros((len(labels), len(places)))
-    best: dict[tuple[int, int], LabelledValue] = {}
-    for row, names in enumerate(labels):
-        for value in values:
-            column = places[value.place]
-            named = (value.label, *([f"{value.section} {value.label}"] if value.section else ()))
-            score = max(
-                likeness(name, label) - 0.03 * min(n, 3)
-                for n, name in enumerate(names or ("",))
-                for label in named
-            )
-            score -= _USED if value.place in used else 0
-            if score > max(least, scores[row, column]):
-                scores[row, column], best[row, column] = score, value
-    # An equal label counts for more than several that are merely alike; order decides the rest.
-    rows = np.arange(len(labels))[:, None] / len(labels)
-    apart = np.abs(rows - np.arange(len(places)) / len(places))
-    weights = np.where(scores > 0, scores**6 + 1e-4 * (1 - apart), 0.0)
-    chosen = zip(*linear_sum_assignment(weights, maximize=True), strict=True)
-    pairs = {int(row): best.get((int(row), int(column))) for row, column in chosen}
-    return [pairs.get(row) for row in range(len(labels))]

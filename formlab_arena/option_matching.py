@@ -10,7 +10,10 @@ from rapidfuzz import fuzz
 
 from formlab.text import typed
 
-_PLACEHOLDER = re.compile(r"\W*(?:(?:please )?(?:choose|select|pick)\b.*|[-–—. ]*)$", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"\W*(?:(?:please )?(?:choose|select|pick)(?: (?:an?|one|the|your|from|here)\b.*|\W*))?$",
+    re.IGNORECASE,
+)
 # How alike an option and a value are that are not the same, in per cent.
 _ALIKE = 80
 
@@ -46,6 +49,7 @@ def closest(value: str, options: Sequence[str]) -> int | None:
     key, words = _key(value), value.casefold().strip()
     number = typed.number(value)
     keys = [_key(option) for option in options]
+    likely = [n for n in range(len(options)) if keys[n] and not _PLACEHOLDER.match(options[n])]
     tests = (
         lambda n: options[n].strip() == value.strip(),
         lambda n: keys[n] == key != "",
@@ -56,9 +60,8 @@ def closest(value: str, options: Sequence[str]) -> int | None:
         lambda n: len(key) > 1 and "".join(re.findall(r"\b[A-Z]", options[n])).casefold() == key,
     )
     for test in tests:
-        if (match := next((n for n in range(len(options)) if test(n)), None)) is not None:
+        if (match := next((n for n in likely if test(n)), None)) is not None:
             return match
-    likely = [n for n in range(len(options)) if keys[n] and not _PLACEHOLDER.match(options[n])]
     starts = [n for n in likely if len(key) > 1 and keys[n].startswith(key)]
     if len(starts) == 1:
         return starts[0]
@@ -114,9 +117,8 @@ def _holds(option: str, number: Decimal) -> bool:
 
 def file_named(label: str, value: str, files: Sequence[str]) -> str | None:
     """The file that the text names for a label; else the one named like it; else the only one."""
-    named = sorted((name for name in files if name in value), key=len)
-    if named:
-        return named[-1]
+    if named := [name for name in files if name in value]:
+        return max(named, key=len)
     words = set(re.findall(r"[a-z]{3,}", label.lower()))
     like = [name for name in files if words & set(re.findall(r"[a-z]{3,}", name.lower()))]
     return like[0] if len(like) == 1 else files[0] if len(files) == 1 else None

@@ -3,109 +3,53 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from formlab.text import typed
-from formlab.text.dates import date_order
-from formlab_arena.actions import (
-    Action,
-    Answer,
-    Click,
-    Drag,
-    Fill,
-    Hover,
-    Press,
-    Select,
-    Type,
-    Upload,
-    Wait,
-)  # fmt: skip
+from formlab.text.dates import Order, date_order
+from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Press, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Element, Observation
-from formlab_arena.option_matching import closest, file_named, options_in, several
-from formlab_arena.value_patterns import in_control
+from formlab_arena.option_matching import closest, several
+from formlab_arena.tree_fields import TreeField, date_part, entry, fields_of
 
 if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues
 
-_TEXTS = frozenset({
-    "text", "email", "tel", "url", "password", "search", "number", "range", "date", "time",
-    "month", "week", "datetime-local", "color", "textarea", "textbox", "searchbox", "spinbutton",
-})  # fmt: skip
-_FIELDS = _TEXTS | {"file", "checkbox", "radio", "select", "listbox", "combobox", "slider"}
-_ROLES = {"combobox", "listbox", "slider", "switch", "textbox", "spinbutton"}
 _PUSHED = {"button", "submit", "image", "a", "link"}
 _ONWARD = re.compile(
-    r"(?:(?:save|go|move)(?: and| &| on)* )?(?:next|continue|proceed|forward|weiter)\b|[>›»→]+$",
+    r"(?:(?:save|go|move)(?: and| &|,| on)* )?(?:next|continue|proceed|forward)\b|[>›»→]+$",
     re.IGNORECASE,
 )
 _SEND = re.compile(
     r"(?:(?:yes|ok(?:ay)?)\b[, ]*)?(?:submit|send|apply|register|sign up|place|order|book|save"
-    r"|finish|done|confirm|complete|create|request|enrol+|join|pay|donate|subscribe)\b",
+    r"|finish|done|confirm|complete|create|request|enrol+|join|pay|donate|subscribe)\b"
+    r"(?!.*\b(?:another|again|new)\b)",
     re.IGNORECASE,
 )
-_START = re.compile(r"(?:start|begin|open|fill|apply|new|go to|get started|show)\b", re.IGNORECASE)
+_START = re.compile(r"(?:start|begin|open|fill|apply|go to|get started|show)\b", re.IGNORECASE)
 _OTHER = re.compile(
     r"\W*(?:(?:go )?back|prev(?:ious)?|cancel|reset|clear|close|search|log ?(?:in|out)"
     r"|sign (?:in|out)|add|remove|delete|edit|upload|browse|choose|select|help|print|download|skip"
-    r"|share|show|hide|toggle|menu|copy|undo|redo|dismiss|decline|reject"
-    r"|save (?:as )?(?:a )?draft|save for later)\b",
+    r"|share|show|hide|toggle|menu|copy|undo|redo|dismiss|decline|reject|draw|start over"
+    r"|save (?:as )?(?:a )?draft|save for later|preview)\b|.*\b(?:another|draft)\b",
     re.IGNORECASE,
 )
+# Names of buttons that close what lies over a page: of anything, then of dialogs only.
 _CLOSE = (
-    r"accept|allow|agree|i agree|consent",
-    r"ok(?:ay)?\b|got it|(?:i )?understand|understood|fine\b",
-    r"close|dismiss|[×✕✖xX]$", r"continue|proceed|start|enter\b|next",
-    r"reject|decline|deny|refuse|only|necessary|no\b|not now|maybe|later|skip",
+    r"accept|allow|agree|i agree|consent", r"ok(?:ay)?\b|got it|(?:i )?understand|understood",
+    r"close|dismiss|[×✕✖xX]$",
+)  # fmt: skip
+_CLOSE_DIALOG = (
+    r"yes|confirm|submit(?!.*another)|send", r"continue|proceed|enter\b|next|start",
+    r"reject|decline|no\b|not now|maybe|later|skip|cancel",
 )  # fmt: skip
 _AGAIN = re.compile(r"\b(?:confirm|repeat|re-?type|re-?enter|verify|again)\b", re.IGNORECASE)
 _NUMERIC = re.compile(r"\b\d\d?[/-]\d\d?[/-]\d{2,4}\b")
-# Looks beyond the number of fields, tries at a field, presses of buttons, and turns of a wizard.
-_LOOKS, _TRIES, _MENDS, _PRESSES = 15, 3, 2, 25
-
-
-@dataclasses.dataclass(frozen=True)
-class TreeField:
-    """A question of a page: its control, or the ticks of a choice."""
-
-    elements: tuple[Element, ...]
-    key: tuple[str, ...]
-
-    @property
-    def label(self) -> str:
-        """What is asked."""
-        return self.elements[0].label or self.elements[0].name
-
-    @property
-    def names(self) -> list[str]:
-        """What it may be called, likeliest first."""
-        first = self.elements[0]
-        hint = first.hint.partition(";")[0]
-        words = re.sub(r"[_\W]+", " ", first.field)
-        around = [f"{group} {self.label}" for group in first.group[-1:]]
-        return list(dict.fromkeys(filter(None, (self.label or hint, *around, words))))
-
-    @property
-    def hint(self) -> str:
-        """All that the page says about its form."""
-        first = self.elements[0]
-        return f"{first.hint} {self.label} {first.message}"
-
-
-def fields_of(elements: Sequence[Element], address: str = "") -> list[TreeField]:
-    """The questions of a page in reading order."""
-    grouped: dict[str, list[Element]] = {}
-    for element in elements:
-        asks = element.kind in _FIELDS or element.role in _ROLES
-        if element.field and asks and not element.disabled and element.role != "option":
-            grouped.setdefault(element.field, []).append(element)
-    return [
-        TreeField(tuple(some), (address.partition("#")[0], name, some[0].label, *some[0].group))
-        for name, some in grouped.items()
-    ]
+# Looks beyond the number of fields; tries at a field, mends of a page, presses, and waits.
+_LOOKS, _TRIES, _MENDS, _PRESSES, _WAITS = 15, 3, 2, 25, 2
+Key = tuple[str, ...]
 
 
 class RulesByTree:
@@ -117,317 +61,251 @@ class RulesByTree:
     def __init__(self, values: PageValues | None = None) -> None:
         self._values = values
         self._text: InstructionText | PageValues = values or InstructionText("")
-        self._tries: collections.Counter[tuple[str, ...]] = collections.Counter()
-        self._places: dict[tuple[str, ...], int] = {}
-        self._seen: set[tuple[str, ...]] = set()
+        self._order: Order | None = None
+        self._tries: collections.Counter[Key] = collections.Counter()
+        # The places in the text that fields have had, by field; and the fields met so far.
+        self._places: dict[Key, int] = {}
+        self._seen: set[Key] = set()
         self._ids: set[str] = set()
-        self._looks = self._waits = self._presses = self._mends = 0
-        self._open: list[str] = []
-        self._pressed: tuple[str, set[tuple[str, ...]]] | None = None
-        self._closed: collections.Counter[str] = collections.Counter()
-        self._drawn: set[str] = set()
-        self._last = ""
+        self._clicked: collections.Counter[str] = collections.Counter()
+        self._looks = self._waits = self._mends = 0
+        self._one_by_one = self._waited = False
+        # What was written last, and what a list was opened for.
+        self._written: list[str] = []
+        self._sought, self._last = "", ""
+        # The button that was pressed, whether it sends, and the fields that were empty then.
+        self._pressed: tuple[Element, bool, dict[Key, bool]] | None = None
 
     def act(self, observation: Observation) -> list[Action]:
         """The actions that fill in the page; else the press of a button; else none."""
         if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
+            self._order = date_order(_NUMERIC.findall(observation.text))
         self._looks += 1
         fields = fields_of(observation.elements, observation.address)
-        keys = {field.key for field in fields}
-        if self._looks > _LOOKS + len(self._seen | keys):
+        if self._looks > _LOOKS + len(self._seen | {field.key for field in fields}):
             return []
-        if observation.dialog:
-            return [Answer(True, self._prompted(observation))]
+        if dialog := observation.dialog:
+            asked = self._text.about(dialog.text.strip(" :?")) if dialog.kind == "prompt" else None
+            return [Answer(True, asked.value if asked else "")]
         usable = [e for e in observation.elements if not e.disabled]
-        new, self._ids = self._new(usable), self._ids | {e.id for e in usable}
-        if chosen := self._suggested(usable, new):
-            return chosen
-        if closing := self._closing(usable, fields):
-            return closing
-        pressed = self._pressed and not observation.refused
-        after = self._after_press(fields, keys, usable) if pressed else None
-        if after is not None:
-            return after
-        self._pressed = None
-        self._seen |= keys
-        if not fields and not self._presses and self._waits < 2:
-            self._waits += 1
-            return [Wait(3.0)]
+        fresh = [e for e in usable if self._ids and e.id not in self._ids]
+        self._ids |= {e.id for e in usable}
+        if before := self._suggested(usable, fresh) or self._closing(usable, fields):
+            return before
+        if any("no element" in reason for reason in observation.refused) and not self._one_by_one:
+            # A page that is drawn anew at every key has other elements after each action.
+            self._one_by_one, self._tries = True, collections.Counter()
+        if self._pressed and not observation.refused and not self._goes_on(fields, usable):
+            # What a slow server answers comes late.
+            late = fields and not self._waited
+            self._waited = True
+            return [Wait(1.0)] if late else []
+        self._pressed, self._waited = None, False
+        self._seen |= {field.key for field in fields}
+        if not fields and not self._clicked and (waiting := self._wait(3.0)):
+            return waiting
         return (
             self._filled(fields, observation)
-            or self._drawing(usable)
-            or self._press(usable, fields, keys)
+            or self._drawn(usable)
+            or self._press(usable, fields)
+            or ([] if fields else self._wait(2.0))
         )
 
-    def _new(self, usable: Sequence[Element]) -> list[Element]:
-        return [e for e in usable if e.id not in self._ids] if self._ids else []
+    def _wait(self, seconds: float) -> list[Action]:
+        self._waits += 1
+        return [Wait(seconds)] if self._waits <= _WAITS else []
 
-    def _prompted(self, observation: Observation) -> str:
-        dialog = observation.dialog
-        mention = self._text.about(dialog.text.strip(" :?")) if dialog.kind == "prompt" else None
-        return mention.value if mention else ""
+    def _suggested(self, usable: Sequence[Element], fresh: Sequence[Element]) -> list[Action]:
+        """Choose, in a list that has opened, what was written or looked for."""
+        sought, self._sought = self._sought, ""
+        written, self._written = self._written, []
+        options = [e for e in fresh if e.role == "option"]
+        options = options or [e for e in usable if e.role == "option" and not e.covered]
+        if sought and (at := closest(sought, [e.name for e in options])) is not None:
+            return [] if options[at].checked else [Click(element=options[at].id)]
+        plain = {text.casefold().strip() for text in (*written, sought)} - {""}
+        same = [e for e in fresh if not e.field and e.name.casefold().strip() in plain]
+        return [Click(element=e.id) for e in same if not _is_link(e)]
 
     def _closing(self, usable: Sequence[Element], fields: Sequence[TreeField]) -> list[Action]:
         """Close what lies over the form: a banner with cookies, a window with news."""
-        free = [field for field in fields if not all(e.covered for e in field.elements)]
-        pushed = [e for e in usable if _is_button(e) and not e.covered]
-        over = [e for e in pushed if any(group.startswith("dialog") for group in e.group)]
-        hidden = len(free) < len(fields) or any(e.covered for e in usable if _is_button(e))
-        if not hidden or (free and any("dialog" in " ".join(f.elements[0].group) for f in free)):
+        free = [field for field in fields if not field.is_covered]
+        covered = len(free) < len(fields) or any(
+            e.covered and _is_button(e) and _SEND.match(e.name) for e in usable
+        )
+        # A dialog may hold the form itself.
+        inside = [_in_dialog(field.elements[0]) for field in free]
+        mentions = self._mentions(free) if any(inside) else []
+        if not covered or any(m for m, is_in in zip(mentions, inside, strict=False) if is_in):
             return []
-        for pattern in _CLOSE:
-            for e in over or pushed:
+        pushed = [e for e in usable if _is_button(e) and not e.covered]
+        dialogs = [e for e in pushed if _in_dialog(e)]
+        for pattern in (*_CLOSE, *(_CLOSE_DIALOG if dialogs else ())):
+            for e in dialogs or pushed:
                 named = re.match(rf"\W*(?:{pattern})", e.name, re.IGNORECASE)
-                if named and self._closed[e.id] < 2:
-                    self._closed[e.id] += 1
+                if named and self._clicked[e.id] < 2:
+                    self._clicked[e.id] += 1
                     return [Click(element=e.id)]
         return []
 
-    def _suggested(self, usable: Sequence[Element], new: Sequence[Element]) -> list[Action]:
-        """Choose in the list that has opened what was typed or looked for."""
-        wanted, self._open = self._open, []
-        listed = [e for e in usable if e.role in ("option", "menuitem", "menuitemradio")]
-        listed = [e for e in listed if e in new] or [e for e in listed if not e.covered]
-        actions = []
-        for value in wanted:
-            at = closest(value, [e.name for e in listed])
-            same = [e for e in new if not e.field and _plain(e.name) == _plain(value)]
-            e = listed[at] if at is not None else same[0] if same else None
-            if e is not None and not e.checked:
-                actions.append(Click(element=e.id))
-        return actions
-
     def _filled(self, fields: Sequence[TreeField], observation: Observation) -> list[Action]:
-        """The actions of all fields; one that opens a list comes last and ends them."""
-        free = [f for f in fields if not all(e.covered for e in f.elements)] or list(fields)
+        """The actions of all fields; a field that opens a list comes last and alone."""
+        free = [field for field in fields if not field.is_covered] or list(fields)
         actions: list[Action] = []
-        opening: list[tuple[TreeField, list[Action], list[str]]] = []
-        order = date_order(_NUMERIC.findall(getattr(self._text, "text", "")))
+        opening = []
         for field, mention in zip(free, self._mentions(free), strict=True):
-            if self._tries[field.key] >= _TRIES:
+            tries = self._tries[field.key]
+            todo = entry(
+                field, self._text, mention, files=observation.files, tries=tries, order=self._order
+            )
+            if not todo.actions or tries >= _TRIES:
                 continue
-            todo, options = self._todo(field, mention, observation, order)
-            if not todo:
-                continue
-            if options and field.elements[0].role == "combobox":
-                opening.append((field, todo, options))
+            if field.suggests:
+                opening.append((field, todo))
                 continue
             self._tries[field.key] += 1
-            self._open += options
-            actions += todo
             self._last = field.elements[-1].id
+            self._written += [todo.text] if todo.text else []
+            actions += todo.actions
+            if self._one_by_one:
+                return actions
         if not actions and opening:
-            field, actions, self._open = opening[0]
+            field, todo = opening[0]
             self._tries[field.key] += 1
-            self._last = field.elements[-1].id
+            self._last, self._sought = field.elements[-1].id, todo.text
+            return list(todo.actions)
         return actions
 
     def _mentions(self, fields: Sequence[TreeField]) -> list[LabelMention | None]:
+        """What the text says about each field."""
+        about = self._text.about
         if not isinstance(self._text, InstructionText):
-            about = self._text.about
-            return [next((m for n in f.names if (m := about(n))), None) for f in fields]
+            return [next((m for name in f.names if (m := about(name))), None) for f in fields]
         keys = {field.key for field in fields}
         used = {place for key, place in self._places.items() if key not in keys}
         mentions = self._text.assign([field.names for field in fields], used=used)
-        by_label = {
-            re.sub(r"\W", "", f.label.lower()): m for f, m in zip(fields, mentions, strict=True)
-        }
+        first = {_squeezed(f.label): m for f, m in zip(fields, mentions, strict=True)}
         for n, (field, mention) in enumerate(zip(fields, mentions, strict=True)):
             if mention and mention.place >= 0:
                 self._places[field.key] = mention.place
             if mention is None and _AGAIN.search(field.label):
                 # "Confirm password" asks for what "Password" asks for.
-                mentions[n] = by_label.get(re.sub(r"\W", "", _AGAIN.sub("", field.label).lower()))
+                mentions[n] = first.get(_squeezed(_AGAIN.sub("", field.label)))
+            group = field.elements[0].group[-1:]
+            whole = about(group[0]) if group and len(field.label) < 7 else None
+            if whole and (part := date_part(field, whole.value, self._order)):
+                mentions[n] = LabelMention(part, denies=False, whole=part)
+        self._answer_groups(fields, mentions)
         return mentions
 
-    def _todo(
-        self, field: TreeField, mention: LabelMention | None, observation: Observation, order: str
-    ) -> tuple[list[Action], list[str]]:
-        """What is left to do for a field, and what is to be chosen in the list that it opens."""
-        e = field.elements[0]
-        value = mention.value if mention else ""
-        if e.kind in ("radio", "checkbox") or e.role == "switch":
-            return [Click(element=tick.id) for tick in self._ticks(field, mention)], []
-        if e.kind == "file":
-            names = [name for name in observation.files if e.many and name in value]
-            only = file_named(field.label, value, observation.files)
-            names = names or ([only] if only and (mention or e.required) else [])
-            return ([Upload(e.id, tuple(names))] if names and not e.value else []), []
-        if e.options and e.kind not in _TEXTS:
-            return _chosen(e, mention), []
-        if e.role == "combobox" and e.kind not in _TEXTS:
-            if not value or _plain(value) == _plain(e.value):
-                return [], []
-            opened = self._tries[field.key] > 0
-            return ([Click(element=e.id)], [value]) if opened else ([Select(e.id, (value,))], [])
-        if (text := self._written(field, mention, order)) is None or "read-only" in e.hint:
-            return [], []
-        if _plain(e.value) == _plain(text) and (not e.message or self._tries[field.key]):
-            return [], []
-        typing = [Click(element=e.id), Press("Control+A"), Type(text)]
-        return (typing if self._tries[field.key] else [Fill(e.id, text)]), [text]
+    def _answer_groups(
+        self, fields: Sequence[TreeField], mentions: list[LabelMention | None]
+    ) -> None:
+        """Ticks with names of their own under a heading that the text answers as one choice."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for n, field in enumerate(fields):
+            if field.is_tick and field.elements[0].group:
+                groups.setdefault(field.elements[0].group, []).append(n)
+        for group, numbers in groups.items():
+            mention = self._text.about(group[-1]) if len(numbers) > 1 else None
+            names = [fields[n].label for n in numbers]
+            for at in several(mention.whole, names) if mention else ():
+                names[at] = ""
+            for n, name in zip(numbers, names, strict=True) if "" in names else ():
+                mentions[n] = LabelMention("no" if name else "yes", bool(name))
 
-    def _written(self, field: TreeField, mention: LabelMention | None, order: str) -> str | None:
-        e = field.elements[0]
-        if mention is None and getattr(self._text, "labelled", True):
-            return None
-        asks = {"tel": "phone"}.get(e.kind, e.kind if e.kind in ("email", "url", "date") else "")
-        value = self._text.span(field.label, mention, hint=f"{e.hint} {asks}")
-        if value is None and mention:
-            tall = e.kind in ("textarea", "textbox")
-            value = mention.whole if tall else " ".join(mention.value.split())
-        kind = "number" if e.kind in ("spinbutton", "slider") else e.kind
-        return in_control(value, kind, hint=field.hint, order=order) if value else None
-
-    def _ticks(self, field: TreeField, mention: LabelMention | None) -> list[Element]:
-        """The ticks to press."""
-        ticks, names = field.elements, [e.name or e.option or "" for e in field.elements]
-        single = len(ticks) == 1 and ticks[0].kind != "radio"
-        if single:
-            yes = typed.checked(mention.value) if mention else None
-            if yes is None:
-                # What must be ticked before a form is sent needs no word in the text.
-                yes = not mention.denies if mention else ticks[0].required
-            wanted = {0} if yes else set()
-            return [ticks[0]] if bool(ticks[0].checked) != yes and (mention or yes) else []
-        wanted = self._options(mention, names, ticks)
-        return [
-            e for n, e in enumerate(ticks)
-            if (n in wanted and not e.checked)
-            or (wanted and n not in wanted and e.checked and e.kind == "checkbox")
-        ]  # fmt: skip
-
-    def _options(
-        self, mention: LabelMention | None, names: Sequence[str], ticks: Sequence[Element]
-    ) -> set[int]:
-        if mention and mention.value:
-            values = [e.option or "" for e in ticks]
-            if ticks[0].kind == "checkbox":
-                return set(several(mention.whole, names) or several(mention.whole, values))
-            at = closest(mention.value, names)
-            at = closest(mention.value, values) if at is None else at
-            return {at} if at is not None else set(options_in(mention.whole, names)[:1])
-        own = [self._text.about(name) for name in names]
-        if any(m and m.plain for m in own):
-            named = {n for n, m in enumerate(own) if m and not m.denies}
-            return named if ticks[0].kind == "checkbox" or len(named) == 1 else set()
-        if getattr(self._text, "labelled", True):
-            return set()
-        named = options_in(self._text.text, names)
-        return set(named) if len(named) == 1 else set()
-
-    def _drawing(self, usable: Sequence[Element]) -> list[Action]:
+    def _drawn(self, usable: Sequence[Element]) -> list[Action]:
         """A line in a canvas that is to be signed."""
         for e in usable:
             words = " ".join((e.name, e.label, e.field, e.hint, *e.group[-1:]))
-            if e.kind != "canvas" or e.id in self._drawn or e.covered:
+            signs = e.required or re.search(r"sign|draw", words, re.IGNORECASE) or self._mends
+            if e.kind != "canvas" or e.covered or not signs or self._clicked[e.id] > 1:
                 continue
-            if e.required or re.search(r"sign|draw", words, re.IGNORECASE) or self._mends:
-                if e.id not in self._closed:
-                    self._closed[e.id] += 1
-                    return [Hover(element=e.id)]
-                self._drawn.add(e.id)
-                x0, y0, x1, y1 = e.box
-                x, y, dx, dy = (
-                    x0 + 0.2 * (x1 - x0),
-                    y0 + 0.6 * (y1 - y0),
-                    (x1 - x0) / 4,
-                    (y1 - y0) / 4,
-                )
-                return [Drag(x, y, x + dx, y - dy), Drag(x + dx, y, x + 2 * dx, y + dy)]
+            self._clicked[e.id] += 1
+            if self._clicked[e.id] == 1:
+                # It comes into view, and its box is known at the next look.
+                return [Hover(element=e.id)]
+            (x, y), dx, dy = e.middle, (e.box[2] - e.box[0]) / 4, (e.box[3] - e.box[1]) / 4
+            return [Drag(x - dx, y + dy, x, y - dy), Drag(x, y - dy, x + dx, y + dy)]
         return []
 
-    def _after_press(
-        self, fields: Sequence[TreeField], keys: set[tuple[str, ...]], usable: Sequence[Element]
-    ) -> list[Action] | None:
-        """What to do after a button was pressed: None to go on with the page as it is now."""
-        kind, before = self._pressed
-        new = keys - self._seen
-        if kind == "onward":
-            if keys != before or self._mends >= _MENDS:
-                return None if keys != before else []
-        elif new and any(
-            m and m.value and self._places.get(f.key, -1) == m.place and f.key in new
-            for f, m in zip(fields, self._mentions(fields), strict=True)
-        ):
-            return None
-        wrong = [f for f in fields if f.key in before and any(e.message for e in f.elements)]
-        wrong += [f for f in fields if f.key in before and _is_missing(f)]
-        asks = not fields and any(_is_button(e) and _SEND.match(e.name) for e in usable)
-        if wrong and self._mends < _MENDS:
+    def _goes_on(self, fields: Sequence[TreeField], usable: Sequence[Element]) -> bool:
+        """Whether something is left to do after a button was pressed."""
+        button, sends, before = self._pressed
+        keys = {field.key for field in fields}
+        if any(field.message for field in fields if field.key in before):
+            wrong = [
+                field for field in fields if field.message or (field.required and field.is_empty)
+            ]
+        else:
+            # A form that is empty again was sent.
+            emptied = any(f.is_empty and not before.get(f.key, True) for f in fields)
+            missing = [f for f in fields if f.required and f.is_empty and before.get(f.key)]
+            wrong = [] if emptied else missing
+        if wrong:
             self._mends += 1
             for field in wrong:
                 self._tries[field.key] = min(self._tries[field.key], 1)
-            return None
-        if self._waits < 3 and not wrong:
-            self._waits = 3
-            return [Wait(1.0)]
-        return None if asks and kind == "onward" else []
+            return self._mends <= _MENDS
+        if not sends:
+            # A button that does nothing is not pressed again.
+            self._clicked[button.id] += 2 if keys == set(before) else 0
+            return keys != set(before) or self._waited
+        if new := keys - self._seen:
+            pairs = zip(fields, self._mentions(fields), strict=True)
+            return any(m and m.value and m.place >= 0 for f, m in pairs if f.key in new)
+        asks = [e for e in usable if _is_button(e) and not _is_link(e) and _SEND.match(e.name)]
+        return not fields and any(not self._clicked[e.id] for e in asks)
 
-    def _press(
-        self, usable: Sequence[Element], fields: Sequence[TreeField], keys: set[tuple[str, ...]]
-    ) -> list[Action]:
+    def _press(self, usable: Sequence[Element], fields: Sequence[TreeField]) -> list[Action]:
         """Press the button that sends the form, or that shows its next page."""
-        if self._presses >= _PRESSES:
-            return []
-        ids = [e.id for e in usable]
-        after = ids.index(self._last) if self._last in ids else -1
-        if after < 0 and fields:
-            after = (
-                ids.index(fields[-1].elements[-1].id) if fields[-1].elements[-1].id in ids else 0
-            )
+        ids = {e.id: n for n, e in enumerate(usable)}
+        ends = [ids[f.elements[-1].id] for f in fields if f.elements[-1].id in ids]
+        after = ids.get(self._last, max(ends, default=-1))
         buttons = [
             (rank, n < after, abs(n - after), n)
             for n, e in enumerate(usable)
-            if _is_button(e) and (rank := _rank(e, bool(fields))) is not None
+            if _is_button(e) and not e.covered and self._clicked[e.id] <= _MENDS
+            if (rank := _rank(e, has_fields=bool(fields), is_after=n > after)) is not None
         ]
-        if not buttons:
+        if sum(self._clicked.values()) > _PRESSES or (not buttons and self._last not in ids):
             return []
-        e = usable[min(buttons)[-1]]
-        kind = "onward" if _ONWARD.match(e.name) or not fields else "send"
-        self._presses += 1
-        self._pressed = kind, keys
-        return [Click(element=e.id)]
+        # A form without a button is sent by Enter.
+        button = usable[min(buttons)[-1] if buttons else ids[self._last]]
+        self._clicked[button.id] += 1
+        sends = bool(fields) and not _ONWARD.match(button.name)
+        self._pressed = button, sends, {field.key: field.is_empty for field in fields}
+        if buttons:
+            return [Click(element=button.id)]
+        return [Press("Enter", button.id)] if self._clicked[button.id] <= _MENDS else []
 
 
-def _rank(e: Element, fields: bool) -> int | None:
-    """How likely a button goes on with the form; the lowest first, None for no such button."""
+def _rank(e: Element, *, has_fields: bool, is_after: bool) -> int | None:
+    """How likely a button goes on with the form, the likeliest 0; None for no such button."""
     name = e.name.strip()
-    submits = e.kind in ("submit", "image")
     if _OTHER.match(name):
         return None
-    if _SEND.match(name):
-        return 0 if e.kind not in ("a", "link") else 3
-    if _ONWARD.match(name):
-        return 1 if e.kind not in ("a", "link") else 3
-    if submits:
+    if _SEND.match(name) or _ONWARD.match(name):
+        return (0 if _SEND.match(name) else 1) + 3 * _is_link(e)
+    if e.kind in ("submit", "image"):
         return 2
-    return 4 if not fields and _START.match(name) else None
+    if not has_fields:
+        return 6 if _START.match(name) else None
+    return 5 if is_after and e.kind == "button" else None
 
 
 def _is_button(e: Element) -> bool:
     return e.kind in _PUSHED or e.role in ("button", "link")
 
 
-def _is_missing(field: TreeField) -> bool:
-    ticks = [e.checked for e in field.elements if e.checked is not None]
-    empty = not any(ticks) if ticks else not field.elements[0].value
-    return empty and any(e.required for e in field.elements)
+def _in_dialog(e: Element) -> bool:
+    return any(group.startswith("dialog") for group in e.group)
 
 
-def _chosen(e: Element, mention: LabelMention | None) -> list[Action]:
-    """Choose options of a list, native or not."""
-    if not mention or not mention.value:
-        return []
-    if e.many:
-        at = several(mention.whole, e.options)
-    else:
-        near = closest(mention.value, e.options)
-        at = [near] if near is not None else options_in(mention.whole, e.options)[:1]
-    texts = [e.options[n] for n in at]
-    return [Select(e.id, tuple(texts))] if texts and e.value != ", ".join(texts) else []
+def _is_link(e: Element) -> bool:
+    return e.kind in ("a", "link") and e.role != "button"
 
 
-def _plain(text: str) -> str:
-    return "".join(re.findall(r"[^\W_]", text.casefold()))
+def _squeezed(label: str) -> str:
+    return re.sub(r"\W", "", label.casefold())

@@ -180,12 +180,11 @@ def as_asked(value: str, hint: str, *, order: Order | None = None) -> str:
     """
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", value):
         return value.replace(",", "")
-    if pattern := re.search(r"pattern (\S+)", hint):
-        return _in_pattern(value, pattern[1])
     form = _NOTATION.search(hint)
     day = _day(value, order) if form else None
     if form is None or day is None:
-        return value
+        pattern = re.search(r"pattern (\S+)", hint)
+        return _in_pattern(value, pattern[1]) if pattern else value
     parts = {"y": f"{day.year:04d}", "m": f"{day.month:02d}", "d": f"{day.day:02d}"}
     same = str.maketrans("tj", "dy")
     return re.sub(

@@ -1,0 +1,255 @@
+import dataclasses
+
+import pytest
+
+from formlab_arena.actions import Answer, Click, Drag, Fill, Hover, Press, Select, Upload, Wait
+from formlab_arena.episode import RunSettings
+from formlab_arena.form_url import fill_url
+from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.rules_agent import Rules
+from formlab_arena.rules_by_tree import RulesByTree
+from tests.arena.foreign import RIGHT, TEXT, hosting
+
+
+def element(name, kind="text", field=None, **more):
+    known = {"value": "", "checked": None, "options": (), "option": None, "id": name} | more
+    own = "" if kind in ("button", "canvas") else name.lower()
+    field = own if field is None else field
+    role = known.pop("role", "button" if kind == "button" else "")
+    return Element(field, kind=kind, box=(0, 0, 80, 40), name=name, role=role, **known)
+
+
+def ticks(field, label, *names, kind="radio"):
+    return [
+        element(name, kind, field, option=name, checked=False, label=label, id=f"{field}-{name}")
+        for name in names
+    ]
+
+
+class Page:
+    """A page that takes actions by element; each button shows the next of its views."""
+
+    def __init__(self, *views, files=(), **turns):
+        self.views, self.at, self.files, self.pressed = views, 0, files, []
+        self.elements = list(views[0])
+        self.log = []
+
+    def change(self, name, **values):
+        self.elements = [
+            dataclasses.replace(e, **values) if e.id == name else e for e in self.elements
+        ]
+
+    def do(self, action):
+        self.log.append(action)
+        by_id = {e.id: e for e in self.elements}
+        used = by_id.get(getattr(action, "element", ""))
+        match action:
+            case Fill():
+                self.change(action.element, value=action.text)
+            case Select():
+                self.change(action.element, value=", ".join(action.options))
+            case Upload():
+                self.change(action.element, value=", ".join(action.names))
+            case Click() if used and type(action) is Click and used.checked is not None:
+                for e in self.elements:
+                    if e.field == used.field and used.kind == "radio":
+                        self.change(e.id, checked=False)
+                self.change(used.id, checked=not used.checked)
+            case Click() if used and type(action) is Click and used.kind == "button":
+                self.pressed.append(used.name)
+                self.at = min(self.at + 1, len(self.views) - 1)
+                if self.views[self.at] is not None:
+                    self.elements = list(self.views[self.at])
+
+
+def fill(page, text, looks=40):
+    agent = RulesByTree()
+    for step in range(1, looks):
+        shown = Observation(step, None, (1280, 800), text, page.files, tuple(page.elements))
+        actions = agent.act(shown)
+        if not actions:
+            return {e.id: e.checked if e.checked is not None else e.value for e in page.elements}
+        for action in actions:
+            page.do(action)
+    raise AssertionError("it does not end")
+
+
+SEND = element("Send", "button")
+
+
+def test_controls_of_every_kind_take_their_values():
+    form = [
+        element("Name *", required=True), element("Born", "date"), element("Plan", "textarea"),
+        element("Country", "select", options=("Choose", "Norway", "Sweden")),
+        element("Days", "select", options=("Mon", "Tue", "Wed"), many=True),
+        element("Fee", "number"), element("CV", "file"), element("News", "checkbox", checked=False),
+        *ticks("food", "Food", "Rice", "Soup"),
+        *ticks("extras", "Extras", "Tea", "Milk, cold", "Jam", kind="checkbox"),
+        element("Unknown"), element("Terms", "checkbox", checked=False, required=True), SEND,
+    ]  # fmt: skip
+    text = (
+        "**Name:** Ada Berg\n**Born:** 5 March 1990\n**Country:** norway\n**Days:** Mon and Wed\n"
+        "**Fee:** $1,250\n**CV:** cv.pdf\n**News:** no\n**Food:** soup\n"
+        "**Extras:** Milk, cold; jam\n**Plan:** One.\n  Two."
+    )
+    page = Page(form, None, files=("cv.pdf", "other.pdf"))
+    filled = fill(page, text)
+    assert page.pressed == ["Send"]
+    assert filled == {
+        "Name *": "Ada Berg", "Born": "1990-03-05", "Plan": "One.\nTwo.", "Country": "Norway",
+        "Days": "Mon, Wed", "Fee": "1250", "CV": "cv.pdf", "News": False, "food-Rice": False,
+        "food-Soup": True, "extras-Tea": False, "extras-Milk, cold": True, "extras-Jam": True,
+        "Unknown": "", "Terms": True, "Send": "",
+    }  # fmt: skip
+
+
+def test_ticks_with_names_of_their_own_answer_their_heading():
+    form = [
+        element(name, "checkbox", checked=False, group=("Toppings",))
+        for name in ("Olives", "Onion", "Capers")
+    ]
+    assert fill(Page([*form, SEND], None), "Toppings: capers, olives\nSize: big") == {
+        "Olives": True, "Onion": False, "Capers": True, "Send": "",
+    }  # fmt: skip
+
+
+def test_date_is_entered_in_its_parts():
+    options = {"Day": ("Day", "05", "06"), "Month": ("Month", "Jan", "Mar"), "Year": ()}
+    born = [
+        element(name, "select" if some else "text", options=some, group=("Date of birth",))
+        for name, some in options.items()
+    ]
+    page = Page([element("Name"), *born, SEND], None)
+    filled = fill(page, "Name: Ada\nDate of birth: 5 March 1990")
+    assert filled == {"Name": "Ada", "Day": "05", "Month": "Mar", "Year": "1990", "Send": ""}
+
+
+def test_wizard_is_gone_through_and_sent_once():
+    pages = [
+        [element("Name", group=(who,), id=f"{who}-name"), element("Back", "button"),
+         element(button, "button")]
+        for who, button in (("Owner", "Next"), ("Tenant", "Continue"), ("Agent", "Submit"))
+    ]  # fmt: skip
+    page = Page(*pages, [])
+    fill(page, "Owner name: Ada\nTenant name: Bo\nAgent name: Cy")
+    assert page.pressed == ["Next", "Continue", "Submit"]
+    texts = [action.text for action in page.log if isinstance(action, Fill)]
+    assert texts == ["Ada", "Bo", "Cy"]
+
+
+def test_form_that_is_empty_again_or_thanks_is_not_sent_again():
+    form = [element("Name", required=True), SEND]
+    for after in (form, [], [element("Submit another", "button")], [element("Search"), SEND]):
+        page = Page(form, after)
+        fill(page, "Name: Ada\nAge: 3")
+        assert page.pressed == ["Send"]
+
+
+def test_message_is_mended_once_in_the_notation_that_it_asks_for():
+    form = [element("Day"), SEND]
+    wrong = [element("Day", value="5 March 2027", message="Use DD/MM/YYYY"), SEND]
+    page = Page(form, wrong, [])
+    fill(page, "Day: 5 March 2027\nAge: 3")
+    assert [a.text for a in page.log if isinstance(a, Fill)] == ["5 March 2027", "05/03/2027"]
+    assert page.pressed == ["Send", "Send"]
+
+
+def test_message_that_cannot_be_mended_ends_the_tries():
+    wrong = [element("Code", value="x", message="wrong", required=True), SEND]
+    page = Page([element("Code"), SEND], wrong)
+    fill(page, "Code: x\nAge: 3")
+    assert len(page.pressed) <= 3
+
+
+def test_banner_is_closed_first_and_other_buttons_are_left_alone():
+    hidden = [element("Name", covered=True), element("Go", "button", covered=True)]
+    bar = [element("More", "button"), element("Accept all", "button")]
+    more = [
+        element("Reset", "button"),
+        element("Log in", "button"),
+        element("Save draft", "button"),
+    ]
+    page = Page([*hidden, *bar], [element("Name"), *more, element("Go", "button")], [])
+    fill(page, "Name: Ada\nAge: 3")
+    assert page.pressed == ["Accept all", "Go"]
+
+
+def test_suggestion_that_is_equal_is_chosen():
+    town = element("Town", role="combobox")
+    page = Page([town, SEND], None)
+    options = [element(name, "li", "", role="option") for name in ("Bergen", "Bern")]
+    agent = RulesByTree()
+
+    def act(*elements):
+        text = "Town: Bern\nAge: 3"
+        return agent.act(Observation(1, None, (1280, 800), text, (), elements))
+
+    assert act(*page.elements) == [Fill("Town", "Bern")]
+    written = dataclasses.replace(town, value="Bern")
+    assert act(written, SEND, *options) == [Click(element="Bern")]
+    assert act(written, SEND) == [Click(element="Send")]
+
+
+def test_form_that_comes_late_is_waited_for_and_none_is_no_reason_to_stay():
+    agent = RulesByTree()
+    empty = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", ())
+    done = [agent.act(empty) for _ in range(4)]
+    assert done == [[Wait(3.0)], [Wait(3.0)], [], []]
+    shown = dataclasses.replace(empty, elements=(element("Name"), SEND))
+    assert agent.act(shown) == [Fill("Name", "Ada")]
+
+
+def test_dialogs_are_accepted_and_prompts_answered():
+    agent = RulesByTree()
+    asks = Observation(
+        1, None, (1280, 800), "Name: Ada\nCode: X1", (), dialog=OpenDialog("confirm", "Send it?")
+    )
+    assert agent.act(asks) == [Answer(accept=True)]
+    prompt = dataclasses.replace(asks, dialog=OpenDialog("prompt", "Code?"))
+    assert agent.act(prompt) == [Answer(accept=True, text="X1")]
+
+
+def test_canvas_is_signed_and_a_form_without_a_button_is_sent_by_enter():
+    page = Page([element("Name"), element("Signature", "canvas")], None)
+    fill(page, "Name: Ada\nAge: 3")
+    assert page.log[:2] == [Fill("Name", "Ada"), Hover(element="Signature")]
+    assert all(isinstance(action, Drag) for action in page.log[2:4])
+    assert Press("Enter", "Name") in page.log
+
+
+def test_page_that_is_drawn_anew_is_filled_in_field_by_field():
+    agent = RulesByTree()
+    fields = (element("Name"), element("Town"), SEND)
+    shown = Observation(1, None, (1280, 800), "Name: Ada\nTown: Bern", (), fields)
+    assert len(agent.act(shown)) == 2
+    gone = dataclasses.replace(shown, refused=("Fill: there is no element 'Town' now",))
+    assert agent.act(gone) == [Fill("Name", "Ada")]
+
+
+@pytest.mark.parametrize("text", ["", "Name: " * 5000, "\0“: \ud800", "(: [\n*: \\"])
+def test_hostile_pages_and_texts_cost_no_crash(text):
+    names = ("", "(", "\0", "x" * 5000, "a|b*")
+    kinds = ("text", "radio", "button", "select")
+    form = [
+        element(name, kind, field=name or "f", id=f"{n}{kind}", checked=False)
+        for n, name in enumerate(names)
+        for kind in kinds
+    ]
+    fill(Page([*form, SEND], None), text)
+
+
+def test_names_of_elements_need_no_ocr():
+    def read(_):
+        raise AssertionError("a screenshot was read")
+
+    shown = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", (), (element("Name"), SEND))
+    assert Rules(read).act(shown) == [Fill("Name", "Ada")]
+
+
+@pytest.mark.browser
+def test_form_that_is_not_ours_is_filled_in_by_its_elements(tmp_path):
+    with hosting() as server:
+        result = fill_url(server.url, tmp_path, RunSettings("rules", observe="tree"), text=TEXT)
+    assert result["status"] == "submitted"
+    assert result["filled"] == RIGHT
+    assert len(server.sent) == 1

@@ -96,6 +96,9 @@ class Rules:
         if self._looks > 3 * self._fields + 20:
             return []
         now = (self._read or _shared())(observation.image)
+        # A field that the window cuts off would move the page when it is clicked.
+        whole = tuple(field for field in now.fields if field.box[3] < observation.size[1] - 2)
+        now = dataclasses.replace(now, fields=whole)
         if self._values is None and self._text.text != observation.text:
             self._text = InstructionText(observation.text)
         pressed, self._pressed = self._pressed, None
@@ -213,7 +216,7 @@ class Rules:
             entry = self._entries.get(each.key)
             if entry is None:
                 entry = self._entry(field, each, files)
-            elif not self._to_repeat(field, entry, each.label):
+            elif entry.kind == "list" or not self._to_repeat(field, entry, each.label):
                 continue
             if entry is not None:
                 self._entries[each.key] = entry

@@ -24,7 +24,7 @@ _CHOOSE = re.compile(
 # What the browser shows in its own fields, as far as OCR reads it.
 _NATIVE = {
     "datetime-local": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*,?[\s-]*:", re.IGNORECASE),
-    "date": re.compile(r"\W*[mdy]{1,4}\s*/[mdy/\s]*[^a-z]{0,4}", re.IGNORECASE),
+    "date": re.compile(r"\W*[mdy]{1,4}\s*/\s*[a-z]{0,2}\s*/?\s*y{0,4}[^a-z]{0,4}", re.IGNORECASE),
     "time": re.compile(r"[-–—\s]+:[-–—\s]*[^a-z]{0,4}"),
     "month": re.compile(r"[-–—]{4,}\s+[-–—]{3,}[^a-z]{0,4}"),
 }
@@ -122,7 +122,7 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     for box in boxes:
         name, value = _parted(box, texts[box])
         labels = (*name, *_labels(zones.get(box, box), free, boxes))
-        kind = _kind(gray, box, texts[box])
+        kind = _kind(gray, box, value)
         value = _ARROW.sub("", value) if kind == "list" else value
         fields.append(ScreenField(box, value, labels, kind))
     # The nearest label of a box is not that of marks below it.
@@ -163,8 +163,9 @@ def _is_cell(box: Box, other: Box) -> bool:
 def _parted(box: Box, lines: Sequence[TextLine]) -> tuple[tuple[str, ...], str]:
     """A label that floats above the value in a box of one line, and the value."""
     rows = sorted(lines, key=lambda line: line.box[1])
-    if is_low(box) and len(rows) == 2 and rows[1].box[1] >= middle(rows[0].box)[1]:
-        return (rows[0].text,), rows[1].text
+    if is_low(box) and len(rows) > 1 and rows[1].box[1] >= middle(rows[0].box)[1]:
+        below = sorted(rows[1:], key=lambda line: line.box[0])
+        return (rows[0].text,), " ".join(line.text for line in below)
     return (), " ".join(line.text for line in lines)
 
 
@@ -196,8 +197,7 @@ def _without_addons(
     return [box for box in boxes if box not in addons]
 
 
-def _kind(gray: np.ndarray, box: Box, lines: Sequence[TextLine]) -> str:
-    text = " ".join(line.text for line in lines)
+def _kind(gray: np.ndarray, box: Box, text: str) -> str:
     if FILE.search(text):
         return "file"
     for kind, pattern in _NATIVE.items():

@@ -14,6 +14,8 @@ from formlab_arena.shapes import middle
 
 # How much of the text in a field is that typed into it, in percent, in spite of errors of OCR.
 _ALIKE = 60
+# What the browser asks for in parts that take keys only.
+_PARTS = ("date", "time", "month", "datetime-local")
 
 
 @dataclasses.dataclass
@@ -40,7 +42,7 @@ def actions_for(field: ScreenField, entry: Entry) -> list[Action]:
     x, y = middle(field.box)
     if entry.kind == "file":
         return [Click(x, y), Type(entry.value)]
-    if not entry.kind:
+    if entry.kind not in _PARTS:
         return [Click(x, y), Press("Control+A"), Type(entry.value)]
     return [Click(field.box[0] + 14, y), *map(Press, _keys(entry, field.text))]
 

@@ -128,9 +128,11 @@ def _lines(gray: np.ndarray) -> list[Box]:
         ink = (np.abs(gray.astype(np.int16) - paper) > _INK).astype(np.uint8)
         level = cv2.morphologyEx(ink, cv2.MORPH_OPEN, kernel)
         for x, y, width, height, _ in cv2.connectedComponentsWithStats(level)[2][1:].tolist():
-            ends = [ink[max(0, y - 8) : y, at] for at in (x + 1, x + width - 2)]
-            ends += [ink[y + height : y + height + 8, at] for at in (x + 1, x + width - 2)]
-            if height <= 3 and y > _ABOVE_LINE and not any(end.all() for end in ends if end.size):
+            # The sides of a box with round corners begin a little beside and below its top.
+            ends = [slice(max(0, x - 6), x + 3), slice(x + width - 3, x + width + 6)]
+            rows = [slice(max(0, y - 11), y), slice(y + height, y + height + 11)]
+            sides = [ink[row, end].sum(axis=0) for row in rows for end in ends]
+            if height <= 3 and y > _ABOVE_LINE and not any((side >= 6).any() for side in sides):
                 found.append((float(x), float(y - _ABOVE_LINE), float(x + width), float(y)))
     return _without_twins(found)
 

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +79,10 @@ class Host:
 
     @property
     def sent(self) -> list[dict[str, Any]]:
-        """What was posted to the servers, but for what a page saves or counts by itself."""
+        """What forms sent to the servers, but not what a page saves or counts by itself."""
         got = self.requests + (self.other.requests if self.other else [])
-        return [r for r in got if r["method"] != "GET" and r["path"] not in ("/save", "/count")]
+        quiet = ("/save", "/count")
+        return [r for r in got if (r["values"] or r["method"] != "GET") and r["path"] not in quiet]
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -93,10 +94,12 @@ class Host:
         values = request.form.to_dict(flat=False)
         for name, uploads in request.files.lists():
             values[name] = [upload.filename for upload in uploads]
-            for upload in uploads:
-                upload.close()
+        request.close()
         if request.is_json and request.method != "GET":
-            values |= dict(_flat(request.get_json()))
+            for name, value in _flat(request.get_json()):
+                values.setdefault(name, []).append(value)
+        if request.path == "/accept" and request.method == "GET":
+            values = request.args.to_dict(flat=False)
         upgrade = environ.get("HTTP_UPGRADE", "")
         self.requests.append(
             {"path": request.path, "method": request.method, "values": values, "upgrade": upgrade}
@@ -171,17 +174,16 @@ def _wrong(values: Mapping[str, list[str]]) -> tuple[str, ...]:
     return tuple(wrong)
 
 
-def _flat(value: Any, path: str = ""):
-    """Pairs of path and texts of a JSON body: ``child.name``, ``days.0``."""
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Pairs of path and text of a JSON body; the texts of a list have the same path."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield from _flat(each, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            yield from _flat(each, f"{path}.{number}" if path else str(number))
+        for each in value:
+            yield from _flat(each, path)
     else:
-        text = value if isinstance(value, str) else json.dumps(value)
-        yield path, [text]
+        yield path, value if isinstance(value, str) else json.dumps(value)
 
 
 @contextlib.contextmanager

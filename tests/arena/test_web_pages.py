@@ -1,0 +1,102 @@
+"""The arena on pages that are not formlab's: what an episode tells, and what the server got.
+
+`FORMLAB_WEB_PAGES=all` runs every page (about ten minutes on two cores) in place of a choice.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.arena.web import pages, styles
+from tests.arena.web.filling import play
+
+ALL = os.environ.get("FORMLAB_WEB_PAGES") == "all"
+ASIDE = styles.HERE / "aside"
+# Pages whose kind of control or of sending no other test fills in.
+CHOICE = (
+    "confirm", "datepicker", "elsewhere", "late-request", "loop", "newtab", "unnamed", "unsent",
+    "button-checks", "combobox", "formdata", "frame-other", "returned", "shadow", "signature",
+    "steps",
+)  # fmt: skip
+# A form of each look, half of them set aside.
+FORMS = (
+    "plain-bug-lines", "bootstrap4-study-lines", "bootstrap5-study-markdown", "material-bug-lines",
+    "table-hall-markdown", "native-bug-block",
+)  # fmt: skip
+# Seconds that a page may take on a busy machine, and those that an endless loop gets.
+DEADLINE, LOOP = 180, 12
+pytestmark = pytest.mark.browser
+
+
+def chosen(made, names):
+    return [page for page in made if ALL or page.name in names]
+
+
+@pytest.fixture(scope="module")
+def episodes(tmp_path_factory):
+    """The oracle on the pages, eight at a time, by the names of the pages."""
+    made = chosen([*pages(), *pages(ASIDE / "pages")], CHOICE)
+    loop = [page for page in made if page.name == "loop"]
+    others = [page for page in made if page.name != "loop"]
+    folder = tmp_path_factory.mktemp("oracle")
+    with ThreadPoolExecutor() as pool:
+        looping = pool.submit(play, loop, folder / "loop", "oracle", deadline=LOOP)
+        played = play(others, folder, "oracle", workers=7, deadline=DEADLINE)
+        return {episode.page.name: episode for episode in [*played, *looping.result()]}
+
+
+def test_the_account_of_an_episode_says_what_the_server_got(episodes):
+    told = {name: episode.told for name, episode in episodes.items()}
+    assert told == {name: episode.got for name, episode in episodes.items()}
+    sending = [name for name, values in told.items() if values]
+    # A loop, and two pages that nothing can be sent from.
+    assert len(sending) >= len(told) - 3
+
+
+def test_oracle_sends_all_that_a_page_lets_be_filled_in(episodes):
+    wrong = {name: episode.wrong for name, episode in episodes.items()}
+    assert {name: fields for name, fields in wrong.items() if fields} == {}
+    statuses = {name: episode.result["status"] for name, episode in episodes.items()}
+    assert statuses == {name: episode.page.status for name, episode in episodes.items()}
+
+
+def test_another_server_gets_nothing_unless_it_is_allowed(episodes):
+    got = {name: episode.host.other.requests for name, episode in episodes.items()}
+    assert {name for name, requests in got.items() if requests} == {"frame-other"}
+    other = episodes["elsewhere"].host.other.root
+    blocked = episodes["elsewhere"].result["account"]["blocked"]
+    assert {f"{other}/pixel", f"{other.replace('http', 'ws')}/live"} <= set(blocked)
+
+
+def test_an_endless_loop_costs_its_deadline_and_no_other_episode(episodes):
+    loop = episodes["loop"].result
+    # Opening and closing the browser takes its time on a busy machine.
+    assert LOOP <= loop["seconds"] < LOOP + 30
+    assert loop["reason"] == "deadline"
+
+
+def test_the_account_has_dialogs_tabs_and_what_the_browser_refused(episodes):
+    accounts = {name: episode.result["account"] for name, episode in episodes.items()}
+    assert [dialog["kind"] for dialog in accounts["confirm"]["dialogs"]] == ["confirm"]
+    assert accounts["confirm"]["dialogs"][0]["accepted"]
+    assert len(accounts["newtab"]["tabs"]) == 2
+    assert {fault["field"] for fault in accounts["unsent"]["validation"]} == {"card"}
+    (returned, *_) = accounts["returned"]["submissions"]
+    assert (returned["status"], returned["outcome"]) == (200, "returned")
+    assert "Month" not in episodes["datepicker"].result["filled"]
+
+
+def test_rules_fills_in_forms_of_six_looks(tmp_path):
+    """At least 95 in 100 values in each look, and all forms are sent."""
+    made = [*styles.pages(), *styles.pages(ASIDE)]
+    played = play(chosen(made, FORMS), tmp_path, "rules", workers=4, deadline=DEADLINE)
+    right, fields, unsent = dict.fromkeys(styles.LOOKS, 0), dict.fromkeys(styles.LOOKS, 0), []
+    for episode in played:
+        look = episode.page.name.split("-")[0]
+        fields[look] += len(episode.page.sent)
+        right[look] += len(episode.page.sent) - len(episode.wrong)
+        unsent += [episode.page.name] if episode.result["status"] != "submitted" else []
+    shares = {look: right[look] / max(1, fields[look]) for look in styles.LOOKS}
+    assert unsent == []
+    assert {look: share for look, share in shares.items() if share < 0.95} == {}

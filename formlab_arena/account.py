@@ -28,7 +28,7 @@ SCRIPT = """(() => { const tell = globalThis.__formlabAccount; if (!tell) return
 const cut = (v) => String(v instanceof File ? v.name : v).slice(0, 20000);
 const say = (kind, more) => { try { tell({ kind, ...more }); } catch {} };
 addEventListener('submit', () => say('submit'), true);
-addEventListener('click', (e) => e.isTrusted && e.target.closest?.(
+addEventListener('click', (e) => e.isTrusted && e.composedPath()[0].closest?.(
   'button, a, input[type=submit], input[type=image], input[type=button], [role=button]')
   && say('click'), true);
 addEventListener('keydown', (e) => e.isTrusted && e.key === 'Enter' && say('click'), true);

@@ -316,7 +316,8 @@ def _button(
             continue
         send, turn = bool(_SEND.search(text)), bool(_NEXT.search(text))
         link = "link" in (element.kind, element.role)
-        known = _SEND.search(text) or turn if homes or sent else _START.search(text)
+        opens = _START.search(text) or (send and not link)
+        known = send or turn if homes or sent else opens
         if not known and (link or not homes or element.kind not in ("submit", "button")):
             continue
         sends = 2 * (element.kind in ("submit", "image")) + 2 * send

@@ -76,7 +76,11 @@ class Session:
     def open(self, address: str) -> None:
         """Go to an address; what hangs there, such as a picture, is not waited for long."""
         with contextlib.suppress(DialogOpen):
-            self.page.goto(address, wait_until="commit")
+            try:
+                self.page.goto(address, wait_until="commit")
+            # Rarely the tab is still on its way to being blank, which ends the visit.
+            except PageLeft:
+                self.page.goto(address, wait_until="commit")
             with contextlib.suppress(TimeLimit):
                 self.page.wait_for_load_state("domcontentloaded")
                 self.page.wait_for_load_state("load", timeout=SETTLING * 1000)

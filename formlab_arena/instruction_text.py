@@ -176,7 +176,7 @@ class InstructionText:
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
         key = "".join(char for char in label.lower() if _WORD.match(char))
-        if len(key) < 2 or not self._aligned:
+        if not 2 <= len(key) <= len(self._squashed) or not self._aligned:
             return []
         # Overlapping occurrences count as well.
         starts = (match.start() for match in re.finditer(f"(?={key})", self._squashed))

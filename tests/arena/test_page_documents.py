@@ -8,9 +8,9 @@ from formlab_arena.episode import RunSettings, open_session
 from formlab_arena.observation import Observation
 from formlab_arena.page_observer import MOST_ALIKE, PageObserver
 
-from .web.hosting import Host
+from .web.hosting import Host, Page
 
-PAGES = Path(__file__).parent / "observed"
+PAGES = Page("", "", {}, {}, folder=Path(__file__).parent / "observed")
 MANY = "".join(
     f"<p><a href='#{at}'>Link number {at}</a> <label>Field {at} <input name=n{at}></label></p>"
     for at in range(1600)
@@ -27,8 +27,8 @@ def visit(tmp_path_factory):
     """A browser on the server of many kinds of pages, and that server."""
     folder, settings = tmp_path_factory.mktemp("visit"), RunSettings("tests")
     with (
-        Host(None, PAGES).running() as other,
-        Host(None, PAGES, other).running() as host,
+        Host(PAGES).running() as other,
+        Host(PAGES, other).running() as host,
         open_session(f"{host.root}/page/all", folder, "", settings, allow=[other.root]) as session,
     ):
         yield host, other, session.page
@@ -329,11 +329,8 @@ def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
 
 
 @pytest.mark.browser
-def test_page_of_eighty_fields_takes_little_time(observer):
+def test_page_of_eighty_fields_has_the_label_and_hint_of_each(observer):
     page = observer("redrawn")
     page.page.set_content(LONG)
-    assert len(page.elements()) == 80
-    code = """() => Math.min(...[1, 2, 3, 4, 5].map(() => { const start = performance.now();
-      globalThis[Symbol.for('formlab.observer')].listed(); return performance.now() - start; }))"""
-    # It takes less; other tests run beside this one.
-    assert page.page.evaluate(code) < 200
+    read = [(e.label, e.required, e.hint) for e in page.elements()]
+    assert read == [(f"Field {at}", True, "Help") for at in range(80)]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 
 # Bounds for hostile text: lines, and characters of a line and of a label.
 _LINES, _LONG_LINE, LONG_LABEL = 2_000, 20_000, 200
-# Such a share of a text's labels on a page makes other words before colons none.
-_NEARLY = 0.7
+# So many labels of a text on a page, but for a tenth, make other words before colons none.
+_SEVERAL = 3
 # Marks of Markdown around words; marks within words, as in file_name, are none.
 _INLINE = re.compile(
     r"`+(?P<code>[^`\n]+)`+|!?\[(?P<text>[^\]\n]+)\]\((?P<link>[^()\s]+)\)"
@@ -32,7 +32,7 @@ _CELL = re.compile(r"\t+| {3,}|\s*\|\s*")
 _QUERY = re.compile(r"(?<=\?)\s+(?:[–—=-]\s+)?(?=\S)")
 # Where a sentence ends and a label begins: "… Berg. Date of birth: …"
 _NEXT = re.compile(
-    r"(?<=[.!?;])[\"”’)]*\s+(?=[\"“*]*(?P<label>[A-Z][^.:;!?\n]{0,120}\??)[\"”*]*\s?[:：](?:\s|\*|$))"
+    r"(?<=[.!?;])[\"”’)]*\s+(?=[\"“*]*(?P<label>[A-Z](?:[^.:;!?\n]|\.(?!\s+[^a-z])){0,120}\??)[\"”*]*\s?[:：](?:\s|\*|$))"
 )
 _SENTENCE = re.compile(r"[.!?][\"”’)]*\s+(?=[\"“(]?[^\W_a-z])")
 # What ends with a dot of its own: initials behind a name, "p.m.", titles, "ext."
@@ -169,7 +169,9 @@ def _is_strict(text: str, known: str) -> bool:
     single = sum(not labels for labels in inner)
     labels = [label for some in inner for label in some]
     near = sum(_is_known(label, known) for label in labels)
-    return single > max(1, len(lines) - single) or near > _NEARLY * len(labels)
+    rest = len(labels) - near
+    nearly = near >= _SEVERAL and rest <= max(1, len(labels) // 10)
+    return single > max(1, len(lines) - single) or nearly
 
 
 def _is_known(label: str, known: str) -> bool:

@@ -108,14 +108,17 @@
     }
     return "";
   }
-  // The text of the cell to the left and that of the header, or of the row, above.
   const cellText = (cell) => cell && !cell.querySelector(FIELD) ? clean(textOf(cell)) : "";
+  const columns = memo((table) => new Set([...table.rows].flatMap((row) => [...row.cells].filter((c) => c.querySelector(FIELD)).map((c) => c.cellIndex))));
+  // The text of the cell to the left and that of the header, or of the row, above; and what stands
+  // above all fields with a text of their own, such as "Answer".
   function cells(e, cell = near(e, "td, th")) {
-    const row = cell?.parentElement, rows = [...cell?.closest("table")?.rows ?? []];
+    const row = cell?.parentElement, table = cell?.closest("table"), rows = [...table?.rows ?? []];
     const texts = (list) => list.map(cellText).find((text) => LETTER.test(text)) ?? "";
-    if (!rows.length) return ["", ""];
+    if (!rows.length) return ["", "", ""];
     const side = texts([...row.cells].slice(0, cell.cellIndex).reverse()), head = rows[0] !== row && rows[0].querySelector("th") ? rows[0] : null;
-    return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
+    const above = texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]]);
+    return side && columns(table).size < 2 ? [side, "", above] : [side, above, ""];
   }
   // The text of the cell after that of a tick, where a row ends with a text and no column has a head.
   function cellAfter(e) {
@@ -300,7 +303,7 @@
     const options = field ? optionsOf(e).slice(0, room) : [], asked = e.required === true || [e, near(e, "[role=radiogroup]")].some((n) => n?.ariaRequired === "true");
     room -= options.length;
     return { n: number(e), field: names.get(e), answers: field, option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own,
-      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e))])].filter(Boolean),
+      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e)), field && cells(e)[2]])].filter(Boolean),
       ...content(e), checked: ticked(e), options: options.length ? options.map(optionText) : null, values: options.length ? options.map(codeOf) : null,
       required: asked || (field && starred.test(whole || labelOf(e))), disabled: e.matches(":disabled") || e.ariaDisabled === "true",
       covered: isCovered(e, place, box), hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "",

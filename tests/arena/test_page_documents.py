@@ -52,7 +52,7 @@ READ = {
     "phone#3": ("Phone", "textbox"), "Nickname": ("Nickname", "textbox"),
     "Other": ("Other", "textbox"), "Other#2": ("Other", "textbox"),
     "street": ("Street", "textbox"), "no": ("Number", "textbox"),
-    "a1": ("Bread Amount", "textbox"), "a2": ("Milk Amount", "textbox"),
+    "a1": ("Bread", "textbox"), "a2": ("Milk", "textbox"),
     "q1": ("Food was", "radio", "Good", "Bad"), "city": ("City", "textbox"),
     "coupon": ("Coupon code", "textbox"), "vat": ("VAT number", "textbox"),
     "food": ("Food", "radio", "Vegetarian", "Everything"),
@@ -100,6 +100,8 @@ def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
     hints = {"mail": "you@example.org; We never share it.", "arrival": "YYYY-MM-DD; 2027-01-01…"}
     assert {name: by_field[name].hint for name in hints} == hints
     assert by_field["first"].group == ("Native", "Contact")
+    # What stands above all fields of a table distinguishes none.
+    assert by_field["a1"].group[-1] == "Amount"
     assert by_field["card#2"].group == ("frame Abroad", "frame")
     # Each button of a group of hidden ticks has the box of its own label.
     boxes = [element.box for element in elements if element.field == "room"]
@@ -116,7 +118,8 @@ STYLED = {
     "birth": "City of birth", "start": "Start", "age": "Age",
     "nights": "How many nights?: One Two", "allergies": "Allergies", "diet": "Diet",
     "comments": "Comments", "after": "Label below", "news": "Send me news", "ads": "Send me ads",
-    "children": "Number of children",
+    "children": "Number of children", "deck": "Deck: Upper Lower", "hull": "Hull",
+    "sails": "Sails: Jib Genoa", "mast": "Mast", "insured": "Insured", "wind": "Wind: Good Bad",
 }  # fmt: skip
 
 

@@ -165,8 +165,10 @@ class InstructionText:
         match = PATTERNS[kind].search(mention.value if mention else self.text) if kind else None
         if match and mention and mention.place >= 0:
             # What stands alone behind a label is the value, but for words around it.
-            around = re.findall(r"[^\W\d_]{3,}", mention.value.replace(match[0], " ", 1))
-            return match[0] if len(around) > 1 else mention.value
+            value = mention.value.rstrip(" .,;")
+            value = value if value.endswith(match[0]) else mention.value
+            around = re.findall(r"[^\W\d_]{3,}", value.replace(match[0], " ", 1))
+            return match[0] if len(around) > 1 else value
         return match[0] if match else None
 
     @functools.cached_property
@@ -176,7 +178,7 @@ class InstructionText:
 
     def _mentions(self, label: str) -> list[tuple[int, int]]:
         key = "".join(char for char in label.lower() if _WORD.match(char))
-        if len(key) < 2 or not self._aligned:
+        if not 2 <= len(key) <= len(self._squashed) or not self._aligned:
             return []
         # Overlapping occurrences count as well.
         starts = (match.start() for match in re.finditer(f"(?={key})", self._squashed))

@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 
 # Bounds for hostile text: lines, and characters of a line and of a label.
 _LINES, _LONG_LINE, LONG_LABEL = 2_000, 20_000, 200
+# So many labels of a text on a page, but for a tenth, make other words before colons none.
+_SEVERAL = 3
 # Marks of Markdown around words; marks within words, as in file_name, are none.
 _INLINE = re.compile(
     r"`+(?P<code>[^`\n]+)`+|!?\[(?P<text>[^\]\n]+)\]\((?P<link>[^()\s]+)\)"
@@ -30,10 +32,14 @@ _CELL = re.compile(r"\t+| {3,}|\s*\|\s*")
 _QUERY = re.compile(r"(?<=\?)\s+(?:[–—=-]\s+)?(?=\S)")
 # Where a sentence ends and a label begins: "… Berg. Date of birth: …"
 _NEXT = re.compile(
-    r"(?<=[.!?;])[\"”’)]*\s+(?=[\"“*]?[A-Z][^.:;!?\n]{0,120}\??[\"”*]?\s?[:：](?:\s|$))"
+    r"(?<=[.!?;])[\"”’)]*\s+(?=[\"“*]*(?P<label>[A-Z](?:[^.:;!?\n]|\.(?!\s+[^a-z])){0,120}\??)[\"”*]*\s?[:：](?:\s|\*|$))"
 )
-_SENTENCE = re.compile(
-    r"(?<!\b[A-Z])(?<!\b[DM]r)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)[.!?][\"”’)]*\s+(?=[\"“(]?[A-Z0-9])"
+_SENTENCE = re.compile(r"[.!?][\"”’)]*\s+(?=[\"“(]?[^\W_a-z])")
+# What ends with a dot of its own: initials behind a name, "p.m.", titles, "ext."
+_SHORT = re.compile(
+    r"(?:(?<=\s)[A-Z]|(?<![^\s(])(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}"
+    r"|(?<![^\s(])(?:Mrs?|Ms|Dr|Prof|Capt|Rev|Sgt|Hon|St|Ave|Rd|Blvd|Mt|Inc|Ltd|Corp|Co|Bros|Jr|Sr"
+    r"|etc|vs|[Ee]xt|[Nn]os?|[Nn]r|[Tt]el|[Aa]pprox|[Cc]a|[Vv]ol|[Aa]rt|[Ff]ig|[Aa]pt))\.$"
 )
 
 
@@ -119,9 +125,14 @@ def labelled_values(text: str, known: Collection[str] = ()) -> list[LabelledValu
 
 
 def _lines(text: str, known: Collection[str]) -> list[_Line]:
-    names = "|".join(re.escape(name) for name in known if 3 <= len(name) <= LONG_LABEL)
-    # A known label begins a value also behind a comma.
-    inside = rf"(?<=[.,;!?)])\s+(?=(?:{names})\s*[:：]\s)" if names else r"(?!)"
+    # A page may number its questions.
+    known = [name[m.end() :] if (m := _BULLET.match(name)) else name for name in known]
+    names = sorted((name for name in known if 3 <= len(name) <= LONG_LABEL), key=len, reverse=True)
+    # A known label begins a value also behind a comma; one within a longer label does not.
+    either = "|".join(map(re.escape, names)) or r"(?!)"
+    inside = rf"(?:^|(?<=[.,;!?)])\s+)(?P<label>{either})\s*[:：](?=\s)"
+    letters = "".join(f"\n{_letters(name)}" for name in known)
+    strict = _is_strict(text, letters)
     lines: list[_Line] = []
     gap = False
     for raw in text.splitlines()[:_LINES]:
@@ -134,8 +145,9 @@ def _lines(text: str, known: Collection[str]) -> list[_Line]:
         body = body[bullet.end() :] if bullet else body
         heading = _HEADING.match(body)
         body = unmarked(body[heading.end() :] if heading and not heading["bold"] else body).strip()
-        cuts = {0, len(body), *(match.end() for match in _NEXT.finditer(body))}
-        cuts |= {match.end() for match in re.finditer(inside, body, re.IGNORECASE)}
+        nexts = (m for m in _NEXT.finditer(body) if not strict or _is_known(m["label"], letters))
+        cuts = {0, len(body), *(match.end() for match in nexts)}
+        cuts |= {m.start("label") for m in re.finditer(inside, body, re.IGNORECASE)}
         ends = sorted(cuts)
         for start, end in itertools.pairwise(ends):
             piece = body[start:end].strip()
@@ -145,6 +157,31 @@ def _lines(text: str, known: Collection[str]) -> list[_Line]:
             lines.append(line)
     _divide_by_dashes(lines)
     return lines
+
+
+def _is_strict(text: str, known: str) -> bool:
+    """Whether only labels of the page begin values within lines.
+
+    So it is where most lines have one label, or where the page has nearly all labels of the text.
+    """
+    lines = [raw for raw in text.splitlines()[:_LINES] if _COLON.search(raw[:_LONG_LINE])]
+    inner = [[m["label"] for m in _NEXT.finditer(raw[:_LONG_LINE])] for raw in lines]
+    single = sum(not labels for labels in inner)
+    labels = [label for some in inner for label in some]
+    near = sum(_is_known(label, known) for label in labels)
+    rest = len(labels) - near
+    nearly = near >= _SEVERAL and rest <= max(1, len(labels) // 10)
+    return single > max(1, len(lines) - single) or nearly
+
+
+def _is_known(label: str, known: str) -> bool:
+    """Whether a label is one of the page, whose letters `known` has in lines, or begins like it."""
+    plain = _letters(label)
+    return f"\n{plain}" in known or plain.startswith(tuple(known.split()))
+
+
+def _letters(label: str) -> str:
+    return "".join(re.findall(r"[^\W_]", label[:LONG_LABEL].casefold()))
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
@@ -230,7 +267,7 @@ def _without_ends(values: list[LabelledValue]) -> list[LabelledValue]:
         elif not each.alone and value.endswith((";", ",")):
             value, whole = value[:-1], whole.removesuffix(value[-1])
         elif not each.alone:
-            value, whole = _sentence(value, keep=99), _sentence(whole, keep=6)
+            value, whole = _sentence(value, keep=99), _sentence(whole, keep=4)
         done.append(dataclasses.replace(each, value=_unquoted(value), whole=_unquoted(whole)))
     return done
 
@@ -238,10 +275,11 @@ def _without_ends(values: list[LabelledValue]) -> list[LabelledValue]:
 def _sentence(text: str, *, keep: int) -> str:
     """A value within a paragraph; several sentences, or so many words, keep the last full stop."""
     text = re.sub(r"([.!?])\.$", r"\1", text)
-    short = re.search(
-        r"(?:\b[A-Z]|\b(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}|\b(?:Inc|Ltd|Jr|Sr|etc|Co))\.$", text
-    )
-    kept = short or _SENTENCE.search(text) or len(text.split()) >= keep
+    ends = (text[max(0, m.start() - 12) : m.start() + 1] for m in _SENTENCE.finditer(text))
+    several = any(not _SHORT.search(end) and not re.match(r"[A-Z]\.$", end) for end in ends)
+    # Names and addresses, which have capitals, are no sentences.
+    plain = sum(word[0].islower() for word in text.split())
+    kept = several or plain >= keep or (" " in text and _SHORT.search(text))
     return text if kept else text.removesuffix(".")
 
 

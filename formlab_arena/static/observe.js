@@ -108,13 +108,28 @@
     }
     return "";
   }
-  // The text of the cell to the left and that of the header, or of the row, above.
-  function cells(e) {
-    const cell = near(e, "td, th"), row = cell?.parentElement, rows = [...cell?.closest("table")?.rows ?? []];
-    const texts = (list) => list.map((c) => c && !c.querySelector(FIELD) ? clean(textOf(c)) : "").find((text) => LETTER.test(text)) ?? "";
-    if (!rows.length) return ["", ""];
+  const cellText = (cell) => cell && !cell.querySelector(FIELD) ? clean(textOf(cell)) : "";
+  const columns = memo((table) => new Set([...table.rows].flatMap((row) => [...row.cells].filter((c) => c.querySelector(FIELD)).map((c) => c.cellIndex))));
+  // The text of the cell to the left and that of the header, or of the row, above; and what stands
+  // above all fields with a text of their own, such as "Answer".
+  function cells(e, cell = near(e, "td, th")) {
+    const row = cell?.parentElement, table = cell?.closest("table"), rows = [...table?.rows ?? []];
+    const texts = (list) => list.map(cellText).find((text) => LETTER.test(text)) ?? "";
+    if (!rows.length) return ["", "", ""];
     const side = texts([...row.cells].slice(0, cell.cellIndex).reverse()), head = rows[0] !== row && rows[0].querySelector("th") ? rows[0] : null;
-    return [side, texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]])];
+    const above = texts([(head ?? (side ? null : rows[rows.indexOf(row) - 1]))?.cells[cell.cellIndex]]);
+    return side && columns(table).size < 2 ? [side, "", above] : [side, above, ""];
+  }
+  // The text of the cell after that of a tick, where a row ends with a text and no column has a head.
+  function cellAfter(e) {
+    const row = near(e, "td, th")?.parentElement, [side, above] = cells(e), texts = [...row?.cells ?? []].map(cellText);
+    return above || !texts.at(-1) || (side && choiceOf(e).length < 2) ? "" : texts[near(e, "td, th").cellIndex + 1] ?? "";
+  }
+  // The label of a table within a cell, which stands in the cell to the left or above.
+  function aroundTable(e, common) {
+    const table = near(common, "table"), cell = table && isAlone(table, e) && near(up(table), "td, th");
+    const [side, above] = cell ? cells(e, cell) : ["", ""];
+    return side || above;
   }
   const labelOf = memo((e) => {
     const tick = isTick(e), native = e.matches(NATIVE), labels = "labels" in e ? labelsOf(e)
@@ -123,7 +138,7 @@
     if (LETTER.test(own)) return own;
     if (!e.matches(FIELD) || (tick && !native)) return clean(e.ariaLabel || textOf(e, "controls")) || clean(e.value || e.alt || e.title || e.querySelector("[alt]")?.alt);
     const [side, above] = cells(e), inCell = near(e, "td, th") ? beside(e, "previousSibling") : "";
-    return clean(e.ariaLabel || (tick && beside(e, "nextSibling")) || e.title) || inCell || (tick ? above || side : `${side} ${above}`.trim())
+    return clean(e.ariaLabel || (tick && (beside(e, "nextSibling") || cellAfter(e))) || e.title) || inCell || (tick ? above || side : `${side} ${above}`.trim())
       || before(e, e) || clean(e.placeholder || e.ariaPlaceholder || attribute(e, "data-placeholder"));
   });
   const tidy = (text) => text.replace(/^\s*[*＊]\s*|\s*([*＊]|[([](required|optional)[)\]])\s*(?=:?\s*$)/gi, "").replace(/[\s:–-]+$/, "").trim() || text;
@@ -134,7 +149,7 @@
     if (ticks.length < 2 && roleOf(e) !== "radio") return null;
     if (named && isAlone(group, e)) return named;
     const [side, above] = cells(e), common = path(up(e)).find(all), first = path(ticks[0]).find((n) => up(n) === common);
-    return (side && above && side) || (first && beside(first, "previousSibling", e)) || (common && !common.matches(EDGE) && before(common, e)) || named || "";
+    return (side && above && side) || (first && beside(first, "previousSibling", e)) || (common && !common.matches(EDGE) && (before(common, e) || aroundTable(e, common))) || named || "";
   });
   const groups = memo((e) => {
     if (!e) return [];
@@ -288,7 +303,7 @@
     const options = field ? optionsOf(e).slice(0, room) : [], asked = e.required === true || [e, near(e, "[role=radiogroup]")].some((n) => n?.ariaRequired === "true");
     room -= options.length;
     return { n: number(e), field: names.get(e), answers: field, option: optionOf(e), kind: kindOf(e), role: roleOf(e), name: own,
-      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e))])].filter(Boolean),
+      label: whole === null ? own : tidy(whole) || names.get(e), group: [...new Set([heading, ...groups(up(e)), field && cells(e)[2]])].filter(Boolean),
       ...content(e), checked: ticked(e), options: options.length ? options.map(optionText) : null, values: options.length ? options.map(codeOf) : null,
       required: asked || (field && starred.test(whole || labelOf(e))), disabled: e.matches(":disabled") || e.ariaDisabled === "true",
       covered: isCovered(e, place, box), hint: field ? hintOf(e) : "", message: field ? messageOf(e) : "",

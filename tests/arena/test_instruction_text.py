@@ -69,6 +69,23 @@ def test_span_of_another_label_is_not_taken_where_the_text_says_something_else()
     assert instructions.span("Alternative e-mail", instructions.about("Alternative e-mail")) is None
 
 
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("E-mail", "ada@lund.example.co.uk"),
+        ("Phone", "(298) 55-01-75 ext. 204"),
+        ("Web site", "https://lund.example/a?b=1"),
+        ("Price", "1,250.50"),
+    ],
+)
+def test_stop_behind_an_address_or_number_is_no_part_of_it(label, value):
+    lines = f"{label}: {value}.\nName: Ada Berg"
+    for text in (lines, f"Name: Ada Berg. {label}: {value}. Seats: 4."):
+        instructions = InstructionText(text)
+        mentions = instructions.assign([["Name"], [label]])
+        assert instructions.span(label, mentions[1]) == value
+
+
 @pytest.mark.parametrize("text", ["", "\0", "“" * 5000, ("Name: " * 3000), "İstanbul name is x."])
 def test_hostile_text_costs_no_crash(text):
     instructions = InstructionText(text)

@@ -78,6 +78,53 @@ def test_value_goes_on_over_indented_lines_bullets_and_lines_without_a_label():
     assert values["Plan"].whole == "First part.\nSecond part."
 
 
+NOTE = "Field work; then sorting. Note: no permits needed."
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (f"Name: Ada\nPlan: {NOTE}\nSeats: 4", ["Plan"]),
+        (f"**Name:** Ada\n\n**Plan:** {NOTE}\n\n- **Seats**: 4", []),
+        (f"Name: Ada. Born: 1990. Plan: {NOTE} Seats: 4.", ["1. Name *", "Born", "Plan", "Seats"]),
+    ],
+)
+def test_words_before_a_colon_that_are_no_label_stay_in_the_value(text, known):
+    values = {each.label: each.whole for each in labelled_values(text, known)}
+    assert (values["Plan"], values["Seats"]) == (NOTE, "4")
+    # What may be a label of another page begins a value in a paragraph.
+    assert "Note" in {each.label for each in labelled_values(f"Name: Ada. Plan: {NOTE} Seats: 4.")}
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("ada@lund.example.co.uk.", "ada@lund.example.co.uk"),
+        ("Ms.", "Ms"),
+        ("No.", "No"),
+        ("B.", "B"),
+        ("+298 55 01 ext. 204.", "+298 55 01 ext. 204"),
+        ("Dr. I. Berg.", "Dr. I. Berg"),
+        ("Flat 4, 17 Mill Rd. 2, Leeds LS6 2AB.", "Flat 4, 17 Mill Rd. 2, Leeds LS6 2AB"),
+        ("Lund Tools Inc.", "Lund Tools Inc."),
+        ("Mill St.", "Mill St."),
+        ("The hall is cold. Please heat it.", "The hall is cold. Please heat it."),
+    ],
+)
+def test_stop_of_a_sentence_is_no_part_of_a_value(written, value):
+    read = labelled_values(f"Age: 4. Fee, incl. extras: 5. A: {written} Extras: none.", ["Extras"])
+    values = {each.label: (each.value, each.whole) for each in read}
+    assert values["A"] == (value, value)
+
+
+def test_label_within_a_longer_label_begins_no_value():
+    values = labelled_values("Name: Ada\nFee, incl. extras: 5", ["Extras", "Fee, incl. extras"])
+    assert [(each.label, each.value) for each in values] == [
+        ("Name", "Ada"),
+        ("Fee, incl. extras", "5"),
+    ]
+
+
 def test_heading_is_the_section_and_a_heading_alone_asks():
     values = labelled_values("## Owner\nName: Ada\n## Tenant\nName: Bo\n### Wishes\nA quiet room")
     assert [(each.section, each.value) for each in values[:2]] == [

@@ -8,9 +8,9 @@ from formlab_arena.episode import RunSettings, open_session
 from formlab_arena.observation import Observation
 from formlab_arena.page_observer import MOST_ALIKE, PageObserver
 
-from .web.hosting import Host
+from .web.hosting import Host, Page
 
-PAGES = Path(__file__).parent / "observed"
+PAGES = Page("", "", {}, {}, folder=Path(__file__).parent / "observed")
 MANY = "".join(
     f"<p><a href='#{at}'>Link number {at}</a> <label>Field {at} <input name=n{at}></label></p>"
     for at in range(1600)
@@ -27,8 +27,8 @@ def visit(tmp_path_factory):
     """A browser on the server of many kinds of pages, and that server."""
     folder, settings = tmp_path_factory.mktemp("visit"), RunSettings("tests")
     with (
-        Host(None, PAGES).running() as other,
-        Host(None, PAGES, other).running() as host,
+        Host(PAGES).running() as other,
+        Host(PAGES, other).running() as host,
         open_session(f"{host.root}/page/all", folder, "", settings, allow=[other.root]) as session,
     ):
         yield host, other, session.page
@@ -52,7 +52,7 @@ READ = {
     "phone#3": ("Phone", "textbox"), "Nickname": ("Nickname", "textbox"),
     "Other": ("Other", "textbox"), "Other#2": ("Other", "textbox"),
     "street": ("Street", "textbox"), "no": ("Number", "textbox"),
-    "a1": ("Bread Amount", "textbox"), "a2": ("Milk Amount", "textbox"),
+    "a1": ("Bread", "textbox"), "a2": ("Milk", "textbox"),
     "q1": ("Food was", "radio", "Good", "Bad"), "city": ("City", "textbox"),
     "coupon": ("Coupon code", "textbox"), "vat": ("VAT number", "textbox"),
     "food": ("Food", "radio", "Vegetarian", "Everything"),
@@ -100,6 +100,8 @@ def test_fields_of_all_kinds_are_listed_as_people_read_them(observer):
     hints = {"mail": "you@example.org; We never share it.", "arrival": "YYYY-MM-DD; 2027-01-01…"}
     assert {name: by_field[name].hint for name in hints} == hints
     assert by_field["first"].group == ("Native", "Contact")
+    # What stands above all fields of a table distinguishes none.
+    assert by_field["a1"].group[-1] == "Amount"
     assert by_field["card#2"].group == ("frame Abroad", "frame")
     # Each button of a group of hidden ticks has the box of its own label.
     boxes = [element.box for element in elements if element.field == "room"]
@@ -116,7 +118,8 @@ STYLED = {
     "birth": "City of birth", "start": "Start", "age": "Age",
     "nights": "How many nights?: One Two", "allergies": "Allergies", "diet": "Diet",
     "comments": "Comments", "after": "Label below", "news": "Send me news", "ads": "Send me ads",
-    "children": "Number of children",
+    "children": "Number of children", "deck": "Deck: Upper Lower", "hull": "Hull",
+    "sails": "Sails: Jib Genoa", "mast": "Mast", "insured": "Insured", "wind": "Wind: Good Bad",
 }  # fmt: skip
 
 
@@ -329,11 +332,8 @@ def test_tree_fits_and_boxes_tell_nothing_but_places(observer):
 
 
 @pytest.mark.browser
-def test_page_of_eighty_fields_takes_little_time(observer):
+def test_page_of_eighty_fields_has_the_label_and_hint_of_each(observer):
     page = observer("redrawn")
     page.page.set_content(LONG)
-    assert len(page.elements()) == 80
-    code = """() => Math.min(...[1, 2, 3, 4, 5].map(() => { const start = performance.now();
-      globalThis[Symbol.for('formlab.observer')].listed(); return performance.now() - start; }))"""
-    # It takes less; other tests run beside this one.
-    assert page.page.evaluate(code) < 200
+    read = [(e.label, e.required, e.hint) for e in page.elements()]
+    assert read == [(f"Field {at}", True, "Help") for at in range(80)]

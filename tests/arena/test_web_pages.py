@@ -12,7 +12,7 @@ from tests.arena.web import pages, styles
 from tests.arena.web.filling import play
 
 ALL = os.environ.get("FORMLAB_WEB_PAGES") == "all"
-ASIDE = styles.HERE / "aside"
+ASIDE, FRESH = styles.HERE / "aside", styles.HERE / "fresh"
 # Pages whose kind of control or of sending no other test fills in.
 CHOICE = (
     "confirm", "datepicker", "elsewhere", "late-request", "loop", "newtab", "unnamed", "unsent",
@@ -22,7 +22,7 @@ CHOICE = (
 # A form of each look, half of them set aside.
 FORMS = (
     "plain-bug-lines", "bootstrap4-study-lines", "bootstrap5-study-markdown", "material-bug-lines",
-    "table-hall-markdown", "native-bug-block",
+    "table-museum-block", "native-bug-block",
 )  # fmt: skip
 # Seconds that a page may take on a busy machine, and those that an endless loop gets.
 DEADLINE, LOOP = 180, 12
@@ -89,7 +89,7 @@ def test_the_account_has_dialogs_tabs_and_what_the_browser_refused(episodes):
 
 def test_rules_fills_in_forms_of_six_looks(tmp_path):
     """At least 95 in 100 values in each look, and all forms are sent."""
-    made = [*styles.pages(), *styles.pages(ASIDE)]
+    made = [page for folder in (styles.HERE, ASIDE, FRESH) for page in styles.pages(folder)]
     played = play(chosen(made, FORMS), tmp_path, "rules", workers=4, deadline=DEADLINE)
     right, fields, unsent = dict.fromkeys(styles.LOOKS, 0), dict.fromkeys(styles.LOOKS, 0), []
     for episode in played:

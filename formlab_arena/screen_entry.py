@@ -16,6 +16,8 @@ from formlab_arena.shapes import middle
 _ALIKE = 60
 # What the browser asks for in parts that take keys only.
 _PARTS = ("date", "time", "month", "datetime-local")
+# Letters of an option that are typed to find it in a list.
+_LETTERS = 24
 
 
 @dataclasses.dataclass
@@ -45,6 +47,15 @@ def actions_for(field: ScreenField, entry: Entry) -> list[Action]:
     if entry.kind not in _PARTS:
         return [Click(x, y), Press("Control+A"), Type(entry.value)]
     return [Click(field.box[0] + 14, y), *map(Press, _keys(entry, field.text))]
+
+
+def chosen_in_list(field: ScreenField, value: str) -> list[Action]:
+    """A click on a list, and the first letters of the option, in one go.
+
+    A browser starts its search anew when the next letter comes more than a second later.
+    """
+    letters = "".join(key for key in value[:_LETTERS] if key.isascii())
+    return [Click(*middle(field.box)), Type(letters), Press("Enter")]
 
 
 def _keys(entry: Entry, shown: str) -> list[str]:

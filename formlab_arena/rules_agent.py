@@ -363,4 +363,5 @@ def _nearest(box: Box, asked: Mapping[Box, _Asked]) -> _Asked:
 def _is_name(field: ScreenField, entries: Iterable[Entry]) -> bool:
     """Whether the text in a field may be its label, and is none of what was entered."""
     values = [entry.value for entry in entries]
-    return field.kind in ("", "list") and not any(shows(field.text, value) for value in values)
+    may_be = field.kind in ("", "list", "time")
+    return may_be and not any(shows(field.text, value) for value in values)

@@ -18,7 +18,7 @@ from formlab_arena.option_matching import file_named, options_in, several
 from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.screen_buttons import ACCEPT, CONFIRM, ONWARD, OTHER, WRONG, goes_on, is_button
-from formlab_arena.screen_entry import Entry, actions_for, chosen_in_list, shows, squashed
+from formlab_arena.screen_entry import Entry, actions_for, anew, chosen_in_list, shows, squashed
 from formlab_arena.shapes import Box, middle
 from formlab_arena.value_patterns import as_asked, in_control
 
@@ -232,9 +232,7 @@ class Rules:
         if entry.times >= _TRIES:
             return False
         entry.times += 1
-        if not entry.kind and not field.text.strip():
-            # A field of numbers takes no words.
-            entry.value = in_control(entry.value, "number") or entry.value
+        entry.value = anew(entry, field.text)
         return True
 
     def _entry(self, field: ScreenField, each: _Asked, files: Sequence[str]) -> Entry | None:

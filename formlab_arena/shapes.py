@@ -169,7 +169,7 @@ def ticked(gray: np.ndarray, box: Box, kind: str = "box") -> bool | None:
     if not after.size or not inside.size or (before.size and np.ptp(before) > 60):
         return None
     # The browser draws its marks lighter than the text that may follow at once.
-    text, paper = gray[y0 + 2 : y1 - 2, x1 + 1 : x1 + y1 - y0], float(np.median(after))
+    text, paper = gray[y0 + 2 : y1 - 2, x1 + 1 : x1 + y1 - y0], float(np.median(after[:, :2]))
     strong = np.abs(gray[y0:y1, x0:x1] - paper).max() + 50 > np.abs(text - paper).max()
     if np.ptp(after) > 60 and (strong or np.ptp(after[:, :1]) > 60):
         return None

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formlab_arena import screen
-from formlab_arena.actions import Action, Answer, Click, Press, Scroll, Wait
+from formlab_arena.actions import Action, Answer, Click, Scroll, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
 from formlab_arena.observation import Observation, Observe
 from formlab_arena.option_matching import file_named, options_in, several
 from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.screen_buttons import ACCEPT, CONFIRM, ONWARD, OTHER, WRONG, goes_on, is_button
-from formlab_arena.screen_entry import Entry, actions_for, shows, squashed
+from formlab_arena.screen_entry import Entry, actions_for, anew, chosen_in_list, shows, squashed
 from formlab_arena.shapes import Box, middle
 from formlab_arena.value_patterns import as_asked, in_control
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues
 
 _OPTIONAL = re.compile(r"\(\s*(?:optional|required)\s*\)|[*＊✱]", re.IGNORECASE)
-# Letters of an option that are typed to find it in a list.
-_LETTERS = 24
 _TRIES, _TURNS = 2, 20
 _TALL = 60
 
@@ -234,9 +232,7 @@ class Rules:
         if entry.times >= _TRIES:
             return False
         entry.times += 1
-        if not entry.kind and not field.text.strip():
-            # A field of numbers takes no words.
-            entry.value = in_control(entry.value, "number") or entry.value
+        entry.value = anew(entry, field.text)
         return True
 
     def _entry(self, field: ScreenField, each: _Asked, files: Sequence[str]) -> Entry | None:
@@ -270,8 +266,7 @@ class Rules:
                 self._entries[each.key] = entry
             elif not self._to_repeat(field, entry, each.label):
                 continue
-            letters = [Press(key) for key in entry.value[:_LETTERS] if key.isascii()]
-            choices.append((field.box[1], [Click(*middle(field.box)), *letters, Press("Enter")]))
+            choices.append((field.box[1], chosen_in_list(field, entry.value)))
         for group in now.groups:
             name = "/".join(mark.text for mark in group.marks)
             if self._entries.get(name) is None and (marks := self._to_tick(group, asked)):
@@ -366,4 +361,5 @@ def _nearest(box: Box, asked: Mapping[Box, _Asked]) -> _Asked:
 def _is_name(field: ScreenField, entries: Iterable[Entry]) -> bool:
     """Whether the text in a field may be its label, and is none of what was entered."""
     values = [entry.value for entry in entries]
-    return field.kind in ("", "list") and not any(shows(field.text, value) for value in values)
+    may_be = field.kind in ("", "list", "time")
+    return may_be and not any(shows(field.text, value) for value in values)

@@ -12,7 +12,7 @@ import numpy as np
 
 from formlab import files
 from formlab_arena.screen_lines import TextLine, lines_of, pieces, texts_beside, with_paragraphs
-from formlab_arena.shapes import Box, has_arrow, holds, is_low, middle, outlines, ticked
+from formlab_arena.shapes import Box, has_arrow, holds, is_low, is_time, middle, outlines, ticked
 
 # How far above a box, or to its left, its label may be; and how many screens are kept.
 _ABOVE, _LEFT = 48, 700
@@ -109,11 +109,14 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     boxes, zones = _to_write_in(texts, [mark.box for mark in marks])
     texts |= {box: [line for line in lines if holds(box, line.box)] for box in drawn.lines}
     boxes += [box for box in drawn.lines if not any(holds(box, mark.box) for mark in marks)]
+    # What reaches across the window is a bar.
+    boxes = [box for box in boxes if box[0] > 0 or box[2] < gray.shape[1]]
     boxes.sort(key=lambda box: (box[1], box[0]))
+    squares = [mark.box for mark in marks]
     boxes = [
         box
         for box in _without_addons(boxes, texts, zones)
-        if not texts[box] or not any(_is_cell(box, other) for other in boxes)
+        if not texts[box] or not any(_is_cell(box, other) for other in (*boxes, *squares))
     ]
     taken = {id(line) for box in boxes for line in texts[box]}
     taken |= {id(line) for line in lines if any(line.text == m.text for m in marks)}
@@ -121,7 +124,7 @@ def arrange(gray: np.ndarray, lines: Sequence[TextLine]) -> Screen:
     fields = []
     for box in boxes:
         name, value = _parted(box, texts[box])
-        labels = (*name, *_labels(zones.get(box, box), free, boxes))
+        labels = (*name, *_labels(zones.get(box, box), free, (*boxes, *squares)))
         kind = _kind(gray, box, value)
         value = _ARROW.sub("", value) if kind == "list" else value
         fields.append(ScreenField(box, value, labels, kind))
@@ -203,6 +206,11 @@ def _kind(gray: np.ndarray, box: Box, text: str) -> str:
     for kind, pattern in _NATIVE.items():
         if (pattern.match if kind == "datetime-local" else pattern.fullmatch)(text):
             return kind
+    if len(text) < 4 and is_time(gray, box):
+        return "time"
+    # A label that floats in the upper half.
+    if is_low(box) and box[3] - box[1] > 40 and is_time(gray, (*box[:1], middle(box)[1], *box[2:])):
+        return "time"
     if _CHOOSE.match(text) or has_arrow(gray, box):
         return "list"
     if not text or not is_low(box) or len(text) > 40:

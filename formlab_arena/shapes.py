@@ -166,14 +166,33 @@ def ticked(gray: np.ndarray, box: Box, kind: str = "box") -> bool | None:
     near = max(4, round(0.35 * (y1 - y0)))
     after, before = rows[:, x1 + 1 : x1 + near], rows[:, max(0, x0 - near) : max(0, x0 - 1)]
     inside = gray[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4].astype(float)
-    if not after.size or not inside.size or any(np.ptp(s) > 60 for s in (after, before) if s.size):
+    if not after.size or not inside.size or (before.size and np.ptp(before) > 60):
+        return None
+    # The browser draws its marks lighter than the text that may follow at once.
+    text, paper = gray[y0 + 2 : y1 - 2, x1 + 1 : x1 + y1 - y0], float(np.median(after[:, :2]))
+    strong = np.abs(gray[y0:y1, x0:x1] - paper).max() + 50 > np.abs(text - paper).max()
+    if np.ptp(after) > 60 and (strong or np.ptp(after[:, :1]) > 60):
         return None
     if kind == "switch":
         # The knob is what differs from the track.
         knob = np.abs(inside - np.median(inside)) > 20
         half = inside.shape[1] // 2
         return bool(knob[:, -half:].sum() > knob[:, :half].sum())
-    return bool((np.abs(inside - float(np.median(after))) > 40).mean() > _TICKED)
+    return bool((np.abs(inside - paper) > 40).mean() > _TICKED)
+
+
+def is_time(gray: np.ndarray, box: Box) -> bool:
+    """Whether a box shows ``--:-- --``, which OCR leaves out, beside the icon of a clock."""
+    x0, y0, x1, y1 = (int(side) for side in box)
+    inside = gray[y0 + 3 : y1 - 3, x0 + 3 : x1 - 40].astype(float)
+    if not inside.size or not is_low(box):
+        return False
+    ink = (np.abs(inside - np.median(inside)) > 50).astype(np.uint8)
+    _, _, stats, middles = cv2.connectedComponentsWithStats(ink)
+    dots, high = middles[1:], int(stats[1:, cv2.CC_STAT_HEIGHT].max(initial=0))
+    # The dots of the colon stand above one another, and all dashes at one height.
+    colon = [(a, b) for a in dots for b in dots if abs(a[0] - b[0]) < 1.5 and 3 < b[1] - a[1] < 12]
+    return 4 <= len(dots) <= 8 and high <= 4 and len(colon) == 1
 
 
 def has_arrow(gray: np.ndarray, box: Box) -> bool:
@@ -193,7 +212,8 @@ def has_arrow(gray: np.ndarray, box: Box) -> bool:
     rows = np.flatnonzero(arrow.any(axis=1))
     width, height = arrow.shape[1], rows[-1] - rows[0] + 1
     spans = [np.ptp(np.flatnonzero(row)) + 1 if row.any() else 0 for row in arrow]
-    level = abs((rows[0] + rows[-1]) / 2 - (strip.shape[0] - 1) / 2) <= 5
+    level = abs((rows[0] + rows[-1]) / 2 - (strip.shape[0] - 1) / 2)
+    level = level <= max(5, 0.25 * strip.shape[0])
     small = 5 <= width <= 18 and 3 <= height <= 13 and not 0.85 * width < height < 1.15 * width
     mirrored = (arrow == arrow[:, ::-1]).mean() > 0.8
     return bool(small and level and mirrored and first > 2 and spans[rows[-1]] <= 0.5 * width)

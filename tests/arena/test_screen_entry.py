@@ -2,7 +2,7 @@ import pytest
 
 from formlab_arena.actions import Click, Press, Type
 from formlab_arena.screen import ScreenField
-from formlab_arena.screen_entry import Entry, actions_for, shows
+from formlab_arena.screen_entry import Entry, actions_for, anew, chosen_in_list, shows
 
 FIELD = ScreenField((10, 20, 110, 50), "", ())
 
@@ -12,6 +12,7 @@ FIELD = ScreenField((10, 20, 110, 50), "", ())
     [
         ("Ada Borg", "Ada Berg", True), ("", "Ada", False), ("Oslo", "Ada Berg", False),
         ("03/05/2027", "2027-03-05", True), ("mm/dd/yyyy", "2027-03-05", False),
+        ("e5", "comes to 5", False), ("1334000", "1,334,000", True),
         ("through wartime Europe.", "A life through wartime Europe.", True),
     ],
 )  # fmt: skip
@@ -25,3 +26,9 @@ def test_text_replaces_what_was_there_and_a_date_is_typed_by_its_parts():
     day = ScreenField(FIELD.box, "dd/mm/yyyy", ())
     keys = [action.key for action in actions_for(day, Entry("2027-03-05", "date"))[1:]]
     assert "".join(keys) == "05/03/2027"
+
+
+def test_field_of_numbers_gets_the_number_and_a_list_its_letters_in_one_go():
+    assert anew(Entry("comes to 5"), "e5") == "5"
+    assert anew(Entry("comes to 5"), "Osl0") == "comes to 5"
+    assert chosen_in_list(FIELD, "Größe L") == [Click(60, 35), Type("Gre L"), Press("Enter")]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from formlab_arena.shapes import has_arrow, holds, outlines, ticked
+from formlab_arena.shapes import has_arrow, holds, is_time, outlines, ticked
 
 
 def drawn(draw, size=(400, 200), paper=255):
@@ -95,6 +95,28 @@ def test_letter_with_another_one_beside_it_is_no_box_to_tick():
     assert any(box[1] > 110 for box in marks)
     # Behind the last letter there is nothing; a mark needs a line of text there.
     assert all(ticked(gray, box, kind) is None for box, kind in marks.items() if box[0] < 110)
+
+
+@pytest.mark.parametrize(("shade", "state"), [(118, False), (0, None)])
+def test_text_close_behind_a_mark_is_darker_than_the_mark_or_it_is_a_letter(shade, state):
+    def draw(pen):
+        pen.rectangle((50, 50, 62, 62), outline=shade)
+        pen.rectangle((66, 48, 70, 62), fill=0)
+
+    assert ticked(drawn(draw), (50, 50, 63, 63)) is state
+
+
+def test_empty_time_of_the_browser_is_seen_by_its_dashes_and_an_empty_or_full_field_is_none():
+    def draw(pen):
+        for x in (26, 33, 46, 53, 66, 73):
+            pen.line((x, 36, x + 4, 36), fill=0)
+        for y in (32, 38):
+            pen.rectangle((41, y, 42, y + 1), fill=0)
+        pen.text((26, 88), "06:30 PM", font_size=14, fill=0)
+
+    gray = drawn(draw)
+    boxes = [(20, 20, 219, 50), (20, 80, 219, 110), (20, 140, 219, 170)]
+    assert [is_time(gray, box) for box in boxes] == [True, False, False]
 
 
 @pytest.mark.filterwarnings("error")

@@ -14,18 +14,14 @@ from formlab_arena.actions import (
     Answer,
     Click,
     Drag,
-    Fill,
     Press,
     Scroll,
-    Select,
     Tab,
-    Type,
-    Upload,
     Wait,
 )
 from formlab_arena.observation import Element, Observation, Observe
 from formlab_arena.own_oracle import own_actions
-from formlab_arena.page_fields import DatePicker, PageField
+from formlab_arena.page_fields import Content, DatePicker, PageField
 from formlab_arena.session import VIEWPORT
 
 # How often a field is tried, and a page is sent; how many looks a calendar may take.
@@ -123,19 +119,19 @@ class Oracle:
                 self._loose.add(key)
         return known | new
 
-    def _text(self, key: str, field: PageField) -> str:
-        first = field.first
-        hint = f"{first.hint} {first.name}"
-        return page_fields.native(first.kind, hint, self.values[key], self.values.values())
+    def _content(self, key: str, field: PageField) -> Content:
+        return field.exactly(self.values[key], self.values.values())
 
     def _compare(self, homes: Mapping[str, PageField]) -> None:
         """Note which fields hold their answers, also one that the page itself has altered."""
         for key, field in homes.items():
+            if self.values[key] is None:
+                continue
             content = field.content
             settled = self._tries[key] and self._last.get(key) == content != self._first[key]
             settled = settled and not field.first.message
             settled = settled or (field.kind == "canvas" and self._done["drawn", key])
-            if settled or field.holds(self.values[key], self._text(key, field)):
+            if settled or field.holds(self._content(key, field)):
                 self._right.add(key)
             else:
                 self._right.discard(key)
@@ -164,25 +160,15 @@ class Oracle:
         return actions
 
     def _enter(self, key: str, field: PageField, observation: Observation) -> list[Action]:
-        value, at, again = self.values[key], field.first.id, self._tries[key] > 1
-        if field.marks and field.kind != "listbox":
-            return [Click(element=element.id) for element in field.to_click(value)]
-        listed = field.kind in ("select", "listbox", "combobox") or field.first.role == "combobox"
-        if listed and not (again and field.kind != "select"):
-            return [Select(at, field.options(value))]
-        if field.kind == "file":
-            return [Upload(at, tuple(value if isinstance(value, list) else [value]))]
+        value = self.values[key]
         if field.kind == "canvas" and value:
             strokes = self._sign(field.first, observation)
             self._done["drawn", key] += len(strokes) > 1
             self._tries[key] -= len(strokes) == 1
             return strokes
-        text = self._text(key, field)
-        if field.kind == "combobox" or (self._tries[key] == 2 and page_fields.is_day(field, value)):
-            return [Click(element=at)]
-        if again:
-            return [Click(element=at), Press("Control+A", element=at), Type(text)]
-        return [Fill(at, text)]
+        if self._tries[key] == 2 and page_fields.is_day(field, value):
+            return [Click(element=field.first.id)]
+        return field.enter(self._content(key, field), again=self._tries[key] > 1)
 
     def _sign(self, element: Element, observation: Observation) -> list[Action]:
         """Strokes over an element, which is scrolled to first."""
@@ -213,7 +199,7 @@ class Oracle:
                 return [action]
         new = [e for e in usable if e.id not in before and e.name and not e.checked]
         for text in value if isinstance(value, list) else [value]:
-            chosen = matching.option(text, [element.name for element in new])
+            chosen = matching.closest(text, [element.name for element in new])
             if chosen is not None:
                 self._asked = None
                 return [Click(element=new[chosen].id)]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from formlab.text.dates import Order, date_order
 from formlab_arena.actions import Action, Answer, Click, Drag, Hover, Press, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
+from formlab_arena.matching import closest, several
 from formlab_arena.observation import Element, Observation
-from formlab_arena.option_matching import closest, several
-from formlab_arena.tree_fields import TreeField, date_part, entry, fields_of
+from formlab_arena.page_fields import PageField, fields_of
+from formlab_arena.tree_fields import content_for, date_part
 
 if TYPE_CHECKING:
     from formlab_arena.page_reading import PageValues
@@ -82,7 +83,8 @@ class RulesByTree:
             self._text = InstructionText(observation.text)
             self._order = date_order(_NUMERIC.findall(observation.text))
         self._looks += 1
-        fields = fields_of(observation.elements, observation.address)
+        every = fields_of(observation.elements, observation.address).values()
+        fields = [field for field in every if field.asks]
         if self._looks > _LOOKS + len(self._seen | {field.key for field in fields}):
             return []
         if dialog := observation.dialog:
@@ -128,14 +130,14 @@ class RulesByTree:
         same = [e for e in fresh if not e.field and e.name.casefold().strip() in plain]
         return [Click(element=e.id) for e in same if not _is_link(e)]
 
-    def _closing(self, usable: Sequence[Element], fields: Sequence[TreeField]) -> list[Action]:
+    def _closing(self, usable: Sequence[Element], fields: Sequence[PageField]) -> list[Action]:
         """Close what lies over the form: a banner with cookies, a window with news."""
         free = [field for field in fields if not field.is_covered]
         covered = len(free) < len(fields) or any(
             e.covered and _is_button(e) and _SEND.match(e.name) for e in usable
         )
         # A dialog may hold the form itself.
-        inside = [_in_dialog(field.elements[0]) for field in free]
+        inside = [_in_dialog(field.first) for field in free]
         mentions = self._mentions(free) if any(inside) else []
         if not covered or any(m for m, is_in in zip(mentions, inside, strict=False) if is_in):
             return []
@@ -149,35 +151,40 @@ class RulesByTree:
                     return [Click(element=e.id)]
         return []
 
-    def _filled(self, fields: Sequence[TreeField], observation: Observation) -> list[Action]:
+    def _filled(self, fields: Sequence[PageField], observation: Observation) -> list[Action]:
         """The actions of all fields; a field that opens a list comes last and alone."""
         free = [field for field in fields if not field.is_covered] or list(fields)
         actions: list[Action] = []
         opening = []
         for field, mention in zip(free, self._mentions(free), strict=True):
-            tries = self._tries[field.key]
-            todo = entry(
-                field, self._text, mention, files=observation.files, tries=tries, order=self._order
+            content = content_for(
+                field, self._text, mention, files=observation.files, order=self._order
             )
-            if not todo.actions or tries >= _TRIES:
+            tries = self._tries[field.key]
+            if content is None or field.holds(content) or tries >= _TRIES:
                 continue
+            again = tries > isinstance(content, str)
+            text = content if isinstance(content, str) else ""
+            if not field.takes_text and field.suggests and not field.first.options:
+                text = ", ".join(content)
+            todo = field.enter(content, again=again)
             if field.suggests:
-                opening.append((field, todo))
+                opening.append((field, todo, text))
                 continue
             self._tries[field.key] += 1
             self._last = field.elements[-1].id
-            self._written += [todo.text] if todo.text else []
-            actions += todo.actions
+            self._written += [text] if text else []
+            actions += todo
             if self._one_by_one:
                 return actions
         if not actions and opening:
-            field, todo = opening[0]
+            field, todo, text = opening[0]
             self._tries[field.key] += 1
-            self._last, self._sought = field.elements[-1].id, todo.text
-            return list(todo.actions)
+            self._last, self._sought = field.elements[-1].id, text
+            return todo
         return actions
 
-    def _mentions(self, fields: Sequence[TreeField]) -> list[LabelMention | None]:
+    def _mentions(self, fields: Sequence[PageField]) -> list[LabelMention | None]:
         """What the text says about each field."""
         about = self._text.about
         if not isinstance(self._text, InstructionText):
@@ -192,7 +199,7 @@ class RulesByTree:
             if mention is None and _AGAIN.search(field.label):
                 # "Confirm password" asks for what "Password" asks for.
                 mentions[n] = first.get(_squeezed(_AGAIN.sub("", field.label)))
-            group = field.elements[0].group[-1:]
+            group = field.first.group[-1:]
             whole = about(group[0]) if group and len(field.label) < 7 else None
             if whole and (part := date_part(field, whole.value, self._order)):
                 mentions[n] = LabelMention(part, denies=False, whole=part)
@@ -200,13 +207,13 @@ class RulesByTree:
         return mentions
 
     def _answer_groups(
-        self, fields: Sequence[TreeField], mentions: list[LabelMention | None]
+        self, fields: Sequence[PageField], mentions: list[LabelMention | None]
     ) -> None:
         """Ticks with names of their own under a heading that the text answers as one choice."""
         groups: dict[tuple[str, ...], list[int]] = {}
         for n, field in enumerate(fields):
-            if field.is_tick and field.elements[0].group:
-                groups.setdefault(field.elements[0].group, []).append(n)
+            if field.is_tick and field.first.group:
+                groups.setdefault(field.first.group, []).append(n)
         for group, numbers in groups.items():
             mention = self._text.about(group[-1]) if len(numbers) > 1 else None
             names = [fields[n].label for n in numbers]
@@ -230,7 +237,7 @@ class RulesByTree:
             return [Drag(x - dx, y + dy, x, y - dy), Drag(x, y - dy, x + dx, y + dy)]
         return []
 
-    def _goes_on(self, fields: Sequence[TreeField], usable: Sequence[Element]) -> bool:
+    def _goes_on(self, fields: Sequence[PageField], usable: Sequence[Element]) -> bool:
         """Whether something is left to do after a button was pressed."""
         button, sends, before = self._pressed
         keys = {field.key for field in fields}
@@ -258,7 +265,7 @@ class RulesByTree:
         asks = [e for e in usable if _is_button(e) and not _is_link(e) and _SEND.match(e.name)]
         return not fields and any(not self._clicked[e.id] for e in asks)
 
-    def _press(self, usable: Sequence[Element], fields: Sequence[TreeField]) -> list[Action]:
+    def _press(self, usable: Sequence[Element], fields: Sequence[PageField]) -> list[Action]:
         """Press the button that sends the form, or that shows its next page."""
         ids = {e.id: n for n, e in enumerate(usable)}
         ends = [ids[f.elements[-1].id] for f in fields if f.elements[-1].id in ids]

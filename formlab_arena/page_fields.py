@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from formlab.text import date_order, typed
@@ -28,9 +28,6 @@ _ROLES = ("combobox", "listbox", "slider", "switch", "textbox", "spinbutton")
 _ONE_OF = ("radio", "menuitemradio", "tab")
 _NOTATIONS = ("date", "time", "datetime-local", "month", "week", "number", "color")
 _SHORT_DATE = re.compile(r"\d{1,2}([-/. ])\d{1,2}\1\d{2,4}")
-_MONTH = re.compile(r"\b([A-Z][a-z]{2})[a-z]*\.? (\d{4})\b")
-_LATER = re.compile(r"\bnext\b|^[›»>→]$", re.IGNORECASE)
-_EARLIER = re.compile(r"\bprev(ious)?\b|^[‹«<←]$", re.IGNORECASE)
 
 
 # What a field is to hold: the numbers of the marks to tick; the options to choose or the files to
@@ -98,15 +95,10 @@ class PageField:
         return self.kind in _CONTROLS or self.first.role in _ROLES
 
     @property
-    def suggests(self) -> bool:
-        """Whether a list opens where it is written into."""
-        return self.first.role == "combobox" and self.kind != "select"
-
-    @property
-    def shows_more(self) -> bool:
-        """Whether an answer may show other fields, is chosen from a list, or needs the pointer."""
-        widget = self.kind == "canvas" or "combobox" in (self.kind, self.first.role)
-        return bool(self.marks) or widget
+    def is_widget(self) -> bool:
+        """Whether a list opens where it is written into, or it needs the pointer."""
+        suggests = "combobox" in (self.kind, self.first.role) and self.kind != "select"
+        return suggests or self.kind == "canvas"
 
     @property
     def is_tick(self) -> bool:
@@ -325,53 +317,12 @@ def _date(day: Any) -> datetime.date:
     return datetime.date(day.year, day.month, day.day)
 
 
+def asks_for_day(field: PageField) -> bool:
+    """Whether a field asks for a day."""
+    hint = f"{field.first.name} {field.first.hint}"
+    return field.kind == "date" or kind_asked_for(hint) == "date"
+
+
 def is_day(field: PageField, value: Any) -> bool:
     """Whether a day is asked for, and the answer is one."""
-    hint = f"{field.first.name} {field.first.hint}"
-    asked = field.kind == "date" or kind_asked_for(hint) == "date"
-    return asked and isinstance(value, str) and day_of(value) is not None
-
-
-class DatePicker:
-    """Goes to a day in a calendar that a page has opened: by lists, arrows, and the day itself."""
-
-    def __init__(self, day: datetime.date, before: Collection[str]) -> None:
-        self.day, self.before = day, before
-        self._turned, self._chosen = 0, set[str]()
-
-    def next(self, elements: Sequence[Element]) -> Action | None:
-        """The next action, of the elements that are there now; None where there is no way on."""
-        new = [element for element in elements if element.id not in self.before]
-        for element in new:
-            if element.kind == "select" and (text := self._listed(element)):
-                self._chosen.add(element.name + text)
-                return Select(element.id, (text,))
-            if day_of(element.name) == self.day:
-                return Click(element=element.id)
-        if months := self._months(new):
-            arrow = _LATER if months > 0 else _EARLIER
-            for element in new:
-                if arrow.search(element.name.strip()) and element.kind != "select":
-                    self._turned += 1 if months > 0 else -1
-                    return Click(element=element.id)
-        # The last days of the month before stand in front of the first.
-        named = [e for e in new if e.name.strip() == str(self.day.day)]
-        late = self.day.day > 20
-        return Click(element=named[-1 if late else 0].id) if named else None
-
-    def _listed(self, element: Element) -> str | None:
-        months = [text for text in element.options if text[:3] == f"{self.day:%b}"]
-        years = [text for text in element.options if text.strip() == str(self.day.year)]
-        text = (months or years or [None])[0]
-        return text if text and element.name + text not in self._chosen else None
-
-    def _months(self, new: Sequence[Element]) -> int:
-        """How many months there are to go, from the one that is shown or else from today."""
-        if self._chosen:
-            return 0
-        today = datetime.date.today()
-        shown = next((match for e in new if (match := _MONTH.search(e.name))), None)
-        first = day_of(f"1 {shown[0]}") if shown else None
-        turned = 0 if first else self._turned
-        year, month = ((first or today).year, (first or today).month)
-        return (self.day.year - year) * 12 + self.day.month - month - turned
+    return asks_for_day(field) and isinstance(value, str) and day_of(value) is not None

@@ -44,7 +44,7 @@ class _Window(click.ParamType):
     help="All actions of a look at once, or one.",
 )  # fmt: skip
 @click.option(
-    "--observe", default="", type=click.Choice(["", "pixels", "boxes", "tree"]),
+    "--observe", type=click.Choice(["pixels", "boxes", "tree"]),
     help="What an agent is shown beside the screenshot, if not what it asks for.",
 )  # fmt: skip
 @click.option("--scale", default=1.0, type=click.FloatRange(0.1, 1), help="Size of screenshots.")
@@ -107,6 +107,7 @@ def _settings(options: dict[str, Any]) -> RunSettings:
     elif options["agent"]:
         options["system"] = agent_registry.load(options["agent"])
     options["system"] = options["system"] or "oracle"
+    options["observe"] = options["observe"] or ""
     if options["storage"] and not options["storage"].is_file():
         raise DataBroken("no storage state", where=options["storage"], remedy="check --storage")
     kept = {field.name for field in dataclasses.fields(run.RunSettings)} - {"texts", "options"}
@@ -191,7 +192,7 @@ def _fill_web(
     if as_json:
         show(results, as_json=True)
     else:
-        show([_row(result) for result in results], as_json=False)
+        show(_rows(results), as_json=False)
         _summary(results)
     return results
 
@@ -205,15 +206,20 @@ def _web_tasks(options: dict[str, Any]) -> tuple[WebTask, ...]:
     return miniwob.tasks(names, instances=options["instances"], seed=options["seed"])
 
 
-def _row(result: dict[str, Any]) -> dict[str, Any]:
-    sent = len((result["account"] or {}).get("submissions", ()))
-    scored = result["fields"] is not None
-    row = {"name": result["doc_id"], "status": result["status"], "submissions": sent}
-    row |= {"right": f"{result['right']}/{result['fields']}" if scored else None}
-    row |= {} if result["reward"] is None else {"reward": result["reward"]}
-    return row | {
-        "looks": result["steps"], "seconds": round(result["seconds"]), "error": result["error"],
-    }  # fmt: skip
+def _rows(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results for people; what none of them has is no column."""
+    rows = []
+    for result in results:
+        scored = result["fields"] is not None
+        rows.append({
+            "name": result["doc_id"], "status": result["status"],
+            "submissions": len((result["account"] or {}).get("submissions", ())),
+            "right": f"{result['right']}/{result['fields']}" if scored else None,
+            "reward": result["reward"], "looks": result["steps"],
+            "seconds": round(result["seconds"]), "error": result["error"],
+        })  # fmt: skip
+    empty = {name for name in ("right", "reward") if all(row[name] is None for row in rows)}
+    return [{name: cell for name, cell in row.items() if name not in empty} for row in rows]
 
 
 def _task_of(out: Path, options: dict[str, Any]) -> dict[str, Any]:
@@ -239,4 +245,4 @@ def _show_page(result: dict[str, Any], *, as_json: bool) -> None:
     show([{"field": name, "value": value} for name, value in filled], as_json=False)
     error = f": {plain(result['error'])}" if result["error"] else ""
     sent = len((result["account"] or {}).get("submissions", ()))
-    click.echo(f"{result['status']} after {result['steps']} looks, {sent} submissions{error}")
+    click.echo(f"{result['status']} after {result['steps']} looks, {sent} sent{error}")

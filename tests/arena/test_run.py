@@ -80,7 +80,7 @@ def test_crash_costs_one_episode_and_the_next_run_repeats_it(tmp_path, monkeypat
     before_bank(lose)
     results = fill(tmp_path, SETTINGS, codes=["E12", "A11"])
     assert [r["status"] for r in results] == ["crashed", "submitted"]
-    assert results[0]["error"] == "RuntimeError: lost the browser"
+    assert results[0]["error"].startswith("RuntimeError: lost the browser (test_run.py, line ")
     assert results[0]["right"] == 0
     monkeypatch.setitem(run.AGENTS.loaded, "oracle", lambda instance: Oracle(instance.values))
     reported = []

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 
 from rapidfuzz import fuzz
 
-from formlab_arena.label_matching import assigned
 from formlab_arena.labelled_lines import LabelledValue, labelled_values
+from formlab_arena.matching import assigned
 from formlab_arena.value_patterns import PATTERNS, kind_asked_for
 
 _QUOTES = "\"'“”‘’„«»`"

@@ -5,33 +5,47 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from formlab.text import date_order, typed
+from formlab.text.dates import Order
 from formlab_arena import matching
-from formlab_arena.actions import Action, Click, Select
+from formlab_arena.actions import Action, Click, Fill, Press, Select, Type, Upload
 from formlab_arena.observation import Element
-from formlab_arena.value_patterns import as_asked, kind_asked_for
+from formlab_arena.value_patterns import as_asked, in_control, kind_asked_for
 
 BUTTONS = ("button", "submit", "reset", "image", "link")
 # How fields are named that are no fields of the page: ticks together, and one tick of a choice.
 TOGETHER, APART = "ticks of ", "tick of "
+TEXTS = frozenset({
+    "text", "email", "tel", "url", "password", "search", "number", "range", "date", "time",
+    "month", "week", "datetime-local", "color", "textarea", "textbox", "searchbox", "spinbutton",
+    "slider",
+})  # fmt: skip
+_CONTROLS = TEXTS | {"file", "checkbox", "radio", "select", "listbox", "combobox"}
+_ROLES = ("combobox", "listbox", "slider", "switch", "textbox", "spinbutton")
 _ONE_OF = ("radio", "menuitemradio", "tab")
+_NOTATIONS = ("date", "time", "datetime-local", "month", "week", "number", "color")
 _SHORT_DATE = re.compile(r"\d{1,2}([-/. ])\d{1,2}\1\d{2,4}")
-_CLOCK = re.compile(r"(\d{1,2})[:.h](\d{2})(?::\d{2})?\s*([ap])?\.?m?\.?", re.IGNORECASE)
-_MONTH = re.compile(r"\b([A-Z][a-z]{2})[a-z]*\.? (\d{4})\b")
-_LATER = re.compile(r"\bnext\b|^[›»>→]$", re.IGNORECASE)
-_EARLIER = re.compile(r"\bprev(ious)?\b|^[‹«<←]$", re.IGNORECASE)
+
+
+# What a field is to hold: the numbers of the marks to tick; the options to choose or the files to
+# upload; or a text, in the notation of the control.
+Content = frozenset[int] | tuple[str, ...] | str
 
 
 @dataclasses.dataclass(frozen=True)
 class PageField:
-    """The elements that belong to one field of a page; `number` is its place on the page."""
+    """The elements that belong to one field of a page.
+
+    `number` is its place on the page, and `address` that of the page.
+    """
 
     name: str
     number: int
     elements: tuple[Element, ...]
+    address: str = ""
 
     @property
     def first(self) -> Element:
@@ -44,12 +58,25 @@ class PageField:
         return self.first.kind
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """What the field is called: its name, its label, and that with its group before it."""
-        label = self.first.label or ("" if self.first.option else self.first.name)
-        label = label or ("Signature" if self.kind == "canvas" else "")
-        whole = [f"{self.first.group[-1]} {label}"] if self.first.group and label else []
-        return tuple(dict.fromkeys((self.name, label, *whole)))
+    def key(self) -> tuple[str, ...]:
+        """What tells it from fields of the same name on other pages."""
+        return (self.address.partition("#")[0], self.name, self.first.label, *self.first.group)
+
+    @property
+    def label(self) -> str:
+        """What is asked."""
+        alone = self.first.option is None or len(self.elements) == 1
+        label = self.first.label or (self.first.name if alone else "")
+        return label or ("Signature" if self.kind == "canvas" else "")
+
+    @property
+    def names(self) -> list[str]:
+        """What it may be called, likeliest first: also with its group, by its hint, in the form."""
+        label, group = self.label, self.first.group[-1:]
+        words = re.sub(r"[_\W]+", " ", self.first.field)
+        around = [f"{each} {label}" for each in group if label]
+        names = (label or self.first.hint.partition(";")[0], *around, words)
+        return list(dict.fromkeys(filter(None, names)))
 
     @property
     def marks(self) -> tuple[Element, ...]:
@@ -58,10 +85,45 @@ class PageField:
         return tuple(mark for mark in marks if mark.kind == "option") or marks
 
     @property
-    def shows_more(self) -> bool:
-        """Whether an answer may show other fields, is chosen from a list, or needs the pointer."""
-        widget = self.kind == "canvas" or "combobox" in (self.kind, self.first.role)
-        return bool(self.marks) or widget
+    def takes_text(self) -> bool:
+        """Whether something is written into it."""
+        return self.kind in TEXTS and not self.marks
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a control of a form, and no tab, item of a menu or drawing."""
+        return self.kind in _CONTROLS or self.first.role in _ROLES
+
+    @property
+    def is_widget(self) -> bool:
+        """Whether a list opens where it is written into, or it needs the pointer."""
+        suggests = "combobox" in (self.kind, self.first.role) and self.kind != "select"
+        return suggests or self.kind == "canvas"
+
+    @property
+    def is_tick(self) -> bool:
+        """Whether it is ticked or not, and no choice."""
+        return len(self.elements) == 1 and self.kind == "checkbox"
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether something lies over all of it."""
+        return all(element.covered for element in self.elements)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written, chosen or ticked."""
+        return not self.content
+
+    @property
+    def message(self) -> str:
+        """What the page says is wrong."""
+        return next((e.message for e in self.elements if e.message), "")
+
+    @property
+    def required(self) -> bool:
+        """Whether the page asks for an answer."""
+        return any(element.required for element in self.elements)
 
     @property
     def content(self) -> str:
@@ -70,36 +132,61 @@ class PageField:
             return ", ".join(e.name or e.option or "true" for e in self.marks if e.checked)
         return self.first.value
 
-    def holds(self, value: Any, text: str) -> bool:
-        """Whether it holds an answer, `text` in its notation, and the page has no complaint."""
-        if self.marks:
-            return not self.to_click(value)
+    def holds(self, content: Content) -> bool:
+        """Whether it holds this, and the page has no complaint."""
+        if isinstance(content, frozenset):
+            return not self.to_click(content)
         if self.kind == "file":
-            names = value if isinstance(value, list) else [value]
-            return all(str(name) in self.content for name in names)
-        if self.kind == "select":
-            text = as_text(list(self.options(value)))
+            return all(name in self.content for name in content)
+        text = content if isinstance(content, str) else ", ".join(content)
         return same(self.content, text) and not self.first.message
 
-    def to_click(self, value: Any) -> list[Element]:
-        """The marks that are to be ticked or unticked for an answer."""
+    def to_click(self, ticked: Collection[int]) -> list[Element]:
+        """The marks to click until those of these numbers are ticked."""
         marks = self.marks
-        if marks[0].option is None and len(marks) == 1:
-            want = value if isinstance(value, bool) else matching.truth(str(value)) is not False
-            return [] if marks[0].checked == want else [marks[0]]
-        wanted = {at for at, _ in self.chosen(value) if at is not None}
         single = marks[0].kind in _ONE_OF or (marks[0].kind == "option" and not self.first.many)
         return [
             mark
             for number, mark in enumerate(marks)
-            if mark.checked != (number in wanted) and (number in wanted or not single)
+            if mark.checked != (number in ticked) and (number in ticked or not single)
         ]
+
+    def enter(self, content: Content, *, again: bool = False) -> list[Action]:
+        """The actions that enter it; `again` those of a person, by mouse and keys."""
+        at = self.first.id
+        if isinstance(content, frozenset):
+            return [Click(element=element.id) for element in self.to_click(content)]
+        if self.kind == "file":
+            return [Upload(at, tuple(content))]
+        if isinstance(content, tuple):
+            if not again or self.kind == "select" or (self.kind == "listbox" and not self.marks):
+                return [Select(at, content)]
+            if not self.takes_text:
+                return [Click(element=at)]
+            content = ", ".join(content)
+        if again:
+            return [Click(element=at), Press("Control+A", element=at), Type(content)]
+        return [Fill(at, content)]
+
+    def exactly(self, value: Any, others: Collection[Any] = ()) -> Content:
+        """What the field holds where `value` is its answer; None leaves it empty."""
+        values = value if isinstance(value, list) else [value]
+        if self.kind == "file":
+            return tuple(map(str, values))
+        if self.marks and self.kind != "listbox":
+            if self.marks[0].option is None and len(self.marks) == 1:
+                yes = value if isinstance(value, bool) else typed.checked(str(value)) is not False
+                return frozenset([0] if yes else [])
+            return frozenset(at for at, _ in self.chosen(value) if at is not None)
+        if self.kind in ("select", "listbox", "combobox") or self.first.role == "combobox":
+            return self.options(value)
+        return native(self.kind, f"{self.first.hint} {self.first.name}", value, others)
 
     def chosen(self, value: Any) -> list[tuple[int | None, Any]]:
         """The numbers of the marks that an answer means, by their labels or else their values."""
         values = value if isinstance(value, list) else [value]
         names, sent = ([mark.name for mark in self.marks], [m.option or "" for m in self.marks])
-        either = ((matching.option(text, names), matching.option(text, sent)) for text in values)
+        either = ((matching.closest(text, names), matching.closest(text, sent)) for text in values)
         return [
             (at if at is not None else other, text)
             for (at, other), text in zip(either, values, strict=True)
@@ -108,20 +195,29 @@ class PageField:
     def options(self, value: Any) -> tuple[str, ...]:
         """The options that an answer means, by their texts; as given where there is none such."""
         values = value if isinstance(value, list) else [value]
-        chosen = [(matching.option(text, self.first.options), text) for text in values]
+        chosen = [(matching.closest(text, self.first.options), text) for text in values]
         return tuple(str(text) if at is None else self.first.options[at] for at, text in chosen)
 
 
-def fields_of(elements: Iterable[Element]) -> dict[str, PageField]:
-    """The fields by name, in the order of the page."""
+def fields_of(elements: Iterable[Element], address: str = "") -> dict[str, PageField]:
+    """The fields by name, in the order of the page.
+
+    Examples
+    --------
+    >>> box = (0, 0, 9, 9)
+    >>> ticks = [Element("food", o, "radio", "", False, (), box, name=o) for o in ("Rice", "Soup")]
+    >>> [len(field.elements) for field in fields_of(ticks).values()]
+    [2]
+    """
     groups: dict[str, list[Element]] = {}
     for element in elements:
         # What is drawn on has no value, and so no name of a field.
         name = element.field or (f"canvas {element.id}" if element.kind == "canvas" else "")
-        if name and element.kind not in BUTTONS:
+        asks = element.kind not in BUTTONS or element.role in _ROLES
+        if name and asks and not element.disabled:
             groups.setdefault(name, []).append(element)
     return {
-        name: PageField(name, number, tuple(group))
+        name: PageField(name, number, tuple(group), address)
         for number, (name, group) in enumerate(groups.items())
     }
 
@@ -131,18 +227,16 @@ def paired(values: Mapping[str, Any], fields: Mapping[str, PageField]) -> dict[s
 
     A list may also be of ticks that only stand together, and a yes or no of one tick of a choice.
     """
-    pairs = matching.pair(list(values), {name: field.labels for name, field in fields.items()})
-    known = {key: fields[name] for key, name in pairs.items()}
-    for kind, others in ((list, _together), (bool, _apart)):
+    known: dict[str, PageField] = {}
+    for kind, others in ((object, dict.values), (list, _together), (bool, _apart)):
         left = [
             key for key, value in values.items() if key not in known and isinstance(value, kind)
         ]
-        if left:
-            taken = {field.name for field in known.values()}
-            free = {name: field for name, field in fields.items() if name not in taken}
-            more = {field.name: field for field in others(free)}
-            pairs = matching.pair(left, {name: field.labels for name, field in more.items()})
-            known |= {key: more[name] for key, name in pairs.items()}
+        taken = {field.name for field in known.values()}
+        free = {name: field for name, field in fields.items() if name not in taken}
+        more = {field.name: field for field in others(free)} if left else {}
+        pairs = matching.pair(left, {name: (name, *field.names) for name, field in more.items()})
+        known |= {key: more[name] for key, name in pairs.items()}
     return known
 
 
@@ -199,34 +293,23 @@ def native(kind: str, hint: str, value: Any, others: Collection[Any] = ()) -> st
     ('2027-07-05', '05/07/2027')
     """
     text = as_text(value)
-    day, clock = day_of(text, others), _CLOCK.search(text)
-    time = ""
-    if clock:
-        hour = int(clock[1]) % 12 + 12 * (clock[3] in ("p", "P")) if clock[3] else int(clock[1])
-        time = f"{hour:02d}:{clock[2]}"
-    match kind:
-        case "date" if day:
-            return day.isoformat()
-        case "time" if time:
-            return time
-        case "datetime-local" if time and (day := day_of(text[: clock.start()].rstrip("T, "))):
-            return f"{day.isoformat()}T{time}"
-        case "month" if (month := day_of(f"1 {text}")) and not re.match(r"\d{4}-", text):
-            return f"{month:%Y-%m}"
-        case "number":
-            return as_asked(text, "")
-        case "text" if day and not _SHORT_DATE.fullmatch(text):
-            return as_asked(text, hint)
-    return text
+    if kind == "text" and day_of(text, others) and not _SHORT_DATE.fullmatch(text):
+        return as_asked(text, hint, order=_order(text, others))
+    if kind not in _NOTATIONS:
+        return text
+    return in_control(text, kind, order=_order(text, others)) or text
+
+
+def _order(text: str, others: Collection[Any]) -> Order | None:
+    return date_order([each for each in (text, *others) if isinstance(each, str)])
 
 
 def day_of(text: str, others: Collection[Any] = ()) -> datetime.date | None:
     """The day that a text is; None if it is none."""
     days = typed.date(text)
     if days and len(days) > 1:
-        order = date_order([each for each in (text, *others) if isinstance(each, str)])
         first, second = typed.date_readings(text)
-        return _date(second if order == "day" else first)
+        return _date(second if _order(text, others) == "day" else first)
     return _date(min(days)) if days else None
 
 
@@ -234,53 +317,12 @@ def _date(day: Any) -> datetime.date:
     return datetime.date(day.year, day.month, day.day)
 
 
+def asks_for_day(field: PageField) -> bool:
+    """Whether a field asks for a day."""
+    hint = f"{field.first.name} {field.first.hint}"
+    return field.kind == "date" or kind_asked_for(hint) == "date"
+
+
 def is_day(field: PageField, value: Any) -> bool:
     """Whether a day is asked for, and the answer is one."""
-    hint = f"{field.first.name} {field.first.hint}"
-    asked = field.kind == "date" or kind_asked_for(hint) == "date"
-    return asked and isinstance(value, str) and day_of(value) is not None
-
-
-class DatePicker:
-    """Goes to a day in a calendar that a page has opened: by lists, arrows, and the day itself."""
-
-    def __init__(self, day: datetime.date, before: Collection[str]) -> None:
-        self.day, self.before = day, before
-        self._turned, self._chosen = 0, set[str]()
-
-    def next(self, elements: Sequence[Element]) -> Action | None:
-        """The next action, of the elements that are there now; None where there is no way on."""
-        new = [element for element in elements if element.id not in self.before]
-        for element in new:
-            if element.kind == "select" and (text := self._listed(element)):
-                self._chosen.add(element.name + text)
-                return Select(element.id, (text,))
-            if day_of(element.name) == self.day:
-                return Click(element=element.id)
-        if months := self._months(new):
-            arrow = _LATER if months > 0 else _EARLIER
-            for element in new:
-                if arrow.search(element.name.strip()) and element.kind != "select":
-                    self._turned += 1 if months > 0 else -1
-                    return Click(element=element.id)
-        # The last days of the month before stand in front of the first.
-        named = [e for e in new if e.name.strip() == str(self.day.day)]
-        late = self.day.day > 20
-        return Click(element=named[-1 if late else 0].id) if named else None
-
-    def _listed(self, element: Element) -> str | None:
-        months = [text for text in element.options if text[:3] == f"{self.day:%b}"]
-        years = [text for text in element.options if text.strip() == str(self.day.year)]
-        text = (months or years or [None])[0]
-        return text if text and element.name + text not in self._chosen else None
-
-    def _months(self, new: Sequence[Element]) -> int:
-        """How many months there are to go, from the one that is shown or else from today."""
-        if self._chosen:
-            return 0
-        today = datetime.date.today()
-        shown = next((match for e in new if (match := _MONTH.search(e.name))), None)
-        first = day_of(f"1 {shown[0]}") if shown else None
-        turned = 0 if first else self._turned
-        year, month = ((first or today).year, (first or today).month)
-        return (self.day.year - year) * 12 + self.day.month - month - turned
+    return asks_for_day(field) and isinstance(value, str) and day_of(value) is not None

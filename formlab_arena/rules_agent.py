@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from formlab_arena import screen
 from formlab_arena.actions import Action, Answer, Click, Scroll, Wait
 from formlab_arena.instruction_text import InstructionText, LabelMention
+from formlab_arena.matching import file_named, options_in, several
 from formlab_arena.observation import Observation, Observe
-from formlab_arena.option_matching import file_named, options_in, several
 from formlab_arena.rules_by_tree import RulesByTree
 from formlab_arena.screen import MarkGroup, Screen, ScreenField, TickMark
 from formlab_arena.screen_buttons import ACCEPT, CONFIRM, ONWARD, OTHER, WRONG, goes_on, is_button

@@ -15,6 +15,7 @@ from typing import Any
 
 from formlab import files
 from formlab.errors import DataBroken
+from formlab.text import typed
 from formlab_arena import matching, page_fields, spec, web_tasks
 from formlab_arena.action_groups import Episode
 from formlab_arena.observation import Element
@@ -218,7 +219,7 @@ def names_of(field: PageField | None) -> list[str]:
 
 def ticked(texts: Sequence[str]) -> bool:
     """Whether what was sent of a tick says that it is on."""
-    return bool(texts) and texts[-1] != "" and matching.truth(texts[-1]) is not False
+    return bool(texts) and texts[-1] != "" and typed.checked(texts[-1]) is not False
 
 
 def _joined(texts: Sequence[str], kind: str) -> str:
@@ -279,7 +280,7 @@ def _canonical(value: Any, home: PageField, others: Collection[Any]) -> Any:
         return None
     if home.marks:
         if len(home.elements) == 1 and home.first.option is None:
-            return value if isinstance(value, bool) else matching.truth(str(value)) is not False
+            return value if isinstance(value, bool) else typed.checked(str(value)) is not False
         names = [text if at is None else home.marks[at].name for at, text in home.chosen(value)]
         return [str(name) for name in names] if home.kind != "radio" else str(names[0])
     if home.first.options:

@@ -85,8 +85,9 @@ class Page:
                            address=self.address, **more)  # fmt: skip
 
     def set(self, id, **changes):
-        number = next(n for n, e in enumerate(self.elements) if e.id == id)
-        self.elements[number] = dataclasses.replace(self.elements[number], **changes)
+        self.elements = [
+            dataclasses.replace(e, **changes) if e.id == id else e for e in self.elements
+        ]
 
     def take(self, actions):
         self.asked += actions
@@ -98,14 +99,14 @@ class Page:
                     self.set(id, value=", ".join(options))
                 case Upload(id, names):
                     self.set(id, value=", ".join(names))
-                case Click(element=id) if (mark := self.by_id(id)).checked is not None:
+                case Click(element=id) if (mark := self.by_id(id)) and mark.checked is not None:
                     for other in self.elements if mark.kind == "radio" else ():
                         if other.field == mark.field:
                             self.set(other.id, checked=False)
                     self.set(id, checked=mark.kind == "radio" or not mark.checked)
 
     def by_id(self, id):
-        return next(e for e in self.elements if e.id == id)
+        return next((e for e in self.elements if e.id == id), None)
 
     def play(self, oracle, looks=30):
         """What was asked for until the oracle was done."""

@@ -2,12 +2,15 @@ import dataclasses
 
 import pytest
 
-from formlab_arena.actions import Answer, Click, Drag, Fill, Hover, Press, Select, Upload, Wait
+from formlab_arena.actions import Answer, Click, Drag, Fill, Press, Select, Upload, Wait
 from formlab_arena.episode import RunSettings
 from formlab_arena.form_url import fill_url
+from formlab_arena.instruction_text import InstructionText
 from formlab_arena.observation import Element, Observation, OpenDialog
+from formlab_arena.page_fields import fields_of
 from formlab_arena.rules_agent import Rules
-from formlab_arena.rules_by_tree import RulesByTree
+from formlab_arena.rules_by_tree import RulesByTree, content_for
+from tests.arena import test_oracle
 from tests.arena.foreign import RIGHT, TEXT, hosting
 
 
@@ -26,40 +29,21 @@ def ticks(field, label, *names, kind="radio"):
     ]
 
 
-class Page:
-    """A page that takes actions by element; each button shows the next of its views."""
+class Page(test_oracle.Page):
+    """A page each of whose buttons shows the next of its views."""
 
-    def __init__(self, *views, files=(), **turns):
-        self.views, self.at, self.files, self.pressed = views, 0, files, []
-        self.elements = list(views[0])
-        self.log = []
+    def __init__(self, *views, files=()):
+        super().__init__(*views[0])
+        self.views, self.files, self.pressed = iter(views[1:]), files, []
 
-    def change(self, name, **values):
-        self.elements = [
-            dataclasses.replace(e, **values) if e.id == name else e for e in self.elements
-        ]
-
-    def do(self, action):
-        self.log.append(action)
-        by_id = {e.id: e for e in self.elements}
-        used = by_id.get(getattr(action, "element", ""))
-        match action:
-            case Fill():
-                self.change(action.element, value=action.text)
-            case Select():
-                self.change(action.element, value=", ".join(action.options))
-            case Upload():
-                self.change(action.element, value=", ".join(action.names))
-            case Click() if used and type(action) is Click and used.checked is not None:
-                for e in self.elements:
-                    if e.field == used.field and used.kind == "radio":
-                        self.change(e.id, checked=False)
-                self.change(used.id, checked=not used.checked)
-            case Click() if used and type(action) is Click and used.kind == "button":
+    def take(self, actions):
+        for action in actions:
+            used = self.by_id(getattr(action, "element", ""))
+            super().take([action])
+            if type(action) is Click and used and used.kind == "button":
                 self.pressed.append(used.name)
-                self.at = min(self.at + 1, len(self.views) - 1)
-                if self.views[self.at] is not None:
-                    self.elements = list(self.views[self.at])
+                view = next(self.views, None)
+                self.elements = self.elements if view is None else list(view)
 
 
 def fill(page, text, looks=40):
@@ -69,8 +53,7 @@ def fill(page, text, looks=40):
         actions = agent.act(shown)
         if not actions:
             return {e.id: e.checked if e.checked is not None else e.value for e in page.elements}
-        for action in actions:
-            page.do(action)
+        page.take(actions)
     raise AssertionError("it does not end")
 
 
@@ -133,7 +116,7 @@ def test_wizard_is_gone_through_and_sent_once():
     page = Page(*pages, [])
     fill(page, "Owner name: Ada\nTenant name: Bo\nAgent name: Cy")
     assert page.pressed == ["Next", "Continue", "Submit"]
-    texts = [action.text for action in page.log if isinstance(action, Fill)]
+    texts = [action.text for action in page.asked if isinstance(action, Fill)]
     assert texts == ["Ada", "Bo", "Cy"]
 
 
@@ -150,7 +133,7 @@ def test_message_is_mended_once_in_the_notation_that_it_asks_for():
     wrong = [element("Day", value="5 March 2027", message="Use DD/MM/YYYY"), SEND]
     page = Page(form, wrong, [])
     fill(page, "Day: 5 March 2027\nAge: 3")
-    assert [a.text for a in page.log if isinstance(a, Fill)] == ["5 March 2027", "05/03/2027"]
+    assert [a.text for a in page.asked if isinstance(a, Fill)] == ["5 March 2027", "05/03/2027"]
     assert page.pressed == ["Send", "Send"]
 
 
@@ -193,8 +176,8 @@ def test_suggestion_that_is_equal_is_chosen():
 def test_form_that_comes_late_is_waited_for_and_none_is_no_reason_to_stay():
     agent = RulesByTree()
     empty = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", ())
-    done = [agent.act(empty) for _ in range(4)]
-    assert done == [[Wait(3.0)], [Wait(3.0)], [], []]
+    done = [agent.act(empty) for _ in range(6)]
+    assert done == [[Wait(1.5)]] * 4 + [[], []]
     shown = dataclasses.replace(empty, elements=(element("Name"), SEND))
     assert agent.act(shown) == [Fill("Name", "Ada")]
 
@@ -212,9 +195,8 @@ def test_dialogs_are_accepted_and_prompts_answered():
 def test_canvas_is_signed_and_a_form_without_a_button_is_sent_by_enter():
     page = Page([element("Name"), element("Signature", "canvas")], None)
     fill(page, "Name: Ada\nAge: 3")
-    assert page.log[:2] == [Fill("Name", "Ada"), Hover(element="Signature")]
-    assert all(isinstance(action, Drag) for action in page.log[2:4])
-    assert Press("Enter", "Name") in page.log
+    assert [type(action) for action in page.asked[:4]] == [Fill, Drag, Drag, Drag]
+    assert Press("Enter", "Name") in page.asked
 
 
 def test_page_that_is_drawn_anew_is_filled_in_field_by_field():
@@ -244,6 +226,80 @@ def test_names_of_elements_need_no_ocr():
 
     shown = Observation(1, None, (1280, 800), "Name: Ada\nAge: 3", (), (element("Name"), SEND))
     assert Rules(read).act(shown) == [Fill("Name", "Ada")]
+
+
+AREA = (0, 0, 9, 9)
+SAYS = InstructionText("Name: Ada\nPhone: 555 010 2231\nTown: Bern\nFiles: a.pdf, b.pdf\nAge: 3")
+
+
+def named_fields(elements):
+    return fields_of(elements).values()
+
+
+def single(kind="text", name="Name", **more):
+    known = {"value": "", "checked": None, "options": (), "id": "e1"} | more
+    (field,) = named_fields([Element(name, None, kind=kind, box=AREA, name=name, **known)])
+    return field
+
+
+def todo(field, **more):
+    (mention,) = SAYS.assign([field.names])
+    content = content_for(field, SAYS, mention, **more)
+    return [] if content is None or field.holds(content) else field.enter(content)
+
+
+def test_ticks_of_a_choice_are_one_question_and_buttons_are_none():
+    ticks = [
+        Element("food", option, "radio", "", False, (), AREA, id=option, label="Food")
+        for option in ("Rice", "Soup")
+    ]
+    button = Element("_next", None, "button", "", None, (), AREA, role="button")
+    off = dataclasses.replace(single().elements[0], disabled=True)
+    (food,) = named_fields([*ticks, button, off])
+    assert food.label == "Food"
+    assert food.is_empty
+    assert not food.is_tick
+
+
+def test_label_comes_from_hint_or_name_of_the_field_where_there_is_none():
+    bare = Element("first_name", None, "text", "", None, (), AREA, hint="Your name; pattern x")
+    (field,) = named_fields([bare])
+    assert field.names == ["Your name", "first name"]
+
+
+@pytest.mark.parametrize(
+    ("field", "actions"),
+    [
+        (single(), [Fill("e1", "Ada")]),
+        (single(value="ada"), []),
+        (single(hint="read-only"), []),
+        (single(name="Weight"), []),
+        (single("tel", "Phone", hint="pattern [0-9]{3}-[0-9]{3}-[0-9]{4}"),
+         [Fill("e1", "555-010-2231")]),
+        (single("tel", "Phone", value="555-010-2231"), []),
+        (single("tel", "Phone", value="555-010-2231", message="spaces only"),
+         [Fill("e1", "555 010 2231")]),
+        (single("text", "Town", options=("BERN", "Basel")), [Fill("e1", "BERN")]),
+        (single("select", "Town", options=("Basel", "Bern")), [Select("e1", ("Bern",))]),
+        (single("select", "Town", options=("Basel", "Bern"), value="Bern"), []),
+        (single("combobox", "Town", role="combobox"), [Select("e1", ("Bern",))]),
+        (single("file", "Files", many=True), [Upload("e1", ("a.pdf", "b.pdf"))]),
+        (single("file", "Files"), [Upload("e1", ("a.pdf",))]),
+        (single("file", "Files", value="a.pdf"), []),
+        (single("checkbox", "Town", checked=False), [Click(element="e1")]),
+        (single("checkbox", "Terms", checked=False, required=True), [Click(element="e1")]),
+        (single("checkbox", "Terms", checked=False), []),
+        (single("number", "Age"), [Fill("e1", "3")]),
+    ],
+)  # fmt: skip
+def test_what_is_left_to_do_for_a_field(field, actions):
+    assert todo(field, files=("a.pdf", "b.pdf")) == actions
+
+
+def test_list_that_has_no_such_option_is_opened_at_the_second_try():
+    assert single("combobox", "Town", role="combobox").enter(("Bern",), again=True) == [
+        Click(element="e1")
+    ]
 
 
 @pytest.mark.browser

@@ -51,7 +51,7 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()[1:-1]}
     assert (rows["child"], rows["swim"], rows["mail"]) == (["Ada", "Berg"], ["yes"], [])
     assert done.stdout.splitlines()[-1].startswith("submitted after")
-    assert done.stdout.splitlines()[-1].endswith("1 submissions")
+    assert done.stdout.splitlines()[-1].endswith("1 sent")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import formlab_arena
@@ -47,8 +47,6 @@ def filled(corpus: Corpus, system: str, changes: Mapping[str, Any]) -> Evaluatio
     more = f"{settings}{tasks.digest}"
     state = state_of(systems.get("ocr"), folders=(formlab_arena, systems), more=more)
     out = cache_folder() / "runs" / f"{corpus.benchmark}-arena-{system}-{state}"
-    # The browser refuses to start where an event loop runs, as it does under a notebook's cells.
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(fill, out, settings, tasks=tasks, wait=True).result()
+    fill(out, settings, tasks=tasks, wait=True, workers=os.cpu_count() or 1)
     # A page may write a name in capitals and an amount with two decimals.
     return evaluate(*read_run(out), mode="fixed" if settings.texts == PAGES else None)

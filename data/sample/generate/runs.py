@@ -68,7 +68,8 @@ def main(names: list[str]) -> None:
     """Read the samples of these benchmarks anew, or every sample."""
     if not names or "formcraft" in names:
         with TemporaryDirectory() as folder:
-            fill(Path(folder), RunSettings("rules", texts="pages"), tasks=task_set("formcraft"))
+            settings, tasks = RunSettings("rules", texts="pages"), task_set("formcraft")
+            fill(Path(folder), settings, tasks=tasks, workers=2)
             pages(Path(folder))
     for folder in TARGET.glob("*"):
         if not names or folder.name.partition("-")[0] in names:

@@ -86,7 +86,7 @@ def test_fill_works_at_any_address_and_shows_what_was_filled_in(tmp_path):
         (["--system", "chat:m", "--ruler", "--set", "boxes=thousandths"], "a ruler shows pixels"),
     ],
 )
-def test_mistakes_are_named_before_anything_starts(tmp_path, monkeypatch, asked, says):
+def test_mistakes_are_named_before_anything_starts(tmp_path, monkeypatch, fresh, asked, says):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     if "--ruler" in asked:

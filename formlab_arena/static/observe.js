@@ -269,7 +269,7 @@
     if (roleOf(e) !== "radio" && ticks.length < 2) return null;
     return ticks.some((o) => o !== e && value(o) === value(e)) ? tidy(labelOf(e)) || value(e) : value(e);
   });
-  const hintOf = (e) => clean([...new Set([e.placeholder, e.ariaInvalid === "true" && !attribute(e, "aria-errormessage") ? "" : referred(e, "aria-describedby"),
+  const hintOf = (e) => clean([...new Set([clean(e.placeholder), e.ariaInvalid === "true" && !attribute(e, "aria-errormessage") ? "" : referred(e, "aria-describedby"),
     clean(textOf(alone(e)?.querySelector(HELP))), e.title === labelOf(e) ? "" : e.title, FORMATS[e.type], (e.min || e.max) && `${e.min}…${e.max}`,
     e.pattern && `pattern ${e.pattern}`, e.accept, e.readOnly && "read-only"].filter(Boolean))].join("; "), 400);
   function messageOf(e) {

@@ -21,6 +21,7 @@ from formlab.reports.plan import Layout
 FOLDER = "assets"
 # Vega first: report.js draws as soon as it runs, so it comes last.
 LIBRARIES = ("vega", "plotly")
+PAGE_SCRIPTS = ("base", "tables", "words", "vega", "plotly", "report")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +136,8 @@ def plotly() -> str:
 @cache
 def own() -> str:
     """formlab's own script: the gallery, the viewer of episodes, then the rest of the page."""
-    return f"{assets()['gallery.js']}\n{assets()['episodes.js']}\n{_asset('report.js')}"
+    rest = (_asset(f"{name}.js") for name in PAGE_SCRIPTS)
+    return "\n".join([assets()["gallery.js"], assets()["episodes.js"], *rest])
 
 
 @cache

@@ -41,6 +41,8 @@ def text(selection: Selection) -> str:
 def read(line: str) -> dict[str, list[str | None]]:
     """The selection that a line, or an address that ends in it, stands for.
 
+    The ``case=…`` of an address, which opens one case, selects none.
+
     Raises
     ------
     DataBroken
@@ -54,6 +56,8 @@ def read(line: str) -> dict[str, list[str | None]]:
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):
         name, equals, value = part.partition("=")
+        if name == "case" and equals:
+            continue
         column: str = name
         chosen: str | None = value
         if name == "slice":

@@ -2,7 +2,7 @@
    the galleries of the page show what the address says. */
 "use strict";
 (() => {
-  const { el, visible, words, selection, show } = window.formlabGallery;
+  const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
   const { kinds } = window.formlabReport;
   const HINT = "click: show these cases";
   // Whose cases they are: left out of an address where all cases are theirs.
@@ -11,17 +11,16 @@
   const galleries = [];
   kinds.gallery = (data, box) => { 
     box.replaceChildren();
-    const gallery = show(box, data);
-    if (gallery.knows) galleries.push(gallery);
+    galleries.push(show(box, data));
   };
 
+  const fits = (item, column, values) => valuesOf(item, column).some((own) => values.some((value) => selection.fits(own, value)));
   const counts = new WeakMap();
   function count(gallery, column, values) {
     if (!counts.has(gallery)) counts.set(gallery, new Map());
     const known = counts.get(gallery);
-    const pair = new Map([[column, values]]);
-    const line = selection.text(pair);
-    if (!known.has(line)) known.set(line, gallery.fitting(pair));
+    const line = selection.text([[column, values]]);
+    if (!known.has(line)) known.set(line, gallery.cases.filter((item) => fits(item, column, values)).length);
     return known.get(line);
   }
 
@@ -83,6 +82,12 @@
     else location.hash = to;
   }
 
+  /* Whoever comes back to the mark goes on from it with the keyboard. */
+  function refocus() {
+    const { top = -1 } = last?.isConnected ? last.getBoundingClientRect() : {};
+    if (top >= 0 && top < innerHeight) last.focus({ preventScroll: true });
+  }
+
   /* An entry that was seen before comes back by Back or Forward: the browser scrolls by itself. */
   const seen = () => history.state?.formlab === true;
   const remember = (to) => history.replaceState({ formlab: true }, "", to);
@@ -90,7 +95,7 @@
     const back = seen();
     if (!back) remember(location.href);
     follow(!back);
-    if (back) last?.focus({ preventScroll: true });
+    if (back) requestAnimationFrame(refocus);
   });
   document.addEventListener("formlab-selection", (event) => {
     if (busy) return;

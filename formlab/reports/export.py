@@ -167,10 +167,11 @@ def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> 
     heading = next(filter(None, map(_TITLE.search, prose)), None)
     title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
     for kind, payload in (drawn for bundle in bundles for drawn in _draw.payloads(bundle)):
-        if kind == "cards":
+        if kind in ("first", "cards"):
             # Other code may emit cards in other shapes.
             value = payload.get("cards")
             cards = sanitize.data(value) if isinstance(value, list) else []
             texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
-            return Summary(title, payload.get("finding"), texts)
+            finding = payload.get("finding" if kind == "cards" else "sentence")
+            return Summary(title, finding, texts)
     return Summary(title)

@@ -210,14 +210,13 @@ def _of_causes(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Ite
     of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
     rows = cases.filter(of_cause)
     tied = named["cause"].value_counts().filter(pl.col("count") == rows.height).height > 1
-    lead = "One of the most frequent causes" if tied else "The most frequent cause"
+    lead = "One of the commonest causes" if tied else "The commonest cause"
     docs = rows["doc_id"].n_unique()
     over = f"in {docs:,} document{'s' if docs > 1 else ''}"
-    claim = (
-        f"{lead} of error is “{word(cause)}”: {rows.height:,} of {errors.height:,} errors, {over}"
-    )
+    count = f"{rows.height:,} of {errors.height:,} errors"
+    claim = f"{lead} of error is “{word(cause)}”, with {count} {over}"
     if rows.height == errors.height:
-        claim = f"All {errors.height:,} errors have the same cause, “{word(cause)}”, {over}"
+        claim = f"All {errors.height:,} errors {over} have the same cause, “{word(cause)}”"
     advice = WHAT_TO_TRY.get(cause, "")
     yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
 

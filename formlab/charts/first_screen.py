@@ -19,6 +19,7 @@ from formlab.folders import Evaluation
 
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
+_FAILED = "answers that could not be used"
 _KEYS = ("doc_id", "task", "path")
 
 
@@ -127,7 +128,7 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         f"{status.replace('_', ' ')} in {count:,} document{'s' * (count != 1)}"
         for status, count in failures(evaluation).items()
     ]
-    return line + (f"; answers that could not be used: {', '.join(failed)}" if failed else "")
+    return line + (f"; {_FAILED}: {', '.join(failed)}" if failed else "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,8 +231,15 @@ class FirstScreen:
             "runs": [clean(text, limit=600) for text in self.runs],
             # More evaluations than so many fold away.
             "open": len(self.runs) <= _RUNS,
-            "ran": f"{len(self.runs):,} evaluations: what was run, and how much was answered",
+            "ran": self._ran,
         }
+
+    @property
+    def _ran(self) -> str:
+        """What stands over the runs where they fold away."""
+        failed = sum(_FAILED in run for run in self.runs)
+        text = f"{len(self.runs):,} evaluations: what was run, and how much was answered"
+        return f"{text}; answers of {failed:,} could not be used" if failed else text
 
     @property
     def _ends(self) -> tuple[float, float]:

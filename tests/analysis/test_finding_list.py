@@ -43,7 +43,7 @@ def test_counts_say_how_many_values_and_documents():
         "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
     assert found["cause"].claim == (
-        "The most frequent cause of error is “digit”: 2 of 3 errors, in 1 document"
+        "The commonest cause of error is “digit”, with 2 of 3 errors in 1 document"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
@@ -69,7 +69,9 @@ def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
     (one,) = analysis.findings([evaluation(rows)])
-    assert one.claim.startswith("One of the most frequent causes of error is “case”: 1 of 2 errors")
+    assert one.claim.startswith(
+        "One of the commonest causes of error is “case”, with 1 of 2 errors"
+    )
 
 
 def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():

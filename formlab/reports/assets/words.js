@@ -69,10 +69,15 @@
   function caption(data) {
     const label = visible(data.label);
     counts[label] = (counts[label] || 0) + 1;
-    return [
-      el("p", { class: "fl-caption" }, el("b", { text: `${label} ${counts[label]}.` }), ` ${visible(data.text)}`),
-      data.settings ? el("p", { class: "fl-settings", text: visible(data.settings) }) : null,
-    ];
+    const text = el("p", { class: "fl-caption" }, el("b", { text: `${label} ${counts[label]}.` }), ` ${visible(data.text)}`);
+    if (!data.settings) return [text];
+    const settings = el("p", { class: "fl-settings", hidden: "", id: `fl-how-${label}-${counts[label]}`.replace(/[^\w-]/g, ""), text: visible(data.settings) });
+    const mark = el("button", { type: "button", class: "fl-how", "aria-expanded": "false", "aria-controls": settings.id, text: "how it was computed", onclick: () => {
+      settings.hidden = !settings.hidden;
+      mark.setAttribute("aria-expanded", String(!settings.hidden));
+    } });
+    text.append(" ", mark);
+    return [text, settings];
   }
 
   kinds.first = (data, box) => { box.replaceChildren(...first(data).filter(Boolean)); };

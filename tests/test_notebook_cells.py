@@ -16,7 +16,7 @@ from tests.analysis.test_audit import of_pages
 from tests.analysis.test_cross import scored
 from tests.analysis.test_overview import FIELDS
 from tests.analysis.test_overview import evaluation as of_fields
-from tests.charts.conftest import item, row, tree_cases  # noqa: F401
+from tests.charts.conftest import item, tree_cases  # noqa: F401
 from tests.made_slices import of
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"

@@ -139,8 +139,8 @@ def history(folder: Path, as_json: bool, out: Path | None, **options: Any) -> No
         if not options["everything"]:
             rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
         if not as_json:
-            counted = f"{len(runs)} run{'s' * (len(runs) > 1)}, {rows[0]['n_docs']:,} documents"
-            show([_run(row) for row in rows], as_json=False, title=f"{corpus}, {counted}")
+            counted = f"{len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+            show([_run(row) for row in rows], as_json=False, title=f"{corpus}: {counted}")
     if out:
         from formlab import reports
         from formlab.reports import notebook, plan

@@ -149,6 +149,8 @@ def history(
     ------
     DataMissing
         If there is no evaluation.
+    UnknownName
+        If a metric is not registered.
 
     Examples
     --------
@@ -156,12 +158,14 @@ def history(
     >>> few = {"resamples": 99, "permutations": 99}
     >>> runs = history(analysis.open_compared(), metric=["cer"], **few)
     >>> runs.filter(metric="outcome").select("run", "verdict", "fixed", "broken").rows()
-    [('run 1', None, None, None), ('run 2', 'not shown', 2, 5)]
+    [('run 1', None, None, None), ('run 2', 'not shown', 17, 21)]
     """
     if not isinstance(evaluations, Mapping):
         evaluations = {f"run {number}": each for number, each in enumerate(evaluations, start=1)}
     if not evaluations:
         raise DataMissing("there is no evaluation", remedy="formlab score … --out FOLDER")
+    for name in metric:
+        metrics.get(metrics.plain(name))
     draws = {"resamples": resamples, "permutations": permutations, "seed": seed}
     rows = []
     for corpus, runs in corpora(evaluations).items():
@@ -248,9 +252,17 @@ def _tested(
     scored = set(pair[0].scores["metric"])
     names = dict.fromkeys(row["metric"] for row in scores)
     if names := [name for name in names if metrics.plain(name) in scored]:
-        for row in tables.only(compare(pair, metric=names, **draws), slice_by=None).to_dicts():
+        for row in tables.only(_compared(pair, names, draws), slice_by=None).to_dicts():
             tests[row["metric"], row["level"]] = _test(row, same=same)
     return tests
+
+
+def _compared(pair: Sequence[Evaluation], names: Sequence[str], draws: Draws) -> pl.DataFrame:
+    """As by `compare`; under other reading rules only where a difference is shown by one."""
+    # Scoring again takes longer than all else, and without what was scored there is nothing to.
+    once = [dataclasses.replace(each, corpus=None, predictions=None) for each in pair]
+    table = compare(once, metric=names, **draws)
+    return compare(pair, metric=names, **draws) if table["better"].count() else table
 
 
 def _test(row: Mapping[str, Any], *, same: bool) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
+from formlab.analysis.select import select
 from formlab.analysis.side_by_side import side_by_side
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.stages import loss_stages
@@ -56,10 +57,10 @@ __all__ = [
     "headlines", "history", "identical", "kinds", "loss_stages", "material_errors", "merge_splits",
     "metric_rank_correlation", "misses", "of_system", "open_all", "open_audit", "open_compared",
     "open_evaluation", "open_evaluations", "open_history", "over_metrics", "pairings",
-    "propagation", "ranks", "ruler_runs", "rungs", "runs", "side", "side_by_side", "slice_cases",
-    "summaries", "summarise", "surface", "system_rank_correlation", "tasks_by_level", "tell_apart",
-    "top_errors", "tree_sizes", "verdict_sentence", "verdicts", "with_label_corrections",
-    "worst_pages",
+    "propagation", "ranks", "ruler_runs", "rungs", "runs", "select", "side", "side_by_side",
+    "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation", "tasks_by_level",
+    "tell_apart", "top_errors", "tree_sizes", "verdict_sentence", "verdicts",
+    "with_label_corrections", "worst_pages",
 ]  # fmt: skip
 
 frames.door(globals(), __all__)

@@ -36,6 +36,7 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
+from formlab.analysis.select import select
 from formlab.analysis.side_by_side import side_by_side
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.stages import loss_stages
@@ -49,13 +50,13 @@ __all__ = [
     "BASELINES", "LEVELS", "Finding", "answers", "both_modes", "by_difficulty", "by_entity",
     "by_screen", "cause_counts", "changed_entities", "check_sums", "click_and_value", "common",
     "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
-    "evaluation_pairs", "few_shot", "few_shot_only", "few_shot_side_by_side", "few_shot_systems",
-    "find_slices", "finding_table", "findings",
-    "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "loss_stages",
-    "material_errors", "merge_splits", "metric_rank_correlation", "misses", "of_system",
-    "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
-    "over_metrics", "pairings", "propagation", "ruler_runs", "rungs", "runs", "side",
-    "side_by_side", "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation",
+    "evaluation_pairs", "few_shot", "few_shot_only", "few_shot_side_by_side",
+    "few_shot_systems", "find_slices", "finding_table", "findings", "flip_matrices",
+    "flip_matrix", "flips", "growth", "headlines", "kinds", "loss_stages", "material_errors",
+    "merge_splits", "metric_rank_correlation", "misses", "of_system", "open_all", "open_audit",
+    "open_compared", "open_evaluation", "open_evaluations", "over_metrics", "pairings",
+    "propagation", "ruler_runs", "rungs", "runs", "select", "side", "side_by_side",
+    "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation",
     "tasks_by_level", "tell_apart", "top_errors", "tree_sizes", "with_label_corrections",
     "worst_pages",
 ]  # fmt: skip

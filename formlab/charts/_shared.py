@@ -51,22 +51,30 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
 
 def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:
     """How many cases each cause has, a piece for each value of `by`, in the stage's colour."""
-    counts = cause_counts(cases, by)
+    counts = _causes(cases, by)
     stages = [stage for stage in STAGES if stage in set(counts["stage"])]
     return stacked(
         counts, "cause", "cases", colour="stage", pieces=by, percent=False, tips=["try"],
         colours={stage: theme.STAGE_COLOURS[stage] for stage in stages},
         titles={"cases": "fields", "try": "what to try", "stage": "stage"},
         say="Fields by cause of error", empty="No field has a cause of error.",
+        cases={"cause": "of_cause", by: by},
     )  # fmt: skip
 
 
 def cause_table(cases: pl.DataFrame) -> Table | Caption:
     """Each cause with its stage, its fields, their share of all that have one, what to try."""
     return table(
-        cause_counts(cases), "stage", "cause", "cases", "share", "try",
+        _causes(cases), "stage", "cause", "cases", "share", "try",
         titles={"cases": "fields", "try": "what to try"}, empty="No field has a cause of error.",
+        cases={"cause": "of_cause"},
     )  # fmt: skip
+
+
+def _causes(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """The counts of causes, each with its name in words beside it."""
+    counts = cause_counts(cases, by).with_columns(of_cause="cause")
+    return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
 
 
 def worst_caption(

@@ -47,7 +47,8 @@ def policy(scripts: list[str]) -> str:
 @cache
 def assets() -> dict[str, str]:
     """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
-    scripts = [f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")]
+    names = ("parts", "selection", "viewer", "dialog", "gallery")
+    scripts = [f"gallery/assets/{name}.js" for name in names]
     sources = {
         "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
         "episodes.css": ["gallery/assets/episodes.css"],

@@ -20,7 +20,7 @@ from formlab.reports import sanitize
 if TYPE_CHECKING:
     from formlab.reports.figures import Figure
 
-KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery", "episodes")
+KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery", "episodes", "explorer")
 # What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
 _FOREIGN = (
     ("application/vnd.plotly.v1+json", "plotly", "figure"),

@@ -55,6 +55,7 @@
       this.needle = "";
       this.order = "given";
       this.only = null;
+      this.within = null;
       this.near = new IntersectionObserver((entries) => {
         for (const entry of entries) if (entry.isIntersecting) this.reveal(entry.target);
       }, { rootMargin: "400px" });
@@ -107,7 +108,14 @@
       if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start" });
     }
 
+    /* Only these cases, by their places, or all. */
+    restrict(places) {
+      this.within = places && new Set(places);
+      this.update();
+    }
+
     finds(i) {
+      if (this.within && !this.within.has(i)) return false;
       if (this.only !== null && this.cases[i].sheet !== this.only) return false;
       return this.needle === "" || this.haystack(i).includes(this.needle);
     }

@@ -134,5 +134,5 @@
     return [frame, () => { if (!img.src) img.src = image.src; }];
   }
 
-  window.formlabGallery = { el, visible, words, title, answers, chip, ladder, rung, runs, goldValue, predValue, marks, mark, side, imageOf, picture };
+  window.formlabGallery = { el, shape, visible, words, title, answers, chip, ladder, rung, runs, goldValue, predValue, marks, mark, side, imageOf, picture };
 })();

@@ -5,6 +5,7 @@
   const { root, dark, isDark, kinds } = window.formlabReport;
   kinds.gallery = (data, box) => { box.replaceChildren(); show(box, data); };
   kinds.episodes = (data, box) => { box.replaceChildren(); window.formlabEpisodes.show(box, data); };
+  kinds.explorer = (data, box) => { box.replaceChildren(); window.formlabExplorer.show(box, data); };
   const CHARTS = new Set(["vega", "plotly"]);
   const state = new Map();
 

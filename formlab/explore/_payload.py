@@ -25,7 +25,6 @@ from formlab.explore.rates import (
     SIMILARITY,
     Counted,
     columns,
-    measures,
 )
 from formlab.folders import Evaluation
 
@@ -49,8 +48,8 @@ def payload(
     named = list(dict.fromkeys(name for each in offered for name in each))
     coded = {name: _codes(name, counted, offered) for name in named}
     known: dict[str, str] = {}
-    for each in evaluations.values():
-        known |= {name: title for name, title in measures(each).items() if name not in known}
+    for c in counted:
+        known |= {name: title for name, title in c.measures.items() if name not in known}
     whole = any(not each.fields.height for each in evaluations.values())
     systems = theme.system_colours(sorted({each.system for each in evaluations.values()}))
     data = {
@@ -161,7 +160,7 @@ def _pairs(name: str, counted: Sequence[Counted]) -> dict[str, Any]:
 
 
 def _tally(c: Counted, name: str) -> np.ndarray:
-    if name not in measures(c.evaluation):
+    if name not in c.measures:
         return np.zeros((c.cases.height, 2))
     return np.stack(c.tally(name), axis=1)
 
@@ -170,7 +169,7 @@ def _rates(
     c: Counted, offered: Mapping[str, Any], coded: Mapping[str, Any], known: Mapping[str, str]
 ) -> dict[str, dict[str, list[list[float | None]]]]:
     """By measure and column: code, value, interval, documents and cases of each row."""
-    own = [name for name in known if name in measures(c.evaluation)]
+    own = [name for name in known if name in c.measures]
     rows = c.rows([(by, measure) for measure in own for by in offered if by != "doc_id"])
     code = {name: {v: at for at, v in enumerate(coded[name][0], start=1)} for name in offered}
     made: dict[str, dict[str, list[list[float | None]]]] = {}

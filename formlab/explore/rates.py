@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -202,7 +203,13 @@ class Counted:
         number = self.cases["doc_id"].replace_strict(codes, return_dtype=pl.Int64)
         self.document = number.to_numpy()
         self._values: dict[str, pl.Series] = {}
+        self._masks: dict[str, list[tuple[str | None, pl.Series]]] = {}
         self._tallies: dict[str, Tally] = {}
+
+    @functools.cached_property
+    def measures(self) -> dict[str, str]:
+        """Its measures, as by `measures`."""
+        return measures(self.evaluation)
 
     def values(self, column: str) -> pl.Series:
         """The values of a column as text."""
@@ -270,11 +277,16 @@ class Counted:
             for name, line in by.items():
                 yield name, self.fits(line), self.fits(_before(line))
             return
-        values, everything = self.values(by), np.ones(self.cases.height, dtype=bool)
-        for value in self.names(by):
-            same = values.is_null() if value is None else (values == value).fill_null(False)
-            inside = same.to_numpy()
-            yield value, inside, everything if by in FOLLOWING else inside
+        if by not in self._masks:
+            values = self.values(by)
+            self._masks[by] = [
+                (name, (values.is_null() if name is None else values == name).fill_null(False))
+                for name in self.names(by)
+            ]
+        everything = np.ones(self.cases.height, dtype=bool)
+        for name, mask in self._masks[by]:
+            inside = mask.to_numpy()
+            yield name, inside, everything if by in FOLLOWING else inside
 
     def names(self, column: str) -> list[str | None]:
         """The values of a column in their order, as text."""

@@ -2,13 +2,13 @@
    the Python of what is shown. */
 "use strict";
 (() => {
-  const { el, visible, shape, selection } = window.formlabGallery;
+  const { el, visible, shape, words, selection } = window.formlabGallery;
   const { Counts } = window.formlabExplorer;
   const SLICES = " slices";
   const MOST = 15;
   const grouped = new Intl.NumberFormat("en");
   const count = (n, name) => `${grouped.format(n)} ${name}${n === 1 ? "" : "s"}`;
-  const label = (value) => (value === null ? "no value" : visible(value) || "(empty)");
+  const label = (value, column) => (value === null ? "no value" : visible(column?.after ? words(value) : value) || "(empty)");
   const quiet = (act) => { try { return act(); } catch { return null; } };
   const option = (value, text, chosen) => {
     const node = el("option", { value, text });
@@ -169,11 +169,16 @@
       this.changed();
     }
 
+    /* What the filters of the gallery changed is changed here too. */
     fromGallery(line) {
-      if (this.busy) return;
-      const chosen = this.known(line);
-      if (chosen === null) return;
-      this.selection = chosen;
+      const wanted = selection.read(line) ?? new Map();
+      for (const { column } of this.gallery.filters.facets) {
+        if (!this.counts.columns.has(column)) continue;
+        const before = this.selection.get(column) ?? [];
+        const now = wanted.get(column) ?? [];
+        if (String(before.length === 1 ? before : []) === String(now)) continue;
+        if (now.length) this.selection.set(column, now); else this.selection.delete(column);
+      }
       this.changed();
     }
 
@@ -196,8 +201,8 @@
 
     drawChips() {
       const chips = [...this.selection].flatMap(([name, values]) => values.map((value) => {
-        const { title, claims } = this.counts.columns.get(name);
-        const text = `${title}: ${label(claims?.[Number(value) - 1] ?? value)}`;
+        const column = this.counts.columns.get(name);
+        const text = `${column.title}: ${label(column.claims?.[Number(value) - 1] ?? value, column)}`;
         return el("button", { type: "button", class: "fx-chip", "aria-label": `remove the filter ${text}`, onclick: () => this.toggle(name, value) },
           el("bdi", { text }), el("span", { "aria-hidden": "true", text: " ×" }));
       }));
@@ -240,9 +245,8 @@
         });
       }
       this.cardsNote.textContent = cards.length < wrong ? `Of ${count(wrong, "wrong case")} chosen, a sample of ${grouped.format(cards.length)} is below.` : `${count(wrong, "wrong case")} chosen, all below.`;
-      this.busy = true;
-      this.gallery.restrict(cards);
-      this.busy = false;
+      this.gallery.filters.mirror(cards, this.counts.columns, this.selection);
+      this.gallery.update();
     }
 
     /* The Python that makes the tables and the cases shown. A JSON text is one of Python too. */
@@ -288,7 +292,7 @@
   /* Rows of one column: a point with its interval for each evaluation, and its numbers. */
   class Panel {
     constructor(explorer, n) {
-      Object.assign(this, { explorer, n, order: "given", all: false });
+      Object.assign(this, { explorer, n, order: null, all: false });
       const choice = (name, act) => el("select", { "aria-label": name, onchange: (event) => { this.all = false; act(event.target.value); } });
       this.measure = choice("Measure", (value) => { explorer.measured[n] = value; explorer.changed(); });
       this.by = choice("By", (value) => this.group(value));
@@ -311,7 +315,7 @@
       explorer.by[n] = value;
       const after = explorer.counts.columns.get(value)?.after;
       if (after && explorer.measured[n] === "outcome") explorer.measured[n] = "errors";
-      this.order = value === "doc_id" ? "worst" : "given";
+      this.order = null;
       explorer.changed();
     }
 
@@ -320,11 +324,12 @@
       const { counts, of } = explorer;
       const [by, name] = [explorer.by[n], explorer.measured[n]];
       const measure = counts.measures.get(name);
+      this.placed = this.order ?? (by === "doc_id" || counts.columns.get(by)?.after ? "worst" : "given");
       const titles = [...counts.columns].filter(([, column]) => !column.claims).map(([value, column]) => option(value, column.title, by));
       if (explorer.slices.size || by === SLICES) titles.push(option(SLICES, "my slices", by));
       this.by.replaceChildren(...titles);
       this.measure.replaceChildren(...[...counts.measures].map(([value, each]) => option(value, each.title, name)));
-      this.sort.replaceChildren(...[["given", "in order"], ["worst", "worst first"], ["most", "most values first"]].map(([value, text]) => option(value, text, this.order)));
+      this.sort.replaceChildren(...[["given", "in order"], ["worst", "worst first"], ["most", "most values first"]].map(([value, text]) => option(value, text, this.placed)));
       const slices = by === SLICES ? [...explorer.slices].map(([text, line]) => [text, explorer.known(line) ?? new Map()]) : null;
       const rows = new Map();
       of.forEach((e, at) => {
@@ -351,7 +356,7 @@
     sorted(rows, { down }) {
       const value = ({ own }) => { const { value: v } = own.find(Boolean); return v === null ? Infinity : (down ? -v : v); };
       const cases = ({ own }) => -Math.max(...own.filter(Boolean).map((row) => row.cases));
-      const by = { given: ({ code }) => (code === 0 && this.explorer.by[this.n] !== SLICES ? Infinity : code), worst: value, most: cases }[this.order];
+      const by = { given: ({ code }) => (code === 0 && this.explorer.by[this.n] !== SLICES ? Infinity : code), worst: value, most: cases }[this.placed];
       const places = new Map(rows.map((row) => [row, by(row)]));
       return rows.sort((a, b) => places.get(a) - places.get(b) || a.code - b.code);
     }
@@ -363,7 +368,7 @@
       const lines = (make) => explorer.of.map((e, at) => (row.own[at] ? make(row.own[at], explorer.counts.evaluations[e], at) : el("span", { text: "–" })));
       const plot = shape("svg", { class: "fx-plot", width: "100%", height: 20 * explorer.of.length, "aria-hidden": "true" });
       lines((own, evaluation, at) => { point(plot, own, evaluation.colour, at, high); return ""; });
-      const name = label(row.label);
+      const name = label(row.label, explorer.counts.columns.get(by));
       return el("tr", { "data-place": place, "data-chosen": chosen ? "yes" : explorer.selection.has(by) ? "no" : null },
         el("th", { scope: "row" }, el("button", { type: "button", "aria-pressed": String(chosen), title: name }, el("bdi", { text: name }))),
         el("td", { class: "fx-axis" }, plot),

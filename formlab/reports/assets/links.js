@@ -82,21 +82,19 @@
     else location.hash = to;
   }
 
-  /* Whoever comes back to the mark goes on from it with the keyboard. */
-  function refocus() {
-    const { top = -1 } = last?.isConnected ? last.getBoundingClientRect() : {};
-    if (top >= 0 && top < innerHeight) last.focus({ preventScroll: true });
-  }
-
-  /* An entry that was seen before comes back by Back or Forward: the browser scrolls by itself. */
-  const seen = () => history.state?.formlab === true;
-  const remember = (to) => history.replaceState({ formlab: true }, "", to);
+  /* An entry that has a place came back by Back or Forward: the browser scrolls by itself, and
+     whoever comes back to a mark goes on from it with the keyboard. */
+  const place = () => history.state?.formlab;
+  let at = place() ?? 0;
+  const remember = (to) => history.replaceState({ formlab: at }, "", to);
   addEventListener("hashchange", () => {
     if (!galleries.length) return;
-    const back = seen();
-    if (!back) remember(location.href);
-    follow(!back);
-    if (back) requestAnimationFrame(refocus);
+    const came = place();
+    const back = came < at;
+    at = came ?? at + 1;
+    remember(location.href);
+    follow(came === undefined);
+    if (back) last?.focus({ preventScroll: true });
   });
   document.addEventListener("formlab-selection", (event) => {
     if (busy || !galleries.some((gallery) => gallery.root === event.target)) return;
@@ -209,7 +207,7 @@
     boxes.forEach(listen);
     boxes.filter((box) => box.dataset.state === "drawn").forEach(attach);
     if (!galleries.length) return;
-    if (!seen()) remember(location.href);
+    remember(location.href);
     if (location.hash) follow(true);
   }
   let started = false;

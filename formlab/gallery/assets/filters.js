@@ -1,9 +1,9 @@
 /* Which cases are shown: the columns that cases have, filters, selections, search. */
 "use strict";
 (() => {
-  const { answers, rung, words, visible } = window.formlabGallery;
+  const { answers, rung, words, visible, selection: { fits } } = window.formlabGallery;
   const NONE = "–";
-  const OF_CASE = ["benchmark", "split", "doc_id", "task", "path", "label", "kind", "verdict"];
+  const OF_CASE = ["benchmark", "split", "doc_id", "level", "task", "path", "label", "kind", "verdict"];
   const OF_ANSWER = ["system", "outcome", "cause", "stage", "status"];
   const plain = (value) => (value === null || value === undefined ? null : String(value));
 
@@ -65,7 +65,8 @@
       this.clear();
       for (const [column, values] of selection) {
         const facet = this.facets.find((each) => each.column === column);
-        if (facet && values.length === 1) facet.chosen = values[0] ?? NONE;
+        const named = values.length === 1 ? values[0] ?? NONE : null;
+        if (facet?.values.some((own) => own.includes(named))) facet.chosen = named;
         else this.also.set(column, values);
       }
     }
@@ -81,7 +82,7 @@
       if (this.within && !this.within.has(i)) return false;
       if (this.only !== null && item.sheet !== this.only) return false;
       for (const [column, values] of this.also) {
-        if (!valuesOf(item, column).some((value) => values.includes(value))) return false;
+        if (!valuesOf(item, column).some((value) => values.some((each) => fits(value, each)))) return false;
       }
       return this.needle === "" || this.haystack(i).includes(this.needle);
     }

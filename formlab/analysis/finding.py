@@ -50,6 +50,8 @@ class Finding:
         pages that of the wrong values on them.
     p, p_adjusted, n_tested
         Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
+    systems, least
+        Of two systems compared their names, and the least difference that would have been seen.
     cases
         The `doc_id`, `task` and `path` of the cases behind it.
 
@@ -78,6 +80,8 @@ class Finding:
     what_to_try: str = ""
     metric: str = ""
     settings: str = ""
+    systems: tuple[str, ...] = ()
+    least: float = NAN
     cases: pl.DataFrame = dataclasses.field(
         default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
         compare=False, repr=False,

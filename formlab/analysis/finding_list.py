@@ -37,7 +37,7 @@ from formlab.scoring.causes import WHAT_TO_TRY
 from formlab.tables import STATUSES, USABLE, settings_text
 
 Draws = dict[str, Any]
-# No more than so many findings of one evaluation, so that none hides the others.
+# No more than so many findings of one of several evaluations, so that none hides the others.
 _OF_ONE = 2
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
@@ -64,7 +64,7 @@ def findings(
     Parameters
     ----------
     most
-        How many findings; None for all. Of one evaluation at most two.
+        How many findings; None for all. Of one of several evaluations at most two.
     resamples, level, seed
         Of the percentile intervals, which draw documents.
     alpha
@@ -89,9 +89,10 @@ def findings(
             if finding.holds and p <= alpha:
                 sure.setdefault(number, []).append(dataclasses.replace(finding, p_adjusted=p))
     ranked = sure.get(None, [])
+    each = _OF_ONE if len(evaluations) > 1 else None
     for number, evaluation in enumerate(evaluations):
         own = [*_counts(evaluation, draws), *sure.get(number, [])]
-        ranked += sorted(own, key=_weight)[:_OF_ONE]
+        ranked += sorted(own, key=_weight)[:each]
     return sorted(ranked, key=_weight)[:most]
 
 

@@ -113,10 +113,9 @@
   function panels(view, rows, width) {
     const head = (channel) => ({ ...channel, header: { ...channel.header, labelLimit: width } });
     const { row, column } = view.facet;
+    const before = row || column ? (column ? namesOf(column, rows).length : 1) : view.columns || namesOf(view.facet, rows).length || 1;
     if (!row && !column) {
-      const count = namesOf(view.facet, rows).length || 1;
-      const most = Math.max(1, Math.floor(width / PANEL));
-      view.columns = Math.min(view.columns || count, most, count);
+      view.columns = Math.min(before, Math.max(1, Math.floor(width / PANEL)));
       view.facet = head(view.facet);
     } else if (column && width / namesOf(column, rows).length < PANEL) {
       const sides = [row, column].filter(Boolean);
@@ -131,6 +130,7 @@
       view.columns = 1;
       view.resolve = { ...view.resolve, axis: { ...view.resolve?.axis, x: "independent" } };
     }
+    if (view.columns && typeof view.spec.width === "number") view.spec.width *= before / view.columns;
     const across = view.columns || (column ? namesOf(column, rows).length : 1);
     return { ...single(view.spec, rows, width / across - (row && !view.columns ? 20 : 0) - 8), across };
   }

@@ -143,7 +143,7 @@ def dots(
     points = base.mark_point(opacity=0.8 if scatter else 1, strokeWidth=2, **plain, **large)
     layers.append(points.encode(length, tooltip=tip, **marks))
     if key is not None:
-        layers += label_layers(plot, base, x, [length], ends)
+        layers += label_layers(base, x, [length], ends)
     if tick:
         mark = base.mark_tick(thickness=3, size=16, color="#555B66")
         layers.append(mark.encode(plot.numbers(alt.X, tick, x), tooltip=tip))

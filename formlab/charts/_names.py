@@ -104,7 +104,7 @@ def _joined(places: list[Place], group: list[int]) -> str:
 
 
 def label_layers(
-    plot: Plot, base: alt.Chart, x: str, channels: Sequence[Any], ends: Sequence[float]
+    base: alt.Chart, x: str, channels: Sequence[Any], ends: Sequence[float]
 ) -> list[alt.Chart]:
     """The layers of the labels: those at an end of the axis stand towards its middle."""
     place = f"({datum(x)} - {ends[0]}) / {max(ends[1] - ends[0], 1e-9)}"

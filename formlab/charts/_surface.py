@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import plotly.graph_objects as go
 import polars as pl
 from IPython.display import display
@@ -18,6 +17,8 @@ from formlab.errors import UnknownName
 
 # Each cell is a block of this width, of 1 from middle to middle.
 _BLOCK = 0.9
+# A longer name along the surface is shortened there, and whole beside it and on hover.
+_TICK = 14
 
 
 class Pair(list[Any]):
@@ -112,7 +113,7 @@ def _figure(
     scene: dict[str, Any] = {
         f"{side}axis": {
             "title": {"text": f"<br><br>{plot.title(name)}"}, "range": [-0.6, len(marks) - 0.4],
-            "tickvals": list(range(len(marks))), "ticktext": marks,
+            "tickvals": list(range(len(marks))), "ticktext": list(map(_tick, marks)),
         }
         for side, name, marks in zip("xy", columns, (xs, ys), strict=True)
     }  # fmt: skip
@@ -140,6 +141,10 @@ def _figure(
         scene=scene, height=theme.SURFACE_HEIGHT, showlegend=False,
         meta={"alt": "", "fallback": {"data": [heat], "layout": axes}},
     )  # fmt: skip
+
+
+def _tick(name: str) -> str:
+    return name if len(name) <= _TICK else name[: _TICK - 1] + "…"
 
 
 def _blocks(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _config() -> alt.theme.ThemeConfig:
             "titlePadding": 8, "labelLimit": 220, "gridColor": _RULE, "domainColor": _RULE,
             "tickColor": _RULE,
         },
-        "axisX": {"labelAngle": 0}, "axisBand": {"grid": False},
+        "axisX": {"labelAngle": 0}, "axisY": {"labelPadding": 7}, "axisBand": {"grid": False},
         "legend": titled | {"symbolSize": 90, "labelLimit": 260}, "header": titled,
         "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
         "range": {

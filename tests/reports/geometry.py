@@ -53,7 +53,7 @@ _CUT_OFF = r"""() => {
         }
         const titles = ".role-axis-title text, .role-legend-title text, .role-title text";
         for (const title of svg.querySelectorAll(titles)) {
-            if (text_of(title).endsWith("…")) report(svg, `${text_of(title)}: title shortened`);
+            if (title.textContent.endsWith("…")) report(svg, `${text_of(title)}: title shortened`);
         }
         for (const [i, [one, a]] of texts.entries()) {
             for (const [other, b] of texts.slice(i + 1)) {

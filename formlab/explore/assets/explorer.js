@@ -69,6 +69,9 @@
       chosen.delete("system");
       const named = this.counts.evaluations.map((each, e) => e).filter((e) => systems?.includes(this.counts.evaluations[e].system));
       if (named.length) this.of = named.slice(0, 2);
+      // A finding is about evaluations of its own.
+      const owners = (chosen.get("finding") ?? []).flatMap((n) => this.counts.columns.get("finding")?.owners[n - 1] ?? []);
+      if (owners.length && !owners.some((e) => this.of.includes(e))) this.of = [owners[0]];
       this.unknown = [...chosen.keys()].filter((name) => !this.counts.columns.has(name));
       for (const name of this.unknown) chosen.delete(name);
       this.selection = chosen;
@@ -97,6 +100,7 @@
       // Headings have addresses as well.
       if (selection.read(lines.join("&")) === null) return this.update({ quietly: true });
       if (parts.length) state.line = lines.join("&");
+      if (lines.length) this.root.scrollIntoView({ block: "start" });
       this.take(state);
       return this.update({ quietly: true });
     }
@@ -303,7 +307,7 @@
       this.foot = el("td", { class: "fx-ticks" });
       this.more = el("button", { type: "button", class: "fx-clear", onclick: () => { this.all = true; this.draw(); } });
       const table = el("table", {},
-        el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "95 % interval" }), el("th", { class: "right", scope: "col", text: "n" }))),
+        el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "value" }, el("i", { text: ", 95 % interval" })), el("th", { class: "right", scope: "col", text: "n" }))),
         this.body, el("tfoot", {}, el("tr", {}, el("td"), this.foot, el("td"), el("td"))));
       this.node = el("section", { class: "fx-panel", "aria-label": `chart ${n + 1}` },
         el("div", { class: "fx-choices" }, this.measure, el("span", { text: "by" }), this.by, this.sort), table, this.more);
@@ -349,7 +353,7 @@
       this.more.hidden = shown.length === this.rows.length;
       this.more.textContent = `Show all ${grouped.format(this.rows.length)} rows`;
       this.body.replaceChildren(...shown.map((row, place) => this.row(row, place, high, form)));
-      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: by === SLICES ? "No slice has been saved." : "Nothing of it was scored under these filters." })));
+      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: by === SLICES ? "No slice has been saved." : name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters." })));
       this.foot.replaceChildren(this.axis(high, measure.percent));
     }
 

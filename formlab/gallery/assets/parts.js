@@ -139,5 +139,5 @@
     return [frame, () => { if (!img.src) img.src = image.src; }];
   }
 
-  window.formlabGallery = { el, shape, visible, words, title, answers, chip, ladder, rung, goldValue, predValue, marks, mark, side, imageOf, picture };
+  window.formlabGallery = { el, visible, shape, words, title, answers, chip, ladder, rung, goldValue, predValue, marks, mark, side, imageOf, picture };
 })();

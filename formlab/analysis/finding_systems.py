@@ -175,7 +175,7 @@ def _of_pages(row: dict[str, Any], holds: bool, p: float, count: int) -> str:
 
 def _tested(p: float, count: int) -> str:
     if math.isnan(p):
-        return "one document is no test"
+        return "a single document cannot be tested"
     return p_text(p) + (f", adjusted for {count} tests" if count > 1 else "")
 
 

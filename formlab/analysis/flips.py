@@ -47,8 +47,8 @@ MATRIX: dict[str, Any] = {
     "both_wrong": pl.Int64, "n_cases": pl.Int64, "n_docs": pl.Int64, "value_a": pl.Float64,
     "value_b": pl.Float64, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
     "better": pl.String, "p": pl.Float64, "p_holm": pl.Float64, "p_bh": pl.Float64,
-    "p_mcnemar": pl.Float64, "least_difference": pl.Float64, "rules": pl.String, "system_a": pl.String,
-    "system_b": pl.String, "settings": tables.SETTINGS,
+    "p_mcnemar": pl.Float64, "least_difference": pl.Float64, "rules": pl.String,
+    "system_a": pl.String, "system_b": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 
 

@@ -54,6 +54,7 @@ from formlab.charts.compare import (
 )
 from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
+from formlab.charts.first_screen import FirstScreen, first_screen
 from formlab.charts.judges import audit_figures
 from formlab.charts.published import beside, cited, paper_table, published, published_levels
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
@@ -61,15 +62,15 @@ from formlab.charts.trees import edit_trees
 from formlab.registry import Registry
 
 __all__ = [
-    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
-    "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
-    "comparison_table", "difference_caption", "difference_dots", "dots", "each_page_figures",
-    "edit_trees", "few_shot_caption", "few_shot_chart", "figure", "findings_table",
-    "headline_table", "heatmap", "label_corrections", "ladder_lines", "level_dots", "levels_table",
-    "lines", "not_shown", "note", "notes_table", "p_words", "page_error_bars", "paper_table",
-    "published", "published_levels", "rank_dots", "score_cards", "scores_table", "sentences",
-    "signed", "slice_caption", "slice_figures", "slope", "span", "stacked", "status_table",
-    "surface", "table", "theme", "worst_caption",
+    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
+    "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
+    "cited", "comparison_table", "difference_caption", "difference_dots", "dots",
+    "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
+    "findings_table", "first_screen", "headline_table", "heatmap", "label_corrections",
+    "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note", "notes_table",
+    "p_words", "page_error_bars", "paper_table", "published", "published_levels", "rank_dots",
+    "score_cards", "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope",
+    "span", "stacked", "status_table", "surface", "table", "theme", "worst_caption",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from formlab.reports.plan import Layout
 FOLDER = "assets"
 # Vega first: report.js draws as soon as it runs, so it comes last.
 LIBRARIES = ("vega", "plotly")
-PAGE_SCRIPTS = ("base", "tables", "words", "vega", "plotly", "report")
+PAGE_SCRIPTS = ("base", "tables", "words", "vega", "plotly", "links", "report")
 
 
 @dataclasses.dataclass(frozen=True)

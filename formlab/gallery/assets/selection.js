@@ -46,11 +46,29 @@
     return selection;
   }
 
+  /* Whether a case's value is the one that is wanted, or a number in a band of that name; the
+     text of a number that is not whole has a dot. */
+  const NUMBER = "(-?\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)";
+  const BAND = new RegExp(`^(?:under ${NUMBER}|${NUMBER}–${NUMBER}|${NUMBER} and more)$`);
+  const PLAIN = new RegExp(`^${NUMBER}$`);
+  function fits(value, wanted) {
+    if (Array.isArray(value) && value.length) return value.some((each) => fits(each, wanted));
+    if (Array.isArray(value)) return wanted === null;
+    if (value === null || value === undefined || wanted === null) return (value ?? null) === wanted;
+    if (String(value) === wanted) return true;
+    const band = PLAIN.test(value) ? BAND.exec(wanted) : null;
+    if (!band) return false;
+    const [number, under, low, high, more] = [value, ...band.slice(1)].map(Number);
+    if (band[1]) return number < under;
+    if (band[4]) return number >= more;
+    return number >= low && (/[.e]/.test(value) ? number < high : number <= high);
+  }
+
   /* The key of the case that a line opens, or null. */
   const key = (line) => {
     const keys = parts(line).filter((part) => part.startsWith("case=")).map((part) => part.slice(5));
     return keys.find((value) => KEY.test(value)) ?? null;
   };
 
-  window.formlabGallery.selection = { read, text, key };
+  window.formlabGallery.selection = { read, text, fits, key };
 })();

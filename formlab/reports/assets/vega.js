@@ -17,6 +17,8 @@
     tip.hidden = value === null || value === undefined || value === "";
     if (tip.hidden) return;
     const pairs = typeof value === "object" ? Object.entries(value) : [["", value]];
+    const hint = window.formlabReport.links.hint(item);
+    if (hint) pairs.push(["", hint]);
     tip.replaceChildren(...pairs.slice(0, 30).map(([name, content]) => el("div", {},
       name ? el("span", { text: visible(name) }) : null,
       el("b", { text: visible(typeof content === "object" ? JSON.stringify(content) : String(content)).slice(0, 400) }))));

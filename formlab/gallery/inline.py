@@ -52,7 +52,10 @@ def assets() -> dict[str, str]:
     sources = {
         "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
         "episodes.css": ["gallery/assets/episodes.css"],
-        "episodes.js": ["gallery/assets/episodes.js"], "tokens.css": ["charts/assets/tokens.css"],
+        "episodes.js": ["gallery/assets/episodes.js"],
+        "explorer.css": ["explore/assets/explorer.css"],
+        "explorer.js": ["explore/assets/counts.js", "explore/assets/explorer.js"],
+        "tokens.css": ["charts/assets/tokens.css"],
     }  # fmt: skip
     here = resources.files("formlab")
     return {

@@ -20,7 +20,9 @@ from formlab.reports import sanitize
 if TYPE_CHECKING:
     from formlab.reports.figures import Figure
 
-KINDS = ("vega", "plotly", "table", "first", "cards", "caption", "gallery", "episodes")
+KINDS = (
+    "vega", "plotly", "table", "first", "cards", "caption", "gallery", "episodes", "explorer",
+)  # fmt: skip
 # What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
 _FOREIGN = (
     ("application/vnd.plotly.v1+json", "plotly", "figure"),

@@ -36,7 +36,17 @@
           text: (value) => visible(column === "finding" && claims[value - 1] ? `${value}. ${claims[value - 1].slice(0, 60)}` : words(value)),
         }))
         .filter(({ values }) => values.some((value) => String(value) !== String(values[0])));
+      this.within = null;
       this.clear();
+    }
+
+    /* An explorer around the gallery shows these cases alone; filters of its columns show why. */
+    mirror(places, columns, selection) {
+      this.within = new Set(places);
+      for (const facet of this.facets.filter(({ column }) => columns.has(column))) {
+        const values = selection.get(facet.column) ?? [];
+        facet.chosen = values.length === 1 ? values[0] ?? NONE : "";
+      }
     }
 
     clear() {
@@ -68,6 +78,7 @@
 
     fits(i) {
       const item = this.cases[i];
+      if (this.within && !this.within.has(i)) return false;
       if (this.only !== null && item.sheet !== this.only) return false;
       for (const [column, values] of this.also) {
         if (!valuesOf(item, column).some((value) => values.includes(value))) return false;

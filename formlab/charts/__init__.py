@@ -49,6 +49,7 @@ from formlab.charts.compare import (
     comparison_table,
     difference_caption,
     difference_dots,
+    flip_table,
     not_shown,
     rank_dots,
 )
@@ -66,11 +67,12 @@ __all__ = [
     "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
     "cited", "comparison_table", "difference_caption", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
-    "findings_table", "first_screen", "headline_table", "heatmap", "label_corrections",
-    "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note", "notes_table",
-    "p_words", "page_error_bars", "paper_table", "published", "published_levels", "rank_dots",
-    "score_cards", "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope",
-    "span", "stacked", "status_table", "surface", "table", "theme", "worst_caption",
+    "findings_table", "first_screen", "flip_table", "headline_table", "heatmap",
+    "label_corrections", "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note",
+    "notes_table", "p_words", "page_error_bars", "paper_table", "published", "published_levels",
+    "rank_dots", "score_cards", "scores_table", "sentences", "signed", "slice_caption",
+    "slice_figures", "slope", "span", "stacked", "status_table", "surface", "table", "theme",
+    "worst_caption",
 ]  # fmt: skip
 
 

@@ -18,8 +18,6 @@ from formlab.charts._table import Table
 from formlab.charts._words import sentences, signed, table
 from formlab.charts.show import Caption
 
-# Of which pair and slice the cases behind a row are.
-CASES_OF = {"pair": "pair"}
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
@@ -46,7 +44,6 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     none = pl.col("better").is_null()
     shown = named(rows).filter(pl.col("metric").is_in(rates) | pl.col("metric").is_null())
     shown = shown.with_columns(
-        pl.format("{} → {}", "system_a", "system_b").alias("pair"),
         pl.when(none).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(SHOWN)).alias("shown"),
         pl.col("better").fill_null(NOT_SHOWN),
     )
@@ -55,14 +52,14 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
         shown, "what", "difference", colour="better", kind="shown", filled=SHOWN, zero=True,
         colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
         facet="pair" if shown["pair"].n_unique() > 1 else None, above=True,
-        tips=["value_a", "value_b", "p", "p_holm", "least_difference"], cases=CASES_OF,
+        tips=["value_a", "value_b", "p", "p_holm", "least_difference"], cases=_cases(shown),
         titles={"difference": "second system less the first", "better": "does better"},
         say="Differences", empty="No difference was shown in any share or error rate.",
     )  # fmt: skip
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of comparisons with `what`, the metric and slice of each, and `metric` if they lack it.
+    """Rows of comparisons with `what`, the metric and slice, `pair`, and `metric` if they lack it.
 
     Examples
     --------
@@ -74,23 +71,36 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
     for row in rows.iter_rows(named=True):
         metric, by = row.get("metric"), row["slice_by"]
         title = metrics.title(metric) if metric else "fields right"
-        of = f"{by} {row['slice_value']}" if by else "" if not metric else f"all {row['level']}s"
+        of = f"{by} {row['slice_value']}" if by else f"all {row['level']}s" if metric else ""
         texts.append(f"{title}, {of}".removesuffix(", ").replace("_", " "))
     if "metric" not in rows.columns:
         rows = rows.with_columns(metric=pl.lit(None, pl.String))
-    return rows.with_columns(pl.Series("what", texts, dtype=pl.String))
+    pair = pl.format("{} → {}", "system_a", "system_b")
+    return rows.with_columns(pl.Series("what", texts, dtype=pl.String), pair=pair)
+
+
+def _cases(rows: pl.DataFrame) -> Mapping[str, str] | None:
+    """Which cases a row leads to: those of its slice, and among several pairs those of its own."""
+    return {"pair": "pair"} if rows["pair"].n_unique() > 1 else None
 
 
 def not_shown(rows: pl.DataFrame) -> Caption:
-    """One line on what no difference was shown in, with the least that would have been seen."""
+    """One line on what no difference was shown in, with the least that would have been seen.
+
+    `rows` are from `analysis.every_difference`. Slices and means over documents are counted.
+    """
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
-    seen = of.group_by("what", maintain_order=True).agg(pl.col("least_difference").max())
+    mean = pl.col("metric").map_elements(metrics.is_mean, return_dtype=pl.Boolean)
+    whole = of.filter(pl.col("slice_by").is_null() & ~mean.fill_null(False))
     texts = [
         what if least is None or math.isnan(least) else f"{what} ({number(least, 2)})"
-        for what, least in seen.iter_rows()
-    ]
-    if not texts:
+        for what, least in whole.group_by("what", maintain_order=True)
+        .agg(pl.col("least_difference").max()).iter_rows()
+    ]  # fmt: skip
+    if not of.height:
         return Caption("A difference was shown in all that was compared.", label="Note")
+    if more := of.height - whole.height:
+        texts.append(f"{more:,} slices and means over documents")
     say = "No difference was shown in (in brackets the one that would have been seen)"
     return Caption(f"{say}: {'; '.join(texts)}.", label="Note")
 
@@ -101,7 +111,7 @@ def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     `ranked` is from `analysis.ranks`. The bars are those of a critical-difference diagram.
     """
     metric = ranked["metric"].first()
-    title = "share of fields right" if metric == OUTCOME else metrics.title(metric or OUTCOME)
+    title = "share of fields right" if metric in (None, OUTCOME) else metrics.title(metric)
     order = ranked["system"].to_list()
     drawn = dots(
         ranked, "system", n=None, order=order, titles={"value": title}, domain=None,
@@ -118,6 +128,28 @@ def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
         names = alt.Y("first:N", sort=order, title=None)
         drawn = drawn + bar.encode(names, alt.Y2("last"), x=alt.value("width"))
     return drawn
+
+
+def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
+    """Fields that both systems get right, one alone, or none: all of them, and a row per slice.
+
+    `matrix` is from `analysis.flip_matrices`.
+    """
+    shown = named(matrix.filter(pl.col("slice_by").is_null() | (pl.col("slice_by") == by)))
+    several = shown["pair"].n_unique() > 1
+    slices = pl.col("slice_value").str.replace_all("_", " ").fill_null("all fields")
+    names = ("the first", "the second")
+    if shown.height and not several:
+        names = shown.select("system_a", "system_b").row(0)
+    columns = ["slice", "both_right", "only_a", "only_b", "both_wrong", "difference"]
+    columns += ["ci_low", "ci_high", "p_holm", "n_docs"]
+    return table(
+        shown.with_columns(slice=slices), *(["pair"] if several else []), *columns,
+        titles={"slice": by, "only_a": f"only {names[0]}", "only_b": f"only {names[1]}"},
+        note_below="The difference is the second system's share of fields right less the first's; "
+        "p is of swapping whole documents, adjusted over the slices.",
+        cases=_cases(shown) if shown.height else None, empty=_NOTHING,
+    )  # fmt: skip
 
 
 def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -> Caption:
@@ -167,5 +199,6 @@ def comparison_table(rows: pl.DataFrame) -> Table | Caption:
     return table(
         rows, *(name for name in columns if name not in alike and name in rows.columns),
         titles={"what": "", "value_a": "first", "value_b": "second", "better": "shown better"},
-        note_below=notes, empty="Nothing to show: no such score of both systems.",
+        note_below=notes, fold=f"All {rows.height:,} comparisons", cases=_cases(rows),
+        empty="Nothing to show: no such score of both systems.",
     )  # fmt: skip

@@ -20,6 +20,8 @@ from formlab.charts.show import Caption
 
 # From so many documents on a percentile interval is about as wide as it should be.
 FEW = 20
+# So many metrics that show no difference are named.
+_NAMED = 4
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
 _NOTHING = "Neither a field nor a whole document was scored for both systems."
 
@@ -99,8 +101,10 @@ def not_shown(rows: pl.DataFrame) -> Caption:
     ]  # fmt: skip
     if not of.height:
         return Caption("A difference was shown in all that was compared.", label="Note")
+    rest = [f"{len(texts) - _NAMED:,} other metrics"] * (len(texts) > _NAMED)
     if more := of.height - whole.height:
-        texts.append(f"{more:,} slices and means over documents")
+        rest.append(f"{more:,} slices and means over documents")
+    texts = texts[:_NAMED] + rest
     say = "No difference was shown in (in brackets the one that would have been seen)"
     return Caption(f"{say}: {'; '.join(texts)}.", label="Note")
 

@@ -205,8 +205,10 @@ def with_pictures(markdown: str, file: Any, config: Any, files: Any) -> str:
                 count += 1
                 name = f"pictures/chart{count:02}.svg"
                 address = posixpath.join(posixpath.dirname(file.src_uri), name)
-                files.append(File.generated(config, address, content=picture(item)))
-                words = re.sub(r'[\[\]"\n]', " ", item.to_dict().get("description", "chart"))
+                # What a chart may not have, the tests of the charts find.
+                spec = item.to_dict(validate=False)
+                files.append(File.generated(config, address, content=picture(spec)))
+                words = re.sub(r'[\[\]"\n]', " ", spec.get("description", "chart"))
                 parts.append(f"![{words[:300]}]({name}){{.chart}}\n")
             elif hasattr(item, "_repr_mimebundle_") and not hasattr(item, "to_plotly_json"):
                 page = item._repr_mimebundle_()["text/html"]
@@ -227,7 +229,6 @@ def run(code: str, where: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), where, "eval"), names)  # noqa: S307
 
 
-def picture(chart: alt.TopLevelMixin) -> str:
+def picture(spec: dict[str, Any]) -> str:
     """A chart as SVG on white, as in print."""
-    spec = {**chart.to_dict(), "background": "white"}
-    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    return vl_convert.vegalite_to_svg({**spec, "background": "white"}, allowed_base_urls=[])

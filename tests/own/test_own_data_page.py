@@ -1,4 +1,4 @@
-"""docs/tutorials/own-data.md: its files are written, its commands run, and its numbers are those it says."""
+"""docs/tutorials/own-data.md: its files are written, its commands run, its numbers are true."""
 
 import json
 import os

@@ -37,8 +37,8 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
     words = [word for word in decided.REVIEW if word in progress.columns]
     cards = [
         Card("items decided", done, f"of {items:,}"),
-        *(Card(word.replace("_", " "), int(progress[word].sum())) for word in words),
         Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
+        *(Card(word.replace("_", " "), int(progress[word].sum())) for word in words),
     ]
     finding = (
         f"{done:,} of {items:,} items are decided by {reviewer}; a majority of systems contradicts "

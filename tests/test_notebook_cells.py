@@ -10,14 +10,13 @@ import pytest
 
 from formlab import analysis, benchmarks, charts, folders, metrics, tables
 from formlab.analysis.few_shot import FEW_SHOT, TASK_TITLES, WHOLE
-from formlab.analysis.overview import RUNS
 from formlab.benchmarks.formcraft.taxonomy import RELATIONS
 from tests.analysis.made_pairs import made
 from tests.analysis.test_audit import of_pages
 from tests.analysis.test_cross import scored
 from tests.analysis.test_overview import FIELDS
 from tests.analysis.test_overview import evaluation as of_fields
-from tests.charts.conftest import item, row, tree_cases  # noqa: F401
+from tests.charts.conftest import item, tree_cases  # noqa: F401
 from tests.made_slices import of
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -61,11 +60,8 @@ def test_cells_of_relations_count_items_and_right_ones():
         item("vqa", 3, "cross-page", "direct-link", "chained", "single-modality", True),
         item("consistency", 1, "inter-group", "constraint", "compound", "cross-modality", False),
     ]).with_columns(level=pl.lit("question"))  # fmt: skip
-    result = type("Result", (), {"cases": items})
-    whole = tables.table("summary", [row("vqa_accuracy", "all", 0.5)])
-    whole = whole.with_columns(task=pl.lit("questions"))
-    space = run("30_semantic_relations", ["cells-chart"], result=result, whole=whole, how="",
-                of=whole, RELATIONS=RELATIONS, differ=True, alike="")  # fmt: skip
+    given = {"asked": items, "RELATIONS": RELATIONS, "differ": True, "alike": ""}
+    space = run("30_semantic_relations", ["cells-chart"], **given)
     cells = space["cells"].select("task", "scope", "complexity", "count", "value").rows()
     # Single and cross modality are one cell here: one of two simple questions is right.
     assert set(cells) == {
@@ -136,15 +132,17 @@ def test_structure_counts_every_level_also_those_without_a_page():
     ]  # fmt: skip
 
 
-def test_wrong_facts_come_from_the_worst_pages_first():
+def test_whole_texts_are_of_the_pages_with_the_most_wrong_facts():
     shown = []
     stub = SimpleNamespace(errors=lambda cases, **_: shown.append(cases))
     pages = pl.DataFrame({"doc_id": ["b", "c", "a"], "wrong": [3, 2, 0]})
-    wrong = pl.DataFrame({"doc_id": ["a", "b", "c", "b"], "path": ["/0", "/1", "/2", "/3"]})
-    result = SimpleNamespace(root=None, documents=None, scores=None)
-    run("60_financial_facts", ["pages-have-most-2"], pages=pages, wrong=wrong, worst=2,
-        result=result, gallery=stub, facts=tables.table("summary", []))  # fmt: skip
-    assert shown[0].rows() == [("b", "/1"), ("b", "/3"), ("c", "/2")]
+    cases = pl.DataFrame(
+        {"doc_id": ["a", "b", "c", "b"], "level": ["page", "page", "page", "fact"]}
+    )
+    result = SimpleNamespace(root=None, documents=None, cases=cases)
+    run("60_financial_facts", ["pages-have-most-3"], pages=pages, wrong=cases, worst=2,
+        result=result, gallery=stub, whole=tables.table("summary", []))  # fmt: skip
+    assert shown[0].rows() == [("b", "page"), ("c", "page")]
 
 
 def test_nearest_fields_are_counted_by_the_field_that_was_meant():
@@ -177,23 +175,6 @@ def test_wrong_values_are_counted_by_cause_and_by_kind():
     assert by_kind.drop("run").rows() == [("date", 2, 2, 0.5), ("name", 4, 2, 0.5)]
 
 
-def test_cards_of_runs_are_of_one_run_each(monkeypatch):
-    rows = [
-        KEY | {"mode": "fixed", "documents": 4, "answered": 3, "values": 8, "right": 6},
-        KEY | {"documents": 4, "answered": 4, "values": 0, "right": 0, "page_cer": 0.25},
-    ]
-    runs = pl.DataFrame([{name: r.get(name) for name in RUNS} for r in rows], schema=RUNS)
-    monkeypatch.setattr(analysis, "open_all", lambda _: [])
-    monkeypatch.setattr(analysis, "runs", lambda _: runs)
-    monkeypatch.setattr(analysis, "findings", lambda *_, **__: [])
-    given = {"evaluations": [], "most": 5, "resamples": 0, "seed": 0}
-    space = run("00_overview", ["summarise"], **given)
-    values = space["all_cards"]["value"].to_list()
-    assert values == [0.75, 0.25]
-    assert space["all_cards"]["of"][0] == "6 of 8 values; 3 of 4 documents have a usable answer"
-    assert "2 of 8 values are not right" in space["counts"]
-
-
 def test_published_figures_that_are_not_drawn_say_why():
     scores = [
         KEY | {"metric": metric, "value": 0.5, "mode": mode, "settings": {}, "n_docs": 2,
@@ -205,7 +186,7 @@ def test_published_figures_that_are_not_drawn_say_why():
     heads = analysis.headlines(tables.table("summary", scores))
     name = pl.format("{} on {}:{}", "system", "benchmark", "split")
     cells = ["levels-reading", "levels-reading-2"]
-    given = {"run": name, "done": ["relating", "locating"], "named": pl.col("metric")}
+    given = {"run": name, "done": ["relating", "locating"]}
     space = run("90_cross_benchmark", cells, heads=heads, **given)
     why = {row["metric"]: row["why"] for row in space["rest"].to_dicts()}
     assert "consistency_accuracy" not in why

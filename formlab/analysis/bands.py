@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import polars as pl
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Band:
     """A number of a case, cut into ranges: `edges` are the lower ends of all but the first."""
 
@@ -40,8 +40,9 @@ _LENGTH = pl.col("gold").fill_null("").str.strip_chars().str.len_chars()
 _DEPTH = pl.col("path").str.count_matches("/", literal=True)
 _HEIGHT, _WIDTH = pl.col("y1") - pl.col("y0"), pl.col("x1") - pl.col("x0")
 _SURE = (0.6, 0.8, 0.9, 0.95, 0.99)
+_LENGTHS = band("characters in the gold value", _LENGTH, (1, 5, 10, 20, 40, 80), whole=True)
 BANDS: dict[str, Band] = {
-    "length": band("characters in the gold value", _LENGTH, (1, 5, 10, 20, 40, 80), whole=True),
+    "length": dataclasses.replace(_LENGTHS, labels=("empty", *_LENGTHS.labels[1:])),
     "box_height": band("height of the gold box, pixels", _HEIGHT, (12, 16, 20, 30), whole=False),
     "box_width": band("width of the gold box, pixels", _WIDTH, (40, 80, 160, 320), whole=False),
     "nesting": band("how deep the field stands in its form", _DEPTH, (2, 3, 4), whole=True),

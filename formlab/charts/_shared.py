@@ -50,23 +50,37 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
 
 
 def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:
-    """How many cases each cause has, a piece for each value of `by`, in the stage's colour."""
-    counts = cause_counts(cases, by)
+    """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
+
+    A note where there is but one cause, which a table says better.
+    """
+    counts = _causes(cases, by)
+    if counts["cause"].n_unique() == 1:
+        total = counts["cases"].sum()
+        return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
     stages = [stage for stage in STAGES if stage in set(counts["stage"])]
     return stacked(
         counts, "cause", "cases", colour="stage", pieces=by, percent=False, tips=["try"],
         colours={stage: theme.STAGE_COLOURS[stage] for stage in stages},
         titles={"cases": "fields", "try": "what to try", "stage": "stage"},
         say="Fields by cause of error", empty="No field has a cause of error.",
+        cases={"cause": "of_cause", by: by},
     )  # fmt: skip
 
 
 def cause_table(cases: pl.DataFrame) -> Table | Caption:
     """Each cause with its stage, its fields, their share of all that have one, what to try."""
     return table(
-        cause_counts(cases), "stage", "cause", "cases", "share", "try",
+        _causes(cases), "stage", "cause", "cases", "share", "try",
         titles={"cases": "fields", "try": "what to try"}, empty="No field has a cause of error.",
+        cases={"cause": "of_cause"},
     )  # fmt: skip
+
+
+def _causes(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """The counts of causes, each with its name in words beside it."""
+    counts = cause_counts(cases, by).with_columns(of_cause="cause")
+    return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
 
 
 def worst_caption(
@@ -144,7 +158,7 @@ def each_page_figures(evaluations: Sequence[Evaluation], *, limit: int = 5) -> l
         # Where no page has a usable text, its status says more than its errors.
         if pages["status"].is_in(USABLE).any():
             name = f"{clean(result.system, limit=80)} on {result.benchmark}:{result.split}"
-            say = f"Word errors of pages, the highest word error rate first: {name}."
+            say = f"Pages as read by {name}, the most word errors for each word first."
             figures += figure(caption(say), page_error_bars(pages))
     return figures or [note("No text of whole pages was scored.")]
 
@@ -259,8 +273,9 @@ def levels_table() -> Table | Caption:
 def headline_table(heads: pl.DataFrame) -> Table | Caption:
     """The scores of `analysis.headlines` in figures, with what each is taken over."""
     return table(
-        heads, "level", "benchmark", "split", "system", "metric", "over", "tasks", "value",
-        "ci_low", "ci_high", "n_docs", "n_cases", titles={"n_cases": "cases"},
+        heads.with_columns(of=pl.format("{} on {}:{}", "system", "benchmark", "split")),
+        "level", "of", "metric", "over", "tasks", "value", "ci_low", "ci_high", "n_docs",
+        "n_cases", titles={"n_cases": "cases", "of": "evaluation"},
         note_below="Values of different metrics do not compare.",
         empty="Nothing was scored on any level.",
     )  # fmt: skip

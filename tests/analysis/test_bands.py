@@ -5,7 +5,7 @@ from formlab.analysis.bands import BANDS, banded
 
 def test_band_begins_at_its_lower_edge():
     cases = pl.DataFrame({"gold": ["", "a", "abcd", "abcde", "x" * 80]})
-    assert banded(cases, "length").to_list() == ["under 1", "1–4", "1–4", "5–9", "80 and more"]
+    assert banded(cases, "length").to_list() == ["empty", "1–4", "1–4", "5–9", "80 and more"]
 
 
 def test_number_that_is_not_known_has_no_band():

@@ -57,7 +57,7 @@ def test_slices_go_by_case_by_document_and_by_band_in_order():
     )
     assert slices.to_list() == [
         "fields", "template=A", "template=B", "template=none",
-        "length=under 1", "length=1–4", "length=10–19",
+        "length=empty", "length=1–4", "length=10–19",
     ]  # fmt: skip
 
 

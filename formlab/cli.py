@@ -20,6 +20,7 @@ COMMANDS = Registry(
         "benchmarks": "formlab.cli:list_benchmarks",
         "compare": "formlab.cli_compare:compare",
         "filing": "formlab.cli_facts:filing",
+        "history": "formlab.cli_compare:history",
         "init": "formlab.cli_init:init",
         "judge": "formlab.cli_facts:judge",
         "open": "formlab.cli_open:open_logs",

@@ -1,8 +1,9 @@
-"""The command that compares systems: differences with intervals, or which fields flip."""
+"""The commands that compare evaluations: of several systems, or of one corpus over time."""
 
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,6 @@ _FLIPS = (
 )  # fmt: skip
 _MAIN_DIFFERENCES = ("metric", "slice", "values", "difference", "better")
 _MAIN_FLIPS = ("slice", "only_a", "only_b", "difference", "p_holm")
-_TEXTS = ("values", "difference")
 _NOT_SHOWN = "not shown"
 
 
@@ -95,13 +95,10 @@ def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
     if "metric" in table.columns and not asked:
         rows = [row for row in rows if not metrics.is_mean(row["metric"])]
     for row in rows:
-        ends = (
-            "" if math.isnan(row["ci_low"]) else f" [{row['ci_low']:+.4f}, {row['ci_high']:+.4f}]"
-        )
-        row["difference"] = f"{row['difference']:+.4f}{ends}"
+        row["difference"] = _with_ends(row["difference"], row["ci_low"], row["ci_high"], "+")
         if "metric" in row:
             row["values"] = f"{row['value_a']:.4f} → {row['value_b']:.4f}"
-        row |= {n: row[n].replace("+nan", "–").replace("nan", "–") for n in _TEXTS if n in row}
+            row["values"] = row["values"].replace("nan", "–")
     columns = _MAIN_DIFFERENCES if "metric" in table.columns else _MAIN_FLIPS
     pairs = dict.fromkeys((row["system_a"], row["system_b"]) for row in rows)
     for first, second in pairs:
@@ -111,6 +108,76 @@ def _show_main(table: pl.DataFrame, *, asked: bool) -> None:
         show(shown, as_json=False, title=f"{first} (a) → {second} (b), {counted}")
     count = f"{len(rows)} of {table.height} rows, {len(columns)} columns"
     click.echo(f"{count}; --all prints all rows with more columns, --json everything", err=True)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=path)
+@click.option("--metric", multiple=True, help="Only this metric beside fields right [headlines].")
+@click.option("--out", type=path, help="Folder for a report of each corpus.")
+@click.option("--resamples", type=click.IntRange(min=0), default=1000, show_default=True)
+@click.option("--permutations", type=click.IntRange(min=0), default=9999, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="Print every metric, not only the first.")
+@as_json
+def history(folder: Path, as_json: bool, out: Path | None, **options: Any) -> None:
+    """Show what changed from run to run, over all evaluations in DIR.
+
+    Evaluations of one corpus stand in the order in which formlab score first saved them, by their
+    manifests; equal times in the order of their names. Each run is tested against the one before.
+    The exit code is 1 if a report is not complete.
+    """
+    from formlab import analysis
+
+    evaluations = analysis.open_history(folder)
+    draws = {name: options[name] for name in ("resamples", "permutations", "seed")}
+    table = analysis.history(evaluations, metric=options["metric"], **draws)
+    if as_json:
+        show(table.to_dicts(), as_json=True)
+    groups = analysis.corpora(evaluations)
+    for corpus, runs in groups.items():
+        rows = table.filter(corpus=corpus).to_dicts()
+        if not options["everything"]:
+            rows = [row for row in rows if row["metric"] == rows[0]["metric"]]
+        if not as_json:
+            counted = f"{len(runs)} run{'s' * (len(runs) > 1)} of {rows[0]['n_docs']:,} documents"
+            show([_run(row) for row in rows], as_json=False, title=f"{corpus}: {counted}")
+    if out:
+        from formlab import reports
+        from formlab.reports import notebook, plan
+
+        ends = dict.fromkeys(groups, "") if len(groups) == 1 else {n: f"--{n}" for n in groups}
+        for corpus, end in ends.items():
+            seen = notebook.seen_from(plan.find("81_history"), folder)
+            given = {"evaluations": [seen], "corpus": corpus}
+            (built,) = reports.build(
+                ["81_history"], out=out, parameters=given | draws, name=f"81_history{end}"
+            )
+            click.echo(f"{built.html or built.name}: {built.error or built.status}", err=True)
+            if not built.ok:
+                sys.exit(1)
+
+
+def _run(row: dict[str, Any]) -> dict[str, Any]:
+    """One run and metric for people."""
+    value, change = (
+        _with_ends(row["value"], row["ci_low"], row["ci_high"]),
+        _with_ends(row["difference"], row["difference_low"], row["difference_high"], sign="+"),
+    )
+    what = "fields right" if row["metric"] == "outcome" else f"{row['metric']} ({row['level']})"
+    flipped = None if row["fixed"] is None else f"{row['fixed']} / {row['broken']}"
+    return {
+        "run": row["run"], "at": (row["at"] or "–")[:16], "of": what, "value": value,
+        "difference": change, "p_adjusted": row["p_adjusted"], "verdict": row["verdict"],
+        "fixed / broken": flipped, "changed": row["note"] or row["changed"],
+    }  # fmt: skip
+
+
+def _with_ends(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """A value with its interval; both may be unknown."""
+    if value is None or math.isnan(value):
+        return "–"
+    unknown = low is None or high is None or math.isnan(low)
+    return f"{value:{sign}.4f}" + ("" if unknown else f" [{low:{sign}.4f}, {high:{sign}.4f}]")
 
 
 def _of_rules(rules: list[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -173,7 +174,8 @@ class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
 
     `corpus` and `predictions` are what was scored, so that it can be scored again with other
-    gold; null where that was not kept.
+    gold; null where that was not kept. `made` says when it was saved first (``at``, in UTC) and
+    by which version of formlab; empty until then.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
@@ -190,6 +192,7 @@ class Evaluation(Folder):
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
+    made: dict[str, str] = dataclasses.field(default_factory=dict)
     corpus: Corpus | None = None
     predictions: Predictions | None = None
 
@@ -212,6 +215,14 @@ class Evaluation(Folder):
         if twice:
             raise TableBroken(f"own columns of documents and of cases: {', '.join(twice)}")
         return self
+
+    def save(self, folder: str | Path) -> Path:
+        """As for every folder; the first time it is saved, `made` is recorded."""
+        if self.made:
+            return super().save(folder)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        made = {"at": now, "formlab": files.version()}
+        return dataclasses.replace(self, made=made).save(folder)
 
     @classmethod
     def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:

@@ -7,12 +7,20 @@ from urllib.parse import quote, unquote
 
 import polars as pl
 
-from formlab.errors import DataBroken
+from formlab.errors import DataBroken, UnknownName
 
 # Columns that stand for themselves; all others are written as slices.
 NAMED = ("doc_id", "system", "task", "outcome", "cause", "status", "flip", "finding")
-# What a row of a frame may say about its cases without being asked.
-_IN_ROWS = ("doc_id", "outcome", "cause", "status", "flip", "kind", "modality", "subtype")
+# What a row of a frame may say about its cases without being asked: whose they are, and which.
+_IN_ROWS = (
+    "system", "benchmark", "level", "task",
+    "doc_id", "outcome", "cause", "status", "flip", "kind", "modality", "subtype",
+)  # fmt: skip
+# Scores of whole documents and pages are of no cases of their own.
+_WHOLE = ("document", "page")
+# What tables of scores, flips and surfaces call a case without a value in a column.
+_NO_VALUE = ("null", "none")
+_NO_PLACE, _JOINT = "unknown", " & "
 
 Selection = Mapping[str, Sequence[str | None]]
 
@@ -41,6 +49,8 @@ def text(selection: Selection) -> str:
 def read(line: str) -> dict[str, list[str | None]]:
     """The selection that a line, or an address that ends in it, stands for.
 
+    The ``case=…`` of an address, which opens one case, selects none.
+
     Raises
     ------
     DataBroken
@@ -54,6 +64,8 @@ def read(line: str) -> dict[str, list[str | None]]:
     selection: dict[str, list[str | None]] = {}
     for part in filter(None, line.rpartition("#")[2].split("&")):
         name, equals, value = part.partition("=")
+        if name == "case" and equals:
+            continue
         column: str = name
         chosen: str | None = value
         if name == "slice":
@@ -69,35 +81,58 @@ def read(line: str) -> dict[str, list[str | None]]:
     return selection
 
 
-def of_rows(frame: pl.DataFrame, columns: Mapping[str, str] | None = None) -> list[str | None]:
+def of_rows(
+    frame: pl.DataFrame, columns: Mapping[str, str] | None = None, *, without: Sequence[str] = ()
+) -> list[str | None]:
     """For each row of a table the line that selects the cases behind it; None where it has none.
 
-    `columns` names the columns of cases and those of the frame that hold their values; without it
-    the frame's ``slice_by`` and ``slice_value`` and the columns that cases have too are taken.
+    `columns` names the columns of cases and those of the frame that hold their values, where null
+    is no value. Without it, what the frame names like a column of cases is taken, but for the
+    columns `without`; ``slice_by`` with ``slice_value``, and ``x`` with ``x_value``, always are.
+
+    Raises
+    ------
+    UnknownName
+        If `columns` names a column that the frame has not.
 
     Examples
     --------
     >>> of_rows(pl.DataFrame({"slice_by": ["kind", None], "slice_value": ["answer", None]}))
     ['slice=kind:answer', None]
     """
+    named = dict(columns or {})
     if columns is None:
-        columns = {name: name for name in _IN_ROWS if name in frame.columns}
+        named = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}
+    for name in named.values():
+        if name not in frame.columns:
+            raise UnknownName.of("column", name, frame.columns)
     lines: list[str | None] = []
     for row in frame.iter_rows(named=True):
-        chosen = {of: [_value(row[name])] for of, name in columns.items() if row[name] is not None}
-        chosen |= dict(_slices(row))
+        chosen = {
+            of: [_value(row[name])]
+            for of, name in named.items()
+            if (columns is not None or row[name] is not None)
+            and (of != "level" or row[name] not in _WHOLE)
+        }
+        chosen |= {} if columns == {} else dict(_slices(row))
         lines.append(text(chosen) or None)
     return lines
 
 
 def _slices(row: Mapping[str, object]) -> list[tuple[str, list[str | None]]]:
     by, value = row.get("slice_by"), row.get("slice_value")
-    if by is None:
-        return []
-    # Slices of several columns have a list of each.
-    pairs = zip(by, value, strict=True) if isinstance(by, list) else [(by, value)]
-    return [(str(column), [_value(one)]) for column, one in pairs]
+    # Slices of several columns have a list of each, or their names joined.
+    if isinstance(by, str) and isinstance(value, str) and _JOINT in by:
+        by, value = by.split(_JOINT), value.split(_JOINT)
+    pairs = list(zip(by, value, strict=False)) if isinstance(by, list) else [(by, value)]
+    for side in ("x", "y"):
+        if f"{side}_value" in row and isinstance(row.get(side), str):
+            place = row[f"{side}_value"]
+            pairs.append((row[side], None if place == _NO_PLACE else place))
+    return [(str(column), [_value(word)]) for column, word in pairs if column is not None]
 
 
 def _value(value: object) -> str | None:
-    return None if value is None or value in ("null", "none") else str(value)
+    if value is None or value in _NO_VALUE:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)

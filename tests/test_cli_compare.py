@@ -111,3 +111,28 @@ def test_what_depends_on_the_reading_rule_is_said_in_one_line(monkeypatch, folde
         assert line.startswith("reading rules: ")
         assert said in line
         assert "rules" in shown.stdout.splitlines()[0].split()
+
+
+def test_history_shows_what_changed_from_run_to_run(folders, tmp_path):
+    made("c", [*M, ("4", "/a", 1)]).save(tmp_path / "other")
+    shown = CliRunner().invoke(main, ["history", str(tmp_path)])
+    lines = shown.stdout.splitlines()
+    assert [line for line in lines if "documents" in line] == [
+        "b:s: 2 runs of 3 documents", "b:s, 4 documents: 1 run of 4 documents",
+    ]  # fmt: skip
+    (line,) = (line for line in lines if line.startswith("n "))
+    assert "fields right  0.8000 [" in line
+    assert "+0.2000 [" in line
+    assert "not shown  2 / 1           system m → n" in line
+    assert "normalised_accuracy" not in shown.stdout
+    rows = json.loads(CliRunner().invoke(main, ["history", str(tmp_path), "--json"]).stdout)
+    assert [row["run"] for row in rows if row["metric"] == "outcome"] == ["m", "n", "other"]
+    wide = ["history", str(tmp_path), "--all", "--metric", "macro_normalised_accuracy"]
+    assert "macro_normalised_accuracy (field)" in CliRunner().invoke(main, wide).stdout
+
+
+def test_a_folder_without_evaluations_has_no_history(tmp_path):
+    result = CliRunner().invoke(main, ["history", str(tmp_path)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: no evaluation here or in its folders (")
+    assert "Try: " in result.stderr

@@ -20,6 +20,7 @@ from formlab.analysis.finding_list import findings
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import flip_matrices, flip_matrix, flips, side
 from formlab.analysis.footing import check_sums, material_errors
+from formlab.analysis.history import corpora, history, open_history
 from formlab.analysis.label_corrections import corrected_scores, with_label_corrections
 from formlab.analysis.levels import LEVELS, headlines, rungs, tasks_by_level
 from formlab.analysis.overview import answers, runs
@@ -36,6 +37,7 @@ from formlab.analysis.samples import (
     open_evaluations,
 )
 from formlab.analysis.screens import by_screen
+from formlab.analysis.select import select
 from formlab.analysis.side_by_side import side_by_side
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.analysis.stages import loss_stages
@@ -43,21 +45,22 @@ from formlab.analysis.structure import growth, tree_sizes
 from formlab.analysis.summarise import summarise
 from formlab.analysis.surface import curve, surface
 from formlab.analysis.top_errors import cause_counts, top_errors
+from formlab.analysis.verdicts import identical, ranks, verdict_sentence, verdicts
 from formlab.scoring.evaluate import evaluate
 
 __all__ = [
     "BASELINES", "LEVELS", "Finding", "answers", "both_modes", "by_difficulty", "by_entity",
     "by_screen", "cause_counts", "changed_entities", "check_sums", "click_and_value", "common",
-    "compare", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
+    "compare", "corpora", "corrected_scores", "curve", "difficulty", "errors_by_cause", "evaluate",
     "evaluation_pairs", "few_shot", "few_shot_only", "few_shot_side_by_side", "few_shot_systems",
-    "find_slices", "finding_table", "findings",
-    "flip_matrices", "flip_matrix", "flips", "growth", "headlines", "kinds", "loss_stages",
-    "material_errors", "merge_splits", "metric_rank_correlation", "misses", "of_system",
-    "open_all", "open_audit", "open_compared", "open_evaluation", "open_evaluations",
-    "over_metrics", "pairings", "propagation", "ruler_runs", "rungs", "runs", "side",
-    "side_by_side", "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation",
-    "tasks_by_level", "tell_apart", "top_errors", "tree_sizes", "with_label_corrections",
-    "worst_pages",
+    "find_slices", "finding_table", "findings", "flip_matrices", "flip_matrix", "flips", "growth",
+    "headlines", "history", "identical", "kinds", "loss_stages", "material_errors", "merge_splits",
+    "metric_rank_correlation", "misses", "of_system", "open_all", "open_audit", "open_compared",
+    "open_evaluation", "open_evaluations", "open_history", "over_metrics", "pairings",
+    "propagation", "ranks", "ruler_runs", "rungs", "runs", "select", "side", "side_by_side",
+    "slice_cases", "summaries", "summarise", "surface", "system_rank_correlation", "tasks_by_level",
+    "tell_apart", "top_errors", "tree_sizes", "verdict_sentence", "verdicts",
+    "with_label_corrections", "worst_pages",
 ]  # fmt: skip
 
 frames.door(globals(), __all__)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from formlab import metrics
 from formlab.folders import Evaluation
 
 NAN = float("nan")
@@ -49,6 +50,8 @@ class Finding:
         pages that of the wrong values on them.
     p, p_adjusted, n_tested
         Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
+    systems, least
+        Of two systems compared their names, and the least difference that would have been seen.
     cases
         The `doc_id`, `task` and `path` of the cases behind it.
 
@@ -77,6 +80,8 @@ class Finding:
     what_to_try: str = ""
     metric: str = ""
     settings: str = ""
+    systems: tuple[str, ...] = ()
+    least: float = NAN
     cases: pl.DataFrame = dataclasses.field(
         default_factory=lambda: pl.DataFrame(schema=dict.fromkeys(KEYS, pl.String)),
         compare=False, repr=False,
@@ -84,6 +89,19 @@ class Finding:
 
     def __str__(self) -> str:
         return self.claim
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the effect is a share, from 0 to 1; a difference otherwise."""
+        return self.about in ("status", "documents", "cause", "pages")
+
+    @property
+    def measure(self) -> str:
+        """What the effect is: a share of what, or a difference in what."""
+        if self.is_share:
+            return "of all pages" if self.about == "pages" else "of all values"
+        plain = self.metric in ("", OUTCOME)
+        return f"difference in {'share right' if plain else metrics.title(self.metric)}"
 
 
 def finding_table(findings: Sequence[Finding]) -> pl.DataFrame:

@@ -333,7 +333,7 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
     least = pair.least(alpha / max(count, 1))
     top = 1.0 if metric == OUTCOME else metrics.get(metric).high
     if least >= (np.inf if top is None else top):
-        return "; these documents are too few to show one"
+        return "; with so few documents none could have been shown"
     return seen_text(pair.difference, least, np.inf)
 
 

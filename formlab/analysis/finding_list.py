@@ -136,13 +136,15 @@ def _slices(evaluation: Evaluation, alpha: float, draws: Draws) -> list[Finding]
 
 
 def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
-    share = f"{row['value']:.0%} of {row['n_cases']:,} values right, {row['rest']:.0%} elsewhere"
+    share = (
+        f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%} elsewhere"
+    )
     tested = f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} slices"
     named = zip(row["slice_by"], row["slice_value"], strict=True)
-    name = " and ".join(f"{by} {value}" for by, value in named).replace("_", " ")
+    name = " and ".join(f"{word(by)} is {value}" for by, value in named)
     low, high = -row["difference_high"], -row["difference_low"]
     return Finding(
-        f"{name}: {share.replace('%', ' %')} ({tested})", "slice",
+        f"Where {name}, {share.replace('%', ' %')} ({tested})", "slice",
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
@@ -164,10 +166,11 @@ def _counts(evaluation: Evaluation, draws: Draws) -> Iterator[Finding]:
 def _of_answers(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     no_answer = _unanswered(evaluation)
     if (lost := cases.filter(no_answer)).height:
+        docs, of = lost["doc_id"].n_unique(), cases["doc_id"].n_unique()
         yield _count(
             evaluation, cases, no_answer, "documents", draws,
-            f"{lost['doc_id'].n_unique():,} of {cases['doc_id'].n_unique():,} documents have no "
-            f"usable answer, and with them {lost.height:,} of {cases.height:,} values are lost",
+            f"{docs:,} of {of:,} documents {'has' if docs == 1 else 'have'} "
+            f"no usable answer, which loses {lost.height:,} of {cases.height:,} values",
             WHAT_TO_TRY.get("missing_document") or WHAT_TO_TRY.get(_commonest(lost["status"]), ""),
         )  # fmt: skip
     # A value that is not in the answer is missing; the answer itself could be used.
@@ -177,8 +180,8 @@ def _of_answers(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> It
         count = broken.filter(pl.col("status") == status).height
         yield _count(
             evaluation, cases, unusable, "status", draws,
-            f"{broken.height:,} of {cases.height:,} values stand in answers that cannot be used "
-            f"(status {word(status)}: {count:,})",
+            f"For {broken.height:,} of {cases.height:,} values the answer cannot be used "
+            f"(status “{word(status)}”: {count:,})",
             WHAT_TO_TRY.get(status, ""),
         )  # fmt: skip
 
@@ -208,12 +211,13 @@ def _of_causes(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Ite
     of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
     rows = cases.filter(of_cause)
     tied = named["cause"].value_counts().filter(pl.col("count") == rows.height).height > 1
-    lead = "One of the largest causes" if tied else "The largest cause"
+    lead = "One of the commonest causes" if tied else "The commonest cause"
     docs = rows["doc_id"].n_unique()
     over = f"in {docs:,} document{'s' if docs > 1 else ''}"
-    claim = f"{lead} of error is {word(cause)}: {rows.height:,} of {errors.height:,} errors, {over}"
+    count = f"{rows.height:,} of {errors.height:,} errors"
+    claim = f"{lead} of error is “{word(cause)}”, with {count} {over}"
     if rows.height == errors.height:
-        claim = f"{word(cause).capitalize()} is the cause of all {errors.height:,} errors, {over}"
+        claim = f"All {errors.height:,} errors {over} have the same cause, “{word(cause)}”"
     advice = WHAT_TO_TRY.get(cause, "")
     yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
 
@@ -229,8 +233,8 @@ def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iter
     whole = whole.join(bad, on="doc_id", how="semi")
     length = pl.col("pred").str.len_chars().fill_null(0)
     short = whole.filter(length <= pl.col("gold").str.len_chars() / 2)["doc_id"].n_unique()
-    many = f"{bad.height:,} of {pages.height:,} pages"
-    claim = f"{many} have a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
+    many = f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'}"
+    claim = f"{many} a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
     if short:
         claim += f"; at least half of the text is missing from {short:,} of them"
     share, low, high = _interval(pages, pl.col("value") >= _BAD_PAGE, draws)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def tell_apart(
     for first, second in evaluation_pairs(evaluations, reference or None):
         pair = (pl.col("system_a") == first.system) & (pl.col("system_b") == second.system)
         for row in matrix.filter(pair, pl.col("slice_by").is_null()).to_dicts():
-            p, behind = _repeated(first, second, row, draws)
+            p, behind = surest_p(first, second, row, draws)
             rows.append((row | {"about": "fields", "repeated": p}, behind))
         for row in _pages([first, second], metric, draws):
             rows.append((row | {"about": "pages", "repeated": row["p"]}, None))
@@ -69,10 +69,13 @@ def tell_apart(
     ]
 
 
-def _repeated(
-    first: Evaluation, second: Evaluation, row: dict[str, Any], draws: dict[str, int]
+def surest_p(
+    first: Evaluation, second: Evaluation, row: Mapping[str, Any], draws: Mapping[str, int]
 ) -> tuple[float, pl.DataFrame]:
-    """The greatest p with and without what no claim may rest on, and the fields that differ."""
+    """The greatest p with and without what no claim may rest on, and the fields that differ.
+
+    `row` is that of all fields in `flip_matrix`; `draws` are resamples, permutations and seed.
+    """
     table = flips(first, second)
     p, sign = row["p"], np.sign(row["difference"])
     codes = {doc: number for number, doc in enumerate(first.documents["doc_id"])}
@@ -88,11 +91,11 @@ def _repeated(
     return p, table.filter(pl.col("right_a") != pl.col("right_b"))
 
 
-def _test(rows: pl.DataFrame, codes: dict[str, int], draws: dict[str, int]) -> dict[str, Any]:
+def _test(rows: pl.DataFrame, codes: dict[str, int], draws: Mapping[str, int]) -> dict[str, Any]:
     if not rows.height:
         return {"p": 1.0, "difference": 0.0}
     pair = Pair(*rights_by_document(rows, codes), ratio)
-    return differences([pair], **draws | {"resamples": 0})[0]
+    return differences([pair], **{**draws, "resamples": 0})[0]
 
 
 def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> list[dict[str, Any]]:
@@ -128,6 +131,7 @@ def _finding(
         at_least=size * row["n_cases"] if behind is not None else 0.0, n_docs=row["n_docs"],
         n_cases=row["n_cases"], p=row["p"], p_adjusted=adjusted, n_tested=count,
         system=f"{row['system_a']}, {row['system_b']}", what_to_try=what,
+        systems=(row["system_a"], row["system_b"]), least=row["least_difference"],
         metric=row.get("metric", "outcome"), settings=settings_text(row), **base, **more,
     )  # fmt: skip
 
@@ -171,7 +175,7 @@ def _of_pages(row: dict[str, Any], holds: bool, p: float, count: int) -> str:
 
 def _tested(p: float, count: int) -> str:
     if math.isnan(p):
-        return "one document is no test"
+        return "a single document cannot be tested"
     return p_text(p) + (f", adjusted for {count} tests" if count > 1 else "")
 
 

@@ -67,6 +67,13 @@ def _spent(evaluation: Evaluation) -> dict[str, Any]:
     return {"calls": responses.height} | {each.name: each.sum() for each in spent if each.count()}
 
 
+def failures(evaluation: Evaluation) -> dict[str, int]:
+    """In how many documents an answer could not be used, by its status, the commonest first."""
+    cases = evaluation.cases.filter(~pl.col("status").is_in([*USABLE, "missing", "unscored"]))
+    counts = cases.group_by("status").agg(count=pl.col("doc_id").n_unique())
+    return dict(counts.sort("count", "status", descending=[True, False]).iter_rows())
+
+
 def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     """How many answers of each system and task have each status.
 

@@ -136,7 +136,8 @@ def _slices(evaluation: Evaluation, by: Sequence[str]) -> Iterator[pl.DataFrame]
         for (value,), group in sorted(
             named.group_by("_value"), key=lambda item: order(values, item[0][0])
         ):
-            label = "none" if value is None else str(value)
+            # As polars writes it, and as `find_slices` and the address of a report have it.
+            label = pl.Series([value]).cast(pl.String).fill_null("none").item()
             yield (
                 group.select("doc_id", "path")
                 .unique()

@@ -82,8 +82,7 @@ def cause_counts(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         )
         for name, order in (("stage", STAGES), ("cause", CAUSES))
     )  # fmt: skip
-    counts = counts.sort(
+    return counts.sort(
         first, -pl.col("cases").sum().over("cause"), then, "cause", -pl.col("cases"),
         *([by] if by else []),
     )  # fmt: skip
-    return counts.with_columns(cause.str.replace_all("_", " "))

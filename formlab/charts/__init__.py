@@ -55,6 +55,7 @@ from formlab.charts.compare import (
 )
 from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
+from formlab.charts.first_screen import FirstScreen, first_screen
 from formlab.charts.judges import audit_figures
 from formlab.charts.published import beside, cited, paper_table, published, published_levels
 from formlab.charts.show import Caption, Card, Cards, Sources, Table
@@ -62,11 +63,12 @@ from formlab.charts.trees import edit_trees
 from formlab.registry import Registry
 
 __all__ = [
-    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "Sources", "Table",
+    "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
+    "Table",
     "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
     "compare_cards", "comparison_table", "difference_caption", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
-    "findings_table", "flip_bars", "headline_table", "heatmap", "label_corrections",
+    "findings_table", "first_screen", "flip_bars", "headline_table", "heatmap", "label_corrections",
     "ladder_lines", "level_dots", "levels_table", "lines", "note", "notes_table", "p_words",
     "page_error_bars", "paper_table", "power_dots", "published", "published_levels", "score_cards",
     "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope", "span",

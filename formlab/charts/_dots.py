@@ -71,7 +71,9 @@ def dots(
         others; `percent` shows values as percentages. `colours` are those of the values of
         `colour`, if not the theme's. `tips` are columns that the tooltip shows beside those
         drawn, `titles` are titles of columns. `say` begins the alt text; `empty` is the note if
-        there is nothing to draw. `width` is in pixels.
+        there is nothing to draw. `width` is in pixels. `cases` says which column of cases each
+        column of the frame has the values of, for a report that leads from a mark to its cases;
+        without it ``slice_by`` and columns named as those of cases are taken, with {} none.
 
     Returns
     -------
@@ -86,7 +88,8 @@ def dots(
     """
     scatter = y in frame.columns and frame[y].dtype.is_numeric()
     needed = [x, y] if scatter else [x]
-    plot = Plot.of(frame, needed, [y, colour, kind, tick, size, facet], **options)
+    used = [y, colour, kind, tick, size, facet]
+    plot = Plot.of(frame, needed, used, style=kind, **options)
     if isinstance(plot, Caption):
         return plot
     seen = [x] if scatter else [x, low, high, *filter(None, [tick])]

@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import OWN, Plot, datum, field
+from formlab.charts._parts import CASES, OWN, Plot, datum, field
 from formlab.charts.show import Caption
 
 
@@ -59,7 +59,8 @@ def lines(
     >>> lines(rungs, "rung", say="Ladder").description
     'Ladder: exact 0.250; typed 0.500'
     """
-    plot = Plot.of(frame, [y], [x, colour, smooth, kind, size, row, column], **options)
+    used = [x, colour, smooth, kind, size, row, column]
+    plot = Plot.of(frame, [y], used, style=kind, **options)
     if isinstance(plot, Caption):
         return plot
     ends = plot.ends([y, low, high])
@@ -156,7 +157,7 @@ def slope(
     if isinstance(plot, Caption):
         return plot
     sides = {left: plot.title(left), right: plot.title(right)}
-    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips])
+    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips, CASES])
     long = plot.frame.unpivot(
         [left, right], index=list(keep), variable_name="by", value_name="rank"
     )

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from formlab import metrics
+from formlab import metrics, selection
 from formlab.charts import theme
 from formlab.charts._output import clean, known, number
 from formlab.charts.show import Caption
@@ -25,6 +25,8 @@ TITLES = {
     "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
     "doc_id": "document", "system_a": "first system", "system_b": "second system",
 }  # fmt: skip
+# The column of a chart's rows that says which cases are behind each: see `formlab.selection`.
+CASES = "_cases"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
 _LABEL, _ROWS = 200, 80
 
@@ -115,12 +117,18 @@ class Plot:
     say: str = ""
     empty: str = NOTHING
     width: int | None = None
+    cases: Mapping[str, str] | None = None
 
     @classmethod
     def of(
-        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], **options: Any
-    ) -> Plot | Caption:
-        """The rows whose `needed` numbers are known; a note where there are none."""
+        cls, frame: pl.DataFrame, needed: Sequence[str], used: Sequence[str | None], *,
+        style: str | None = None, **options: Any,
+    ) -> Plot | Caption:  # fmt: skip
+        """The rows whose `needed` numbers are known; a note where there are none.
+
+        Each row has the line of its cases in the column `CASES`; `style` is no column of cases,
+        though it may have the name of one.
+        """
         plot = cls(frame, **options)
         if {"metric", "n_cases", "n_undefined"} <= set(frame.columns):
             cases = [counted(row) for row in frame.iter_rows(named=True)]
@@ -135,9 +143,11 @@ class Plot:
             shown = shown.filter(pl.all_horizontal(pl.col(name).is_finite() for name in numeric))
         if not shown.height:
             return note(plot.empty)
-        plot.frame = shown.select(
+        lines = selection.of_rows(shown, plot.cases, without=[style] if style else [])
+        shown = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
+        plot.frame = shown.with_columns(pl.Series(CASES, lines, dtype=pl.String))
         return plot
 
     @property

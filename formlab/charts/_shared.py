@@ -54,7 +54,7 @@ def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Cap
 
     A note where there is but one cause, which a table says better.
     """
-    counts = cause_counts(cases, by)
+    counts = _causes(cases, by)
     if counts["cause"].n_unique() == 1:
         total = counts["cases"].sum()
         return note(f"One cause explains all {total:,} of them: {counts['cause'][0]}.")
@@ -64,15 +64,23 @@ def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Cap
         colours={stage: theme.STAGE_COLOURS[stage] for stage in stages},
         titles={"cases": "fields", "try": "what to try", "stage": "stage"},
         say="Fields by cause of error", empty="No field has a cause of error.",
+        cases={"cause": "of_cause", by: by},
     )  # fmt: skip
 
 
 def cause_table(cases: pl.DataFrame) -> Table | Caption:
     """Each cause with its stage, its fields, their share of all that have one, what to try."""
     return table(
-        cause_counts(cases), "stage", "cause", "cases", "share", "try",
+        _causes(cases), "stage", "cause", "cases", "share", "try",
         titles={"cases": "fields", "try": "what to try"}, empty="No field has a cause of error.",
+        cases={"cause": "of_cause"},
     )  # fmt: skip
+
+
+def _causes(cases: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """The counts of causes, each with its name in words beside it."""
+    counts = cause_counts(cases, by).with_columns(of_cause="cause")
+    return counts.with_columns(pl.col("cause").str.replace_all("_", " "))
 
 
 def worst_caption(

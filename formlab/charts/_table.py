@@ -6,12 +6,12 @@ import dataclasses
 import html
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
 
-from formlab import frames
+from formlab import frames, selection
 from formlab.charts._output import MISSING, bundle, clean, number
 from formlab.errors import UnknownName
 
@@ -54,6 +54,10 @@ class Table:
         Numbers of the rows that are not measured here, printed in another style.
     numeric
         Columns of text that hold numbers and are right-aligned.
+    cases
+        For a report that leads from a row to its cases: the columns of cases, and those of `frame`
+        that hold their values; or for each row the line of `formlab.selection`. Without it
+        ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
 
     Raises
     ------
@@ -79,6 +83,7 @@ class Table:
     strong: tuple[tuple[int, str], ...] = ()
     aside: tuple[int, ...] = ()
     numeric: tuple[str, ...] = ()
+    cases: Mapping[str, str] | Sequence[str | None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
@@ -117,12 +122,16 @@ class Table:
         notes = [self.note] if self.note else []
         if shown.height < self.frame.height:
             notes.append(f"First {shown.height:,} of {self.frame.height:,} rows.")
+        lines = self.cases
+        if lines is None or isinstance(lines, Mapping):
+            lines = selection.of_rows(shown, lines)
         return {
             "columns": [dataclasses.asdict(column) for column in self.columns],
             "rows": cells,
             "bold": bold,
             "aside": list(self.aside),
             "note": clean(" ".join(notes)) or None,
+            "cases": [line and clean(line) for line in lines[: shown.height]],
         }
 
     def _texts(self, payload: Mapping[str, Any]) -> list[list[str]]:

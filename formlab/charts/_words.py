@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from formlab import metrics, tables
+from formlab import metrics, selection, tables
 from formlab.charts._output import clean, number
 from formlab.charts._parts import NOTHING, TITLES, counted, note, words
 from formlab.charts._table import Table
@@ -138,11 +138,13 @@ def table(
     rows: int = 500,
     sparse: bool = False,
     empty: str = NOTHING,
+    cases: Mapping[str, str] | None = None,
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Without `columns` all are shown. `titles`, `digits`, `best`, `links` and `rows` are as for
-    `Table`, beside the house's own headings. `sparse` leaves out columns in which nothing stands.
+    Without `columns` all are shown. `titles`, `digits`, `best`, `links`, `rows` and `cases` are as
+    for `Table`, beside the house's own headings; `cases` may name columns that are not shown.
+    `sparse` leaves out columns in which nothing stands.
 
     Examples
     --------
@@ -164,6 +166,7 @@ def table(
         digits = {name: digits[name] for name in shown.columns if name in digits}
     return Table(
         shown, titles=headings, digits=digits, note=note_below, rows=rows,
+        cases=selection.of_rows(frame.head(rows), cases),
         best={name: best[name] for name in shown.columns if name in (best or {})},
         links=tuple(name for name in links if name in shown.columns),
     )  # fmt: skip

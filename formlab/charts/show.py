@@ -59,16 +59,20 @@ class Cards:
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         cards = [card.shown for card in self.cards]
         payload = {"cards": cards, "finding": clean(self.finding, limit=600) or None}
-        boxes = "".join(
-            '<div style="border:1px solid #8885;border-radius:8px;padding:10px 14px">'
-            f"<div>{html.escape(card['label'])}</div>"
-            f'<div style="font-size:26px;font-weight:600">{html.escape(card["value"])}</div>'
-            f"<small>{html.escape(card['note'])}</small></div>"
-            for card in cards
-        )
         finding = f"<p><b>{html.escape(payload['finding'])}</b></p>" if payload["finding"] else ""
-        page = f'{finding}<div style="display:flex;gap:12px;flex-wrap:wrap">{boxes}</div>'
-        return bundle("cards", payload, str(self), page)
+        return bundle("cards", payload, str(self), finding + card_boxes(cards))
+
+
+def card_boxes(cards: Sequence[Mapping[str, str]]) -> str:
+    """Number cards as JupyterLab shows them."""
+    boxes = "".join(
+        '<div style="border:1px solid #8885;border-radius:8px;padding:10px 14px">'
+        f"<div>{html.escape(card['label'])}</div>"
+        f'<div style="font-size:26px;font-weight:600">{html.escape(card["value"])}</div>'
+        f"<small>{html.escape(card['note'])}</small></div>"
+        for card in cards
+    )
+    return f'<div style="display:flex;gap:12px;flex-wrap:wrap">{boxes}</div>'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,18 +6,22 @@ import dataclasses
 import functools
 import json
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import frames, tables
+from formlab.analysis.finding import Finding
 from formlab.benchmarks.meta import page_images
 from formlab.charts import theme
+from formlab.charts._output import clean
 from formlab.errors import TableBroken
-from formlab.gallery import _words, inline
+from formlab.folders import Evaluation
+from formlab.gallery import _slices, _words, inline
 from formlab.gallery._crops import PageSource
+from formlab.gallery._labels import labels
 from formlab.gallery._pictures import document_key, pictures
 from formlab.gallery.episodes import Episodes, episodes
 from formlab.gallery.inline import assets
@@ -27,23 +31,31 @@ __all__ = ["Episodes", "Gallery", "assets", "episodes", "errors", "rows"]
 PART = 500
 _NO_ERROR = ("match", "unscored")
 _SAME = ("benchmark", "split", "doc_id", "task", "gold")
+Root = str | Path | Mapping[str, str | Path] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Gallery:
     """Cases with their pictures; shows itself in JupyterLab and in reports.
 
-    `cases` are plain mappings: the case's words, ``gold`` and ``pred`` (null where one side is
-    absent), ``diff`` runs, ``ladder`` booleans, ``similarity``, ``scores``, and the same of each
-    further system in ``beside``; ``image``, a key of `images` or None with the reason in ``why``;
-    ``view`` and ``boxes`` as fractions of the image (left, top, width, height); ``sheet``, a
-    number that the cases of one page share. `images` maps keys to ``{src, width, height}``; `src`
-    is a data URI. `total` counts the cases before any limit.
+    `cases` are plain mappings: the case's words, its ``key`` and ``label``, ``gold`` and ``pred``
+    (null where one side is absent), ``diff`` runs, ``ladder`` booleans, ``similarity``,
+    ``scores``, and the same of each further system in ``beside``; ``slices``, the values of the
+    columns it is sliced by, and ``finding``, the numbers of the findings it is behind; ``image``,
+    a key of `images` or None with the reason in ``why``; ``view`` and ``boxes`` as fractions of
+    the image (left, top, width, height); ``sheet``, a number that the cases of one page share.
+    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `frame` has the row of
+    each case. `total` counts the errors, or cases, before any sample, and `asked` all cases that
+    were scored; `drawn` has ``[cause, shown, all]`` of each cause, and `claims` the findings.
     """
 
     cases: list[dict[str, Any]]
     images: dict[str, dict[str, Any]]
+    frame: pl.DataFrame
     total: int
+    asked: int
+    drawn: list[list[Any]]
+    claims: list[str]
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -69,7 +81,12 @@ class Gallery:
             "system": theme.system_colours(sorted(systems)),
             "outcome": theme.OUTCOME_COLOURS, "cause": theme.CAUSE_COLOURS,
         }  # fmt: skip
-        return {"cases": texts, "images": self.images, "total": self.total, "colours": colours}
+        levels = self.frame["level"].unique()
+        return {
+            "unit": levels[0] if len(levels) == 1 else "case",
+            "cases": texts, "images": self.images, "total": self.total, "asked": self.asked,
+            "drawn": self.drawn, "claims": self.claims, "colours": colours,
+        }  # fmt: skip
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return inline.bundle("gallery", self.payload, str(self))
@@ -109,37 +126,51 @@ def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
 def errors(
     cases: pl.DataFrame,
     *,
-    root: str | Path | None,
+    of: Evaluation | Sequence[Evaluation] = (),
+    root: Root = None,
     documents: pl.DataFrame | None = None,
     beside: Sequence[pl.DataFrame] = (),
     scores: pl.DataFrame | None = None,
-    limit: int | None = None,
+    by: Sequence[str] = (),
+    findings: Sequence[Finding] = (),
+    most: int | None = 5_000,
     crop: bool = True,
     right: bool = False,
 ) -> Gallery:
     """A gallery of the errors among `cases`, in their order; filter and sort the frame before.
 
     An error is a case that one of the systems shown has wrong: another outcome than ``match``, and
-    not ``unscored``.
+    not ``unscored``. Each case is titled by its label or question, where that is known.
 
-    Pages are kept whole, once each, while they stay legible within 25 MB for each 2,000 cases;
-    of more pages than that, only the parts around the boxes.
+    Pages are kept whole, once each, while they stay legible; of more pages than that, only the
+    parts around the boxes. Up to 2,000 cases are within 25 MB, 20,000 cases on 2,000 pages within
+    60 MB, those of many pages in four shades of grey.
 
     Parameters
     ----------
     cases
-        A table of the schema ``cases``. It may have a further column ``verdict``: what a review
-        decided of the case.
+        A table of the schema ``cases``. It may have further columns: ``verdict``, what a review
+        decided of the case, and ``label`` or ``question``, what the case is called.
+    of
+        The evaluations that the cases are of. Their roots, documents and scores are taken unless
+        given here, and labels from the gold of their corpora.
     root
-        The folder that `documents.image` is relative to; None shows no images.
+        The folder that `documents.image` is relative to; or one for each benchmark, named
+        ``benchmark`` or ``benchmark:split``. Without one there are no images.
     documents
         A table of the schema ``documents``; without it no page image is known.
     beside
         Tables of the same cases read by further systems: row i of each is row i of `cases`.
     scores
         A table of the schema ``scores``: each case shows its own.
-    limit
-        At most so many cases are kept, the first ones.
+    by
+        Columns that the cases can be filtered by: of cases or documents, a user's own among them,
+        or bands, as in `analysis.summarise`.
+    findings
+        Those of the page, in its order: the cases behind the second are selected by ``finding=2``.
+    most
+        At most so many cases; of more a sample is drawn at random, each cause in proportion. None
+        keeps all.
     crop
         False shows the whole page first instead of the part around the boxes.
     right
@@ -149,33 +180,52 @@ def errors(
     ------
     TableBroken
         If a table lacks columns, or one of `beside` is of other cases.
+    UnknownName
+        If a column of `by` is in no table.
 
     Examples
     --------
     >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
-    ...     "system": "ocr", "task": "value", "outcome": "mismatch", "gold": "Co", "pred": "C0"}])
-    >>> shown = errors(cases, root=None)
-    >>> shown.cases[0]["diff"], shown.cases[0]["why"]
-    ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'no page image is known')
+    ...     "system": "ocr", "task": "value", "outcome": "mismatch", "gold": "Co", "pred": "C0",
+    ...     "path": "/unit_price"}])
+    >>> shown = errors(cases)
+    >>> shown.cases[0]["diff"], shown.cases[0]["label"], shown.cases[0]["why"]
+    ([('equal', 'C'), ('delete', 'o'), ('insert', '0')], 'unit price', 'no page image is known')
     """
     for index, table in enumerate([cases, *beside]):
         _check(table, cases, index)
+    evaluations = [of] if isinstance(of, Evaluation) else list(of)
+    if documents is None:
+        documents = _together([each.documents for each in evaluations], "documents")
+    if scores is None and evaluations:
+        scores = _together([each.scores for each in evaluations], "scores")
+    wrong = [~table["outcome"].is_in(_NO_ERROR) for table in (cases, *beside)]
     tabled = [cases, *beside]
+    asked = cases.filter(pl.col("outcome") != "unscored").height
     if not right:
-        wrong = [~table["outcome"].is_in(_NO_ERROR) for table in tabled]
         tabled = [table.filter(functools.reduce(operator.or_, wrong)) for table in tabled]
     total = tabled[0].height
-    kept = [table.head(total if limit is None else limit) for table in tabled]
+    chosen, drawn = _slices.drawn(tabled[0], most)
+    kept = [table[chosen] for table in tabled] if len(chosen) < total else tabled
     rows, *others = [list(table.iter_rows(named=True)) for table in kept]
     further = list(zip(*others, strict=True)) if others else [()] * len(rows)
-    folder = None if root is None else Path(root)
-    drawn, images = pictures(rows, further, _images(documents), folder, crop=crop)
+    drawn_pages, images = pictures(
+        rows, further, dict(_images(documents, root, evaluations)), crop=crop
+    )
     scored = _words.scores_by_case(scores, kept)
+    parts = zip(
+        rows, further, drawn_pages, _slices.keys(kept[0]),
+        labels(kept[0], _gold(evaluations), documents), _slices.slices(kept[0], documents, by),
+        _slices.numbers(kept, findings), strict=True,
+    )  # fmt: skip
     shown = [
-        _words.case(row, answers, scored) | picture
-        for row, answers, picture in zip(rows, further, drawn, strict=True)
+        _words.case(row, answers, scored)
+        | {"key": key, "label": clean(label, limit=200), "slices": sliced, "finding": behind}
+        | picture
+        for row, answers, picture, key, label, sliced, behind in parts
     ]
-    return Gallery(shown, images, total)
+    claims = [clean(finding, limit=500) for finding in findings]
+    return Gallery(shown, images, kept[0], total, asked, drawn, claims)
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
@@ -192,14 +242,39 @@ def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:
         )
 
 
-def _images(documents: pl.DataFrame | None) -> dict[tuple[str, str, str], PageSource]:
-    rows = () if documents is None else documents.drop_nulls("image").iter_rows(named=True)
-    return {
-        document_key(row): PageSource(
-            row["image"], width=row["width"], pages=tuple(page_images(row))
-        )
-        for row in rows
+def _together(parts: Sequence[pl.DataFrame], name: str) -> pl.DataFrame:
+    return pl.concat([tables.table(name, []), *parts], how="diagonal_relaxed")
+
+
+def _gold(evaluations: Sequence[Evaluation]) -> pl.DataFrame | None:
+    corpora = {
+        (each.benchmark, each.split): each.corpus.records for each in evaluations if each.corpus
     }
+    return pl.concat(corpora.values(), how="diagonal_relaxed") if corpora else None
+
+
+def _images(
+    documents: pl.DataFrame, root: Root, evaluations: Sequence[Evaluation]
+) -> Iterator[tuple[tuple[str, str, str], PageSource]]:
+    """The page image of each document whose root is known."""
+    roots: dict[str, Any] = dict(root) if isinstance(root, Mapping) else {}
+    for each in reversed(evaluations):
+        if each.root is not None:
+            roots.setdefault(f"{each.benchmark}:{each.split}", each.root)
+    for row in documents.drop_nulls("image").iter_rows(named=True):
+        names = (f"{row['benchmark']}:{row['split']}", row["benchmark"])
+        folder = next((roots[name] for name in names if name in roots), None)
+        folder = folder if root is None or isinstance(root, Mapping) else root
+        if folder is not None:
+            yield (
+                document_key(row),
+                PageSource(
+                    row["image"],
+                    width=row["width"],
+                    pages=tuple(page_images(row)),
+                    root=Path(folder),
+                ),
+            )
 
 
 frames.door(globals(), __all__)

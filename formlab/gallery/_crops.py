@@ -30,13 +30,15 @@ SHARP, FINE = 2.0, 1_000
 class PageSource(NamedTuple):
     """A page, from 1, of a document: of one file, or of several, its `pages`.
 
-    `width` is that of the first page in the unit of the boxes; it matters of a PDF alone.
+    `width` is that of the first page in the unit of the boxes; it matters of a PDF alone. `root`
+    is the folder that the files are in, where it is another than that of the `Crops`.
     """
 
     image: str
     page: int = 1
     width: int | None = None
     pages: tuple[str | None, ...] = ()
+    root: Path | None = None
 
     @property
     def location(self) -> tuple[str, int]:
@@ -185,7 +187,7 @@ class Crops:
     def _read(self, source: PageSource) -> _DecodedPage | FormlabError:
         try:
             name, number = source.location
-            path = self.root / name
+            path = (source.root or self.root) / name
             pdf = files.read_bytes(path, 5) == b"%PDF-"
             zoom = SHARP if pdf and (source.width or 0) < FINE else 1.0
             image = files.read_image(path, page=number, width=source.width, zoom=zoom)

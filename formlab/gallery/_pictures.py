@@ -40,7 +40,7 @@ def page_boxes(row: Row, beside: Sequence[Row]) -> dict[str, PageBox]:
 
 def pictures(
     rows: Sequence[Row], beside: Sequence[Sequence[Row]],
-    images: Mapping[tuple[str, str, str], PageSource], root: Path | None, *, crop: bool,
+    images: Mapping[tuple[str, str, str], PageSource], *, crop: bool,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, object]]]:  # fmt: skip
     """The picture of each row, and the images by key.
 
@@ -55,15 +55,14 @@ def pictures(
         first = next(iter(boxes.values()), None)
         page = first.page if first else row["page"] or row["pred_page"] or 1
         sheets.setdefault((document_key(row), page), []).append(i)
-    known = images if root is not None else {}
-    count = sum(document in known for document, _ in sheets)
+    count = sum(document in images for document, _ in sheets)
     fair = PIXELS * max(len(rows), CASES) // CASES // max(count, 1)
-    crops = Crops(root or Path(), pixels=max(1, min(PAGE_PIXELS, fair)))
+    crops = Crops(Path(), pixels=max(1, min(PAGE_PIXELS, fair)))
     shown: list[dict[str, Any]] = [{}] * len(rows)
     for number, ((document, page), members) in enumerate(sheets.items()):
         drawn = [_none("no page image is known")] * len(members)
-        if document in known:
-            source = known[document]._replace(page=page)
+        if document in images:
+            source = images[document]._replace(page=page)
             drawn = _sheet(source, [placed[i] for i in members], crops, crop=crop)
         for i, picture in zip(members, drawn, strict=True):
             why = picture["why"] or _why(placed[i], picture["boxes"], page, beside[i])

@@ -47,11 +47,15 @@ def policy(scripts: list[str]) -> str:
 @cache
 def assets() -> dict[str, str]:
     """The files of the gallery and of the viewer of episodes by name, and ``tokens.css``."""
-    scripts = [f"gallery/assets/{name}.js" for name in ("parts", "viewer", "dialog", "gallery")]
+    names = ("parts", "selection", "filters", "export", "viewer", "dialog", "gallery")
+    scripts = [f"gallery/assets/{name}.js" for name in names]
     sources = {
         "gallery.css": ["gallery/assets/gallery.css"], "gallery.js": scripts,
         "episodes.css": ["gallery/assets/episodes.css"],
-        "episodes.js": ["gallery/assets/episodes.js"], "tokens.css": ["charts/assets/tokens.css"],
+        "episodes.js": ["gallery/assets/episodes.js"],
+        "explorer.css": ["explore/assets/explorer.css"],
+        "explorer.js": ["explore/assets/counts.js", "explore/assets/explorer.js"],
+        "tokens.css": ["charts/assets/tokens.css"],
     }  # fmt: skip
     here = resources.files("formlab")
     return {
@@ -81,7 +85,7 @@ def bundle(kind: str, payload: Mapping[str, Any], title: str) -> dict[str, Any]:
         return {theme.MIME.format(kind): payload, "text/plain": title}
     # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
     page = (
-        f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" '
+        f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(title)}" '
         'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
         f'srcdoc="{html.escape(document(payload, kind=kind))}"></iframe>'
     )

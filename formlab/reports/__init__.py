@@ -33,6 +33,7 @@ def build(
     layout: Layout = "single",
     figures: bool = True,
     force: bool = False,
+    name: str = "",
 ) -> list[ReportResult]:
     """Run notebooks over evaluations, and write a page of each and an index of all in `out`.
 
@@ -68,6 +69,8 @@ def build(
         page in ``thumbs/``.
     force
         Build also what has not changed.
+    name
+        Of the report, if there is one alone; that of its notebook if left out.
 
     Returns
     -------
@@ -98,9 +101,7 @@ for formlab's own
         chosen = plan.own_notebooks(evaluating=choosing)
     else:
         chosen = [plan.find(name) for name in notebooks]
-    requests = [
-        Request(path, dict(parameters or {}), folders, choosing=choosing) for path in chosen
-    ]
+    requests = [Request(path, dict(parameters or {}), folders, name, choosing) for path in chosen]
     count = processes.cores() if workers is None else workers
     settings = BuildSettings(Path(out), layout, count, timeout, figures, force)
     return _build(requests, settings)

@@ -20,7 +20,9 @@ from formlab.reports import sanitize
 if TYPE_CHECKING:
     from formlab.reports.figures import Figure
 
-KINDS = ("vega", "plotly", "table", "cards", "caption", "gallery", "episodes")
+KINDS = (
+    "vega", "plotly", "table", "first", "cards", "caption", "gallery", "episodes", "explorer",
+)  # fmt: skip
 # What other code may emit instead of formlab's own data: mime type, kind, name in the payload.
 _FOREIGN = (
     ("application/vnd.plotly.v1+json", "plotly", "figure"),
@@ -29,6 +31,9 @@ _FOREIGN = (
 _RASTERS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*\Z")
 _HEADING = re.compile(r"<h([23])>(.*?)</h\1>", re.DOTALL)
+# The paragraph of a notebook that says what it takes and makes folds away.
+_IN_OUT = re.compile(r"<p><strong>In:</strong>.*?</p>", re.DOTALL)
+_FOLDED = r'<details class="fl-fold"><summary>What goes in and comes out</summary>\g<0></details>'
 
 Contents = list[tuple[int, str, str]]
 
@@ -134,7 +139,7 @@ def prose(source: str, contents: Contents) -> Markup:
         return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
 
     # nh3 has normalised the markup: its tags balance, and headings carry no attributes.
-    return sanitize.trusted(_HEADING.sub(anchored, str(markdown(source))))
+    return sanitize.trusted(_IN_OUT.sub(_FOLDED, _HEADING.sub(anchored, str(markdown(source)))))
 
 
 def code(source: str) -> Markup:

@@ -15,6 +15,7 @@ import numpy as np
 
 from formlab import gallery
 from formlab.charts._output import clean
+from formlab.charts._parts import CASES
 
 # A spreadsheet takes a cell for a formula that begins so, also after white space.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -69,9 +70,14 @@ def _vega(payload: Mapping[str, Any]) -> Rows:
     tables = [*spec.get("datasets", {}).values(), *_inline(spec)]
     tables = [table for table in tables if isinstance(table, list) and table]
     return _joined({
-        str(number): [row if isinstance(row, dict) else {"value": row} for row in table]
+        str(number): [_plain(row) if isinstance(row, dict) else {"value": row} for row in table]
         for number, table in enumerate(tables, start=1)
     })  # fmt: skip
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a chart without the address of its cases."""
+    return {name: value for name, value in row.items() if name != CASES}
 
 
 def _inline(spec: Any) -> Iterator[Any]:

@@ -16,17 +16,15 @@ from nbconvert.exporters import TemplateExporter
 
 from formlab import files
 from formlab.charts._output import clean
-from formlab.charts.theme import MIME
-from formlab.reports import _draw, page_assets, sanitize
+from formlab.reports import _draw, page_assets, sanitize, sections
 from formlab.reports.build_record import Summary
 from formlab.reports.figures import Figure
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
-# A cell with this tag is shown right under the title, wherever it stands in the notebook.
+# What a cell with this tag shows stands right under the title, wherever the cell is.
 SUMMARY_TAG = "summary"
 FAILED_ANCHOR = "failed-cell"
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
-_SOURCES = MIME.format("sources")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,14 +84,21 @@ def export(
     inside the page, or as a link into the folder `beside`, as seen from `out`.
     """
     notebook = _arranged(notebook)
-    outputs = [output.data for output in _displays(notebook)]
+    outputs = [output.data for _, output in _displays(notebook)]
     summary = _summary(notebook, outputs, name)
+    # What a notebook did not finish is not "nothing to report".
+    nothing = [] if failure else list(sections.empty(notebook))
+    hidden = {id(cell) for section in nothing for cell in section.cells}
     contents: _draw.Contents = []
     prose = [
-        _draw.prose(cell.source, contents) if cell.cell_type == "markdown" else Markup("")
+        _draw.prose(cell.source, contents)
+        if cell.cell_type == "markdown" and id(cell) not in hidden
+        else Markup("")
         for cell in notebook.cells
     ]
-    sources = [b[_SOURCES]["entries"] for b in outputs if isinstance(b.get(_SOURCES), dict)]
+    sources = [
+        b[sections.SOURCES]["entries"] for b in outputs if isinstance(b.get(sections.SOURCES), dict)
+    ]
     page = {
         "title": summary.title,
         "version": files.version(),
@@ -102,13 +107,17 @@ def export(
         "index": index,
         "error": failure,
         "parts": [_draw.markdown(clean(sentence, limit=600)) for sentence in parts],
+        "nothing": [(each.heading, each.note) for each in nothing if each.listed],
         "made": [
             (heading, [(sanitize.plain(key), sanitize.plain(value)) for key, value in entries])
             for heading, entries in [*facts, *(("Data", entries) for entries in sources if entries)]
         ],
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
-    drawn = [_draw.output(bundle) for bundle in outputs]
+    drawn = [
+        Markup("") if id(cell) in hidden else _draw.output(output.data)
+        for cell, output in _displays(notebook)
+    ]
     for at, figure in enumerate(figures):
         drawn[at] += _draw.data_link(figure, beside)
     body, _ = _Exporter(prose, drawn).from_notebook_node(notebook, resources={"formlab": page})
@@ -118,7 +127,7 @@ def export(
 
 def bundles(notebook: nbformat.NotebookNode) -> list[Any]:
     """The mime bundle of each output, in the order the page shows them."""
-    return [output.data for output in _displays(_arranged(notebook))]
+    return [output.data for _, output in _displays(_arranged(notebook))]
 
 
 def kinds_of(bundles: Sequence[Any]) -> set[str]:
@@ -132,16 +141,21 @@ def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     # The widget state can be megabytes, and no widget lives without a kernel.
     notebook.metadata.pop("widgets", None)
     first, *rest = [c for c in notebook.cells if _BANNER not in _tags(c)] or [None]
-    rest.sort(key=lambda cell: SUMMARY_TAG not in _tags(cell))
-    notebook.cells = [first, *rest] if first else []
+    shown = []
+    for cell in rest:
+        if SUMMARY_TAG in _tags(cell) and cell.cell_type == "code":
+            # Its code stays where it runs.
+            shown.append(nbformat.v4.new_code_cell(outputs=cell.outputs))
+            cell.outputs = []
+    notebook.cells = [first, *shown, *rest] if first else []
     for at, cell in enumerate(notebook.cells):
         failed = any(output.output_type == "error" for output in cell.get("outputs", []))
         cell.metadata["formlab"] = {"at": at, "anchor": FAILED_ANCHOR if failed else None}
-    for at, output in enumerate(_displays(notebook)):
+    for at, (_, output) in enumerate(_displays(notebook)):
         output.metadata["formlab"] = at
-        if _SOURCES in output.data:
+        if sections.SOURCES in output.data:
             # It is shown once, at the end.
-            output.data = nbformat.NotebookNode({_SOURCES: output.data[_SOURCES]})
+            output.data = nbformat.NotebookNode({sections.SOURCES: output.data[sections.SOURCES]})
     return notebook
 
 
@@ -152,9 +166,12 @@ def _tags(cell: nbformat.NotebookNode) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
-def _displays(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def _displays(
+    notebook: nbformat.NotebookNode,
+) -> list[tuple[nbformat.NotebookNode, nbformat.NotebookNode]]:
+    """Each output that shows something, with its cell."""
     return [
-        output
+        (cell, output)
         for cell in notebook.cells
         if cell.cell_type == "code"
         for output in cell.outputs
@@ -167,10 +184,11 @@ def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> 
     heading = next(filter(None, map(_TITLE.search, prose)), None)
     title = clean(sanitize.plain(heading[1]) if heading else name, limit=200)
     for kind, payload in (drawn for bundle in bundles for drawn in _draw.payloads(bundle)):
-        if kind == "cards":
+        if kind in ("first", "cards"):
             # Other code may emit cards in other shapes.
             value = payload.get("cards")
             cards = sanitize.data(value) if isinstance(value, list) else []
             texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
-            return Summary(title, payload.get("finding"), texts)
+            finding = payload.get("finding" if kind == "cards" else "sentence")
+            return Summary(title, finding, texts)
     return Summary(title)

@@ -21,7 +21,7 @@ from formlab.reports.plan import Layout
 FOLDER = "assets"
 # Vega first: report.js draws as soon as it runs, so it comes last.
 LIBRARIES = ("vega", "plotly")
-PAGE_SCRIPTS = ("base", "tables", "words", "vega", "plotly", "report")
+PAGE_SCRIPTS = ("base", "tables", "words", "fit", "vega", "plotly", "links", "report")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,13 +137,14 @@ def plotly() -> str:
 def own() -> str:
     """formlab's own script: the gallery, the viewer of episodes, then the rest of the page."""
     rest = (_asset(f"{name}.js") for name in PAGE_SCRIPTS)
-    return "\n".join([assets()["gallery.js"], assets()["episodes.js"], *rest])
+    kinds = (assets()[f"{name}.js"] for name in ("gallery", "episodes", "explorer"))
+    return "\n".join([*kinds, *rest])
 
 
 @cache
 def styles() -> str:
     """The style sheet of a page: colours, gallery, report."""
-    names = ("tokens.css", "gallery.css", "episodes.css")
+    names = ("tokens.css", "gallery.css", "episodes.css", "explorer.css")
     return "".join(assets()[name] for name in names) + _asset("report.css")
 
 

@@ -40,10 +40,10 @@ def test_counts_say_how_many_values_and_documents():
     # Document 3 has no usable answer; the refused value of document 2 stands beside a usable one.
     assert "documents" in found
     assert found["documents"].claim == (
-        "1 of 4 documents have no usable answer, and with them 1 of 7 values are lost"
+        "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
     assert found["cause"].claim == (
-        "The largest cause of error is digit: 2 of 3 errors, in 1 document"
+        "The commonest cause of error is “digit”, with 2 of 3 errors in 1 document"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
@@ -52,7 +52,7 @@ def test_counts_say_how_many_values_and_documents():
 def test_answers_that_cannot_be_used_are_told_by_their_commonest_status():
     rows = [("1", "a", "match", "ok", None), ("1", "a", "missing", "refused", "refused")]
     said = [str(one) for one in analysis.findings([evaluation(rows)])]
-    assert said == ["1 of 2 values stand in answers that cannot be used (status refused: 1)"]
+    assert said == ["For 1 of 2 values the answer cannot be used (status “refused”: 1)"]
 
 
 def test_what_was_not_given_is_no_answer_that_cannot_be_used():
@@ -69,7 +69,9 @@ def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
     (one,) = analysis.findings([evaluation(rows)])
-    assert one.claim.startswith("One of the largest causes of error is case: 1 of 2 errors")
+    assert one.claim.startswith(
+        "One of the commonest causes of error is “case”, with 1 of 2 errors"
+    )
 
 
 def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():
@@ -95,7 +97,7 @@ def test_planted_weak_kind_is_found_with_its_cases():
         for doc in range(30) for n in range(9)
     ]  # fmt: skip
     found = {one.about: one for one in analysis.findings([made("m", rows)], most=None)}
-    assert found["slice"].claim.startswith("kind b: ")
+    assert found["slice"].claim.startswith("Where kind is b, ")
     assert found["slice"].n_cases == 90
     assert set(found["slice"].cases["path"]) <= {"/1", "/4", "/7"}
     assert found["kinds"].claim.split(":")[0].endswith("than on b")

@@ -179,7 +179,7 @@ def test_sentences_over_all_evaluations_are_counts_or_hold(seed):
             assert (behind["outcome"] != "match").all()
             assert not behind["cause"].is_in(["reader", "label_error"]).any()
         if finding.about == "slice":
-            name = finding.claim.split(":")[0].removeprefix("kind ")
+            name = finding.claim.removeprefix("Where kind is ").split(",")[0]
             mine = evaluation.cases.filter(
                 pl.col("kind") == name, pl.col("cause").ne_missing("reader")
             )

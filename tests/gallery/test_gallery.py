@@ -81,11 +81,16 @@ def test_case_without_a_usable_image_says_why(root, image):
     assert case["gold"] == "a"
 
 
-def test_order_stays_and_limit_is_counted(root):
-    rows = [{"doc_id": str(i % 3), "path": f"/{i}"} for i in range(9)]
-    made = shown(root, *rows, limit=5)
-    assert [case["path"] for case in made.cases] == [f"/{i}" for i in range(5)]
-    assert (len(made), made.total) == (5, 9)
+def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
+    causes = ["digit"] * 6 + ["clipped"] * 3 + [None]
+    rows = [{"doc_id": str(i % 3), "path": f"/{i}", "cause": c} for i, c in enumerate(causes)]
+    made = shown(root, *rows, {"outcome": "match", "path": "/right"}, most=5)
+    paths = [int(case["path"][1:]) for case in made.cases]
+    assert paths == sorted(paths)
+    # Of 6, 3 and 1 of ten, five are 3, 1.5 and 0.5: what is due first comes first.
+    assert made.drawn == [["digit", 3, 6], ["clipped", 2, 3], ["mismatch", 0, 1]]
+    assert (len(made), made.total, made.asked) == (5, 10, 11)
+    assert len(shown(root, *rows, most=None)) == 10
     assert [c["stage"] for c in shown(root, {"cause": "digit"}, {}).cases] == ["characters", None]
 
 
@@ -136,7 +141,7 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
     evil = "</script><script>parent.pwned=1</script><img src=x onerror=parent.pwned=2>"
     made = shown(root, BOX | {"gold": evil, "pred": "x", "path": evil}, {"outcome": "missing"})
     page = made._repr_mimebundle_()["text/html"]
-    assert page.startswith('<iframe sandbox="allow-scripts" ')
+    assert page.startswith('<iframe sandbox="allow-scripts allow-downloads" ')
     assert page.count("<") == 2
     (tmp_path / "lab.html").write_text(page)
     with browser.page(tmp_path / "lab.html") as visit:

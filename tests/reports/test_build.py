@@ -141,7 +141,7 @@ def test_summary_cell_comes_right_after_the_title(tmp_path):
     new = nbformat.v4
     last = new.new_code_cell("x", metadata={"tags": ["summary"]})
     last.outputs = [new.new_output("stream", text="the summary")]
-    cells = [new.new_markdown_cell("# T"), new.new_markdown_cell("## Later"), last]
+    cells = [new.new_markdown_cell("# T"), new.new_markdown_cell("## Later\n\nText."), last]
     export(new.new_notebook(cells=cells), out=tmp_path / "a.html", name="a")
     page = (tmp_path / "a.html").read_text()
     assert page.index("<h1>T</h1>") < page.index("the summary") < page.index('<h2 id="part-1">')

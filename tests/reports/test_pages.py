@@ -33,7 +33,10 @@ def test_sound_report_draws_everything_and_asks_for_nothing(results):
         )
         assert visit.page.locator(".fl-vega svg .mark-rect path").count() == 2
         assert visit.page.locator(".fl-plotly canvas, .fl-plotly .heatmaplayer image").count() > 0
-        assert visit.page.locator(".fl-caption").inner_text() == "Figure 1. Exact by system"
+        assert (
+            visit.page.locator(".fl-caption").inner_text()
+            == "Figure 1. Exact by system how it was computed"
+        )
         assert "–" in visit.page.locator("main tbody tr").nth(1).inner_text()
         assert visit.trouble == []
 

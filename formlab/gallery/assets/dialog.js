@@ -1,9 +1,9 @@
 /* One case, large: its place on the page, every answer, what was scored, the page's other cases. */
 "use strict";
 (() => {
-  const { el, visible, words, title, answers, chip, ladder, runs, goldValue, predValue, Viewer } = window.formlabGallery;
+  const { el, visible, words, title, answers, chip, ladder, goldValue, predValue, Viewer } = window.formlabGallery;
   const NEIGHBOURS = 40;
-  const FACTS = ["doc_id", "benchmark", "split", "system", "task", "kind", "verdict"];
+  const FACTS = ["path", "doc_id", "benchmark", "split", "system", "task", "kind", "verdict"];
   const HINT = "← → cases, + − zoom, 0 field, p page, Esc closes";
 
   const short = (value) => (value === null ? "–" : visible(value).slice(0, 40));
@@ -93,14 +93,12 @@
       return list;
     }
 
-    /* Of each answer: the whole diff, the ladder, and what was measured. */
+    /* Of each answer the ladder, and what was measured. */
     answers(item) {
       return answers(item).map((answer, n) => {
-        const both = item.gold !== null && answer.pred !== null && answer.diff.some(([op]) => op !== "equal");
         const name = visible(answer.system);
         return el("section", { class: "fl-answer", "aria-label": `answer of ${name}` },
           item.beside ? el("h4", { class: `fl-key pred${n === 0 ? "" : n + 1}` }, el("bdi", { text: name })) : null,
-          both ? el("p", { class: "fl-merged" }, el("span", { class: "fl-label", text: "difference" }), runs(answer.diff, ["equal", "delete", "insert"])) : null,
           ladder(answer.ladder, "strictness ladder"),
           facts([["similarity", answer.similarity], ["confidence", answer.confidence], ["status", answer.status]]),
           scores(answer));

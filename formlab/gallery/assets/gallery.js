@@ -1,41 +1,21 @@
 /* A gallery of cases: filters, order and search over all of them, a page of cards at a time. */
 "use strict";
 (() => {
-  const { el, visible, words, title, answers, chip, rung, goldValue, predValue, picture, CaseDialog } = window.formlabGallery;
+  const { el, visible, words, title, answers, chip, goldValue, predValue, picture, selection, save, Filters, CaseDialog } = window.formlabGallery;
   const PAGE = 24;
-  const NONE = "–";
+  /* So many filters stand in the bar; the others fold away. */
+  const FILTERS = 6;
   const collator = new Intl.Collator("en", { numeric: true });
   const grouped = new Intl.NumberFormat("en");
   const count = (n) => grouped.format(n);
-  const one = (value) => (value === null || value === undefined ? NONE : String(value));
-
-  /* What can be filtered: a label, and the value that each case has, or a list of values. One with
-     a single value is left out. */
-  function facets(cases) {
-    const compared = cases.some((item) => item.beside);
-    const systems = compared ? answers(cases[0]).map((answer) => visible(answer.system)) : [];
-    const all = [
-      ["Benchmark", (item) => one(`${item.benchmark} ${item.split}`)], ["System", (item) => one(item.system)],
-      ["Task", (item) => one(item.task)], ["Kind", (item) => one(item.kind)],
-      ...(compared
-        ? systems.map((name, n) => [`Outcome of ${name}`, (item) => one(answers(item)[n]?.outcome)])
-        : [["Outcome", (item) => one(item.outcome)]]),
-      ...["Stage", "Cause"].map((label) => [label, (item) => (compared
-        ? [...new Set(answers(item).map((answer) => answer[label.toLowerCase()] ?? NONE))] : one(item[label.toLowerCase()]))]),
-      ["Passes", (item) => one(rung(item))], ["Verdict", (item) => one(item.verdict)],
-    ];
-    return all.map(([label, of]) => ({ label, values: cases.map(of), chosen: "" }))
-      .filter(({ values }) => values.some((value) => String(value) !== String(values[0])));
-  }
-
-  const has = (value, chosen) => (typeof value === "string" ? value === chosen : value.includes(chosen));
+  const several = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
   const ORDERS = {
     given: ["as given", null],
     worst: ["least similar", (a, b) => (a.similarity ?? 2) - (b.similarity ?? 2)],
     best: ["most similar", (a, b) => (b.similarity ?? -1) - (a.similarity ?? -1)],
-    doc: ["document", (a, b) => collator.compare(a.doc_id, b.doc_id) || a.sheet - b.sheet],
-    field: ["field", (a, b) => collator.compare(title(a), title(b))],
+    doc: ["by document", (a, b) => collator.compare(a.doc_id, b.doc_id) || a.sheet - b.sheet],
+    field: ["by field", (a, b) => collator.compare(title(a), title(b))],
     sure: ["most confident", (a, b) => (b.confidence ?? -1) - (a.confidence ?? -1)],
   };
 
@@ -43,18 +23,16 @@
     constructor(root, data) {
       this.images = data.images;
       this.colours = data.colours;
-      this.total = data.total;
+      this.data = data;
       this.cases = data.cases.flatMap((part) => JSON.parse(part));
-      this.facets = facets(this.cases);
+      this.filters = new Filters(this.cases, data.claims);
       this.sheets = new Map();
       this.cases.forEach((item, i) => {
         if (!this.sheets.has(item.sheet)) this.sheets.set(item.sheet, []);
         this.sheets.get(item.sheet).push(i);
       });
       this.several = new Set(this.cases.flatMap((item) => answers(item).map((answer) => answer.system))).size > 1;
-      this.needle = "";
       this.order = "given";
-      this.only = null;
       this.near = new IntersectionObserver((entries) => {
         for (const entry of entries) if (entry.isIntersecting) this.reveal(entry.target);
       }, { rootMargin: "400px" });
@@ -64,34 +42,65 @@
 
     build(root) {
       const bar = el("div", { class: "fl-bar", role: "search", "aria-label": "filter the cases" });
-      for (const facet of this.facets) {
-        facet.select = el("select", { "aria-label": facet.label, onchange: () => { facet.chosen = facet.select.value; this.update(); } });
-        bar.append(el("label", {}, el("span", { text: facet.label }), facet.select));
-      }
+      const more = el("div", { class: "fl-more", hidden: "" });
+      this.filters.facets.forEach((facet, n) => {
+        facet.select = el("select", { "aria-label": facet.label, onchange: () => { facet.chosen = facet.select.value; this.filtered(); } });
+        (n < FILTERS ? bar : more).append(el("label", {}, el("span", { text: facet.label }), facet.select));
+      });
       const sort = el("select", { "aria-label": "Sort", onchange: () => { this.order = sort.value; this.update(); } });
       for (const [value, [text]] of Object.entries(ORDERS)) {
         if (value !== "sure" || this.cases.some((item) => item.confidence !== undefined)) sort.append(el("option", { value, text }));
       }
-      const search = el("input", { type: "search", "aria-label": "Search", placeholder: "text, field, document", oninput: () => { this.needle = search.value.toLowerCase(); this.update(); } });
+      this.search = el("input", { type: "search", "aria-label": "Search", placeholder: "text, field, document", oninput: () => { this.filters.needle = this.search.value.toLowerCase(); this.filtered(); } });
       bar.append(
         el("label", {}, el("span", { text: "Sort" }), sort),
-        el("label", { class: "fl-search" }, el("span", { text: "Search" }), search),
+        el("label", { class: "fl-search" }, el("span", { text: "Search" }), this.search),
       );
+      this.more = more;
+      if (more.children.length) bar.append(this.unfold(more), more);
       this.count = el("p", { class: "fl-count", role: "status", "aria-live": "polite" });
-      this.sheet = el("button", { type: "button", class: "fl-only", hidden: "", onclick: () => { this.only = null; this.update(); this.focus(0); } });
-      this.grid = el("ul", { class: "fl-grid", role: "list", "aria-label": "cases", onkeydown: (event) => this.keys(event) });
+      this.chosen = el("div", { class: "fl-chosen" });
+      this.grid = el("ul", { class: "fl-grid", role: "list", "aria-label": "cases", onkeydown: (event) => this.pressed(event) });
       this.dialog = new CaseDialog(this);
       this.root = root;
       this.pagers = [this.pager(), this.pager()];
       root.classList.add("fl-gallery");
-      root.append(bar, el("div", { class: "fl-status" }, this.count, this.sheet, this.legend(), this.pagers[0].node), this.grid, this.pagers[1].node, this.dialog.node);
+      root.append(bar, el("div", { class: "fl-status" }, this.count, this.chosen, this.exports(), this.pagers[0].node), this.sample(), this.legend(), this.grid, this.pagers[1].node, this.dialog.node);
       addEventListener("beforeprint", () => { for (const card of [...this.grid.children]) this.reveal(card); });
+    }
+
+    unfold(more) {
+      const button = el("button", { type: "button", class: "fl-unfold", "aria-expanded": "false", text: "More filters", onclick: () => {
+        more.hidden = !more.hidden;
+        button.setAttribute("aria-expanded", String(!more.hidden));
+      } });
+      return button;
     }
 
     legend() {
       const systems = this.cases.length && this.cases[0].beside ? answers(this.cases[0]).map((answer) => visible(answer.system)) : ["predicted"];
       return el("p", { class: "fl-legend" }, el("span", { class: "fl-key gold", text: "gold" }),
-        ...systems.map((name, n) => el("span", { class: `fl-key pred${n === 0 ? "" : n + 1}`, text: name })));
+        ...systems.map((name, n) => el("span", { class: `fl-key pred${n === 0 ? "" : n + 1}`, text: name })),
+        el("span", { class: "fl-marks" }, "In answers: ", el("span", { class: "fl-missing", text: "‸" }), " missing, ",
+          el("ins", { text: "extra" }), ", ", el("mark", { text: "changed" })));
+    }
+
+    exports() {
+      const button = (kind) => el("button", {
+        type: "button", text: kind.toUpperCase(), title: `save the cases that are shown as ${kind.toUpperCase()}`,
+        onclick: () => save(this.found.map((i) => this.cases[i]), kind),
+      });
+      return el("div", { class: "fl-export", role: "group", "aria-label": "save the cases" }, button("jsonl"), button("csv"));
+    }
+
+    /* Of more errors than are kept, how the sample was drawn. */
+    sample() {
+      const { total, drawn } = this.data;
+      if (total <= this.cases.length) return "";
+      const causes = drawn.map(([cause, shown, all]) => `${visible(words(cause))} ${count(shown)} of ${count(all)}`);
+      return el("details", { class: "fl-sample" },
+        el("summary", { text: `${count(this.cases.length)} of ${several(total, "error")}, each cause in proportion` }),
+        el("p", { text: `${causes.join(", ")}.` }));
     }
 
     pager() {
@@ -107,49 +116,75 @@
       if (this.root.getBoundingClientRect().top < 0) this.root.scrollIntoView({ block: "start" });
     }
 
-    finds(i) {
-      if (this.only !== null && this.cases[i].sheet !== this.only) return false;
-      return this.needle === "" || this.haystack(i).includes(this.needle);
+    knows(wanted) {
+      return this.filters.knows(wanted);
     }
 
-    haystack(i) {
-      this.haystacks ??= this.cases.map((item) => [
-        item.path, item.doc_id, item.kind, item.gold, item.verdict, ...answers(item).flatMap((answer) => [answer.pred, answer.cause, answer.system]),
-      ].filter(Boolean).join("\n").toLowerCase());
-      return this.haystacks[i];
+    /* Shows the cases of a selection and says how many; an empty one shows all. */
+    choose(wanted) {
+      this.filters.choose(wanted);
+      this.search.value = "";
+      this.update();
+      this.tell();
+      return this.found.length;
     }
 
-    /* One walk finds the cases and counts each filter's values among what the others leave, so
-       that no option leads to an empty page. */
+    /* Opens the case with this key, one that is shown before others; false where there is none. */
+    open(key) {
+      const has = (i) => this.cases[i].key === key;
+      const i = this.found.find(has) ?? this.cases.findIndex((item) => item.key === key);
+      if (i < 0) return false;
+      this.dialog.open(i);
+      return true;
+    }
+
+    line() {
+      return selection.text(this.filters.selection);
+    }
+
+    /* The user has filtered: whoever listens hears of it. */
+    filtered() {
+      this.update();
+      this.root.dispatchEvent(new CustomEvent("formlab-selection", { bubbles: true, detail: { line: this.line(), keys: this.keys() } }));
+      this.tell();
+    }
+
+    keys() {
+      return this.found.map((i) => this.cases[i].key);
+    }
+
+    /* In JupyterLab the page around this frame hears of it, to hand it to Python. */
+    tell() {
+      if (framed) parent.postMessage({ formlab: "selection", line: this.line(), rows: this.found }, "*");
+    }
+
     update() {
-      const counts = this.facets.map(() => new Map());
-      const found = [];
-      for (let i = 0; i < this.cases.length; i += 1) {
-        if (!this.finds(i)) continue;
-        const failed = [];
-        this.facets.forEach((facet, f) => {
-          if (facet.chosen !== "" && !has(facet.values[i], facet.chosen)) failed.push(f);
-        });
-        if (failed.length > 1) continue;
-        if (failed.length === 0) found.push(i);
-        for (const f of failed.length ? failed : counts.keys()) {
-          const value = this.facets[f].values[i];
-          for (const name of typeof value === "string" ? [value] : value) counts[f].set(name, (counts[f].get(name) || 0) + 1);
-          counts[f].all = (counts[f].all || 0) + 1;
-        }
-      }
-      this.facets.forEach((facet, f) => this.fill(facet, counts[f]));
+      const { found, counts } = this.filters.find();
+      this.filters.facets.forEach((facet, f) => this.fill(facet, counts[f]));
       const by = ORDERS[this.order][1];
       this.found = by ? found.sort((a, b) => by(this.cases[a], this.cases[b]) || a - b) : found;
-      this.sheet.hidden = this.only === null;
-      if (this.only !== null) this.sheet.textContent = `only ${visible(this.cases[this.sheets.get(this.only)[0]].doc_id).slice(0, 40)} ×`;
-      this.sheet.setAttribute("aria-label", `${this.sheet.textContent.replace(/ ×$/, "")}: show all documents again`);
+      this.restrictions();
+      if ([...this.more.querySelectorAll("select")].some((select) => select.value !== "")) this.more.hidden = false;
       this.turn(0);
+    }
+
+    /* What restricts the cases beside the filters, each with a button that takes it away. */
+    restrictions() {
+      const { also, only } = this.filters;
+      const button = (text, without) => el("button", {
+        type: "button", class: "fl-only", text: `${text} ×`, "aria-label": `${text}: show all again`,
+        onclick: () => { without(); this.filtered(); this.focus(0); },
+      });
+      const named = (value) => (value === null ? "none" : visible(words(value)).slice(0, 40));
+      this.chosen.replaceChildren(
+        ...[...also].map(([column, values]) => button(`${visible(words(column))}: ${values.map(named).join(" or ")}`, () => also.delete(column))),
+        ...(only === null ? [] : [button(`only ${visible(this.cases[this.sheets.get(only)[0]].doc_id).slice(0, 40)}`, () => { this.filters.only = null; })]),
+      );
     }
 
     fill(facet, counts) {
       if (facet.chosen !== "" && !counts.has(facet.chosen)) counts.set(facet.chosen, 0);
-      const options = [["", `all (${count(counts.all || 0)})`], ...[...counts].sort((a, b) => b[1] - a[1] || collator.compare(a[0], b[0])).map(([value, n]) => [value, `${visible(words(value))} (${count(n)})`])];
+      const options = [["", `all (${count(counts.all || 0)})`], ...[...counts].sort((a, b) => b[1] - a[1] || collator.compare(a[0], b[0])).map(([value, n]) => [value, `${facet.text(value)} (${count(n)})`])];
       facet.select.replaceChildren(...options.map(([value, text]) => el("option", { value, text })));
       facet.select.value = facet.chosen;
     }
@@ -168,9 +203,12 @@
     }
 
     announce(start, shown, pages) {
-      const of = this.total > this.cases.length ? `${count(this.cases.length)} shown of ${count(this.total)}` : count(this.cases.length);
-      const part = pages > 1 ? `, ${count(start + 1)}–${count(start + shown)} on this page` : "";
-      this.count.textContent = `${count(this.found.length)} of ${of} cases${part}`;
+      const { total, asked, unit } = this.data;
+      const all = this.found.length === this.cases.length;
+      const errors = this.cases.length === total && asked > total;
+      const what = !all ? `${count(this.found.length)} of ${several(this.cases.length, unit)} chosen`
+        : errors ? `${count(total)} of ${several(asked, unit)} wrong` : several(this.found.length, unit);
+      this.count.textContent = pages > 1 ? `${what} · showing ${count(start + 1)}–${count(start + shown)}` : what;
       for (const { node, select, back, forward } of this.pagers) {
         node.hidden = pages === 1;
         if (select.length !== pages) select.replaceChildren(...Array.from({ length: pages }, (_, n) => el("option", { value: n, text: `page ${count(n + 1)} of ${count(pages)}` })));
@@ -219,7 +257,7 @@
         }, image, el("div", { class: "fl-body" },
           el("h4", { title: name }, el("bdi", { text: name })),
           this.pair(item), this.chips(item),
-          el("p", { class: "fl-doc" }, el("bdi", { text: visible(item.doc_id) }),
+          el("p", { class: "fl-doc" }, el("bdi", { title: visible(item.path ?? ""), text: [item.doc_id, item.path].filter(Boolean).map(visible).join(" ") }),
             item.similarity === null ? null : el("span", { class: "fl-sim", title: "similarity", text: item.similarity.toFixed(2) })))));
       if (reveal) this.reveals.set(card, reveal);
       return card;
@@ -235,11 +273,10 @@
     }
 
     onlySheet(item) {
-      this.only = item.sheet;
-      this.needle = "";
-      for (const facet of this.facets) facet.chosen = "";
-      this.root.querySelector("input").value = "";
-      this.update();
+      this.filters.clear();
+      this.filters.only = item.sheet;
+      this.search.value = "";
+      this.filtered();
     }
 
     focus(place) {
@@ -252,7 +289,7 @@
       card.focus();
     }
 
-    keys(event) {
+    pressed(event) {
       const card = event.target.closest(".fl-card");
       if (!card || event.ctrlKey || event.metaKey || event.altKey) return;
       const place = Number(card.dataset.place);
@@ -267,9 +304,21 @@
     }
   }
 
-  const show = (root, data) => new Gallery(root, data);
-  Object.freeze(Object.assign(window.formlabGallery, { show }));
+  const galleries = [];
+  const show = (root, data) => {
+    const made = new Gallery(root, data);
+    galleries.push(made);
+    return made;
+  };
+  Object.freeze(Object.assign(window.formlabGallery, { show, galleries }));
   const data = document.getElementById("fl-gallery-data");
   const root = document.getElementById("fl-gallery");
+  const framed = Boolean(data && root && parent !== window);
   if (data && root) show(root, JSON.parse(data.textContent));
+  if (framed) {
+    addEventListener("message", ({ source, data: message }) => {
+      const wanted = source === parent && message?.formlab === "choose" ? selection.read(String(message.line)) : null;
+      if (wanted && galleries[0].knows(wanted)) galleries[0].choose(wanted);
+    });
+  }
 })();

@@ -36,7 +36,7 @@
   }
 
   const words = (name) => String(name).replaceAll("_", " ");
-  const title = (item) => item.path || item.kind || item.task || "case";
+  const title = (item) => item.label || item.path || item.kind || item.task || "case";
   const answers = (item) => [item, ...(item.beside || [])];
 
   function chip(text, colour, extra = "") {
@@ -68,26 +68,31 @@
     return gold ? "not on the form" : "nothing given";
   };
 
-  /* The runs of a diff that are named; the rest of it is the other side's. */
-  function runs(diff, shown) {
+  /* An answer with its wrong places marked: more than gold has, other than gold, and a sign where
+     something of gold is missing. Colour alone says nothing: each has a mark of its own. */
+  function marked(diff) {
     const node = el("bdi", { class: "fl-value" });
-    for (const [op, text] of diff) {
-      if (!shown.includes(op)) continue;
-      node.append(op === "equal" ? visible(text) : el(op === "delete" ? "del" : "ins", { text: visible(text) }));
-    }
+    diff.forEach(([op, text], i) => {
+      const changed = op === "insert" && diff[i - 1]?.[0] === "delete";
+      if (op === "equal") node.append(visible(text));
+      else if (op === "insert") node.append(el(changed ? "mark" : "ins", { title: changed ? `gold: ${visible(diff[i - 1][1])}` : "not in gold", text: visible(text) }));
+      else if (diff[i + 1]?.[0] !== "insert") node.append(missing(text));
+    });
     return node;
   }
 
-  /* Gold beside several answers is shown plain: each of them differs from it in its own places. */
+  const missing = (text) => el("span", { class: "fl-missing", title: `missing: ${visible(text)}` },
+    el("span", { "aria-hidden": "true", text: "‸" }), el("span", { class: "fl-hidden", text: `[missing: ${visible(text)}]` }));
+
+  /* Gold is the reference and stays plain. */
   function goldValue(item) {
     if (item.gold === null || item.gold === "") return el("span", { class: "fl-none", text: absent(item.gold, true) });
-    if (item.beside) return el("bdi", { class: "fl-value", text: visible(item.gold) });
-    return runs(item.diff, ["equal", "delete"]);
+    return el("bdi", { class: "fl-value", text: visible(item.gold) });
   }
 
   function predValue(answer) {
     if (answer.pred === null || answer.pred === "") return el("span", { class: "fl-none", text: absent(answer.pred, false) });
-    return runs(answer.diff, ["equal", "insert"]);
+    return marked(answer.diff);
   }
 
   /* Fractions of the image as its pixels, so that a point is a circle and not an ellipse. */
@@ -134,5 +139,5 @@
     return [frame, () => { if (!img.src) img.src = image.src; }];
   }
 
-  window.formlabGallery = { el, visible, words, title, answers, chip, ladder, rung, runs, goldValue, predValue, marks, mark, side, imageOf, picture };
+  window.formlabGallery = { el, visible, shape, words, title, answers, chip, ladder, rung, goldValue, predValue, marks, mark, side, imageOf, picture };
 })();

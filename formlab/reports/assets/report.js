@@ -1,10 +1,10 @@
 /* Draws the data blocks of a report. Data reaches the page through textContent, never as markup. */
 "use strict";
 (() => {
-  const { el, visible, show } = window.formlabGallery;
-  const { root, dark, isDark, kinds } = window.formlabReport;
-  kinds.gallery = (data, box) => { box.replaceChildren(); show(box, data); };
+  const { el, visible } = window.formlabGallery;
+  const { root, dark, isDark, kinds, links: cases } = window.formlabReport;
   kinds.episodes = (data, box) => { box.replaceChildren(); window.formlabEpisodes.show(box, data); };
+  kinds.explorer = (data, box) => { box.replaceChildren(); window.formlabExplorer.show(box, data); };
   const CHARTS = new Set(["vega", "plotly"]);
   const state = new Map();
 
@@ -17,6 +17,7 @@
       const undo = await kinds[box.dataset.kind](data, box);
       state.set(box, { undo: undo || (() => {}) });
       box.dataset.state = "drawn";
+      cases.drawn(box);
     } catch (error) {
       state.set(box, { undo: () => {} });
       box.dataset.state = "failed";
@@ -42,12 +43,15 @@
   }, { rootMargin: "3000px" });
 
   const boxes = [...document.querySelectorAll("div.fl-object[data-kind]")];
-  for (const box of boxes) {
+  const whole = [];
+  // Galleries first: what leads to their cases has to know them.
+  for (const box of [...boxes].sort((a, b) => (b.dataset.kind === "gallery") - (a.dataset.kind === "gallery"))) {
     const block = box.querySelector('script[type="application/json"]');
     box.fl = block.textContent;
     block.remove();
-    if (CHARTS.has(box.dataset.kind)) { near.observe(box); far.observe(box); } else draw(box);
+    if (CHARTS.has(box.dataset.kind)) { near.observe(box); far.observe(box); } else whole.push(draw(box));
   }
+  Promise.all(whole).then(() => cases.start(boxes));
   const redraw = () => {
     for (const box of boxes) if (CHARTS.has(box.dataset.kind) && state.has(box)) { erase(box); draw(box); }
   };

@@ -1,0 +1,94 @@
+"""The cases that a line selects: the address of a report's view as a frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from formlab import selection
+from formlab.analysis.finding import KEYS, Finding
+from formlab.analysis.summarise import sliced
+from formlab.errors import UnknownName
+from formlab.folders import Evaluation
+
+# The names of bands of numbers, as `bands.band` writes them.
+_NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+_BAND = re.compile(rf"under {_NUMBER}|{_NUMBER}–{_NUMBER}|{_NUMBER} and more")
+
+
+def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = ()) -> pl.DataFrame:
+    """The cases that a line selects, right ones among them.
+
+    Parameters
+    ----------
+    evaluation
+        As from `evaluate`.
+    line
+        As in the address of a report that shows cases: ``slice=column:value``, or a column of its
+        own such as ``cause=clipped``, joined by ``&``. Values of one column are alternatives,
+        columns must all fit; ``slice=column`` is of cases without a value. Columns are those of
+        *cases* and *documents*, the bands (``length`` …) and ``position``.
+    findings
+        Those of the report, for ``finding=2``: the cases of the second.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema CASES, in the order of the evaluation.
+
+    Raises
+    ------
+    DataBroken
+        If the line cannot be read.
+    UnknownName
+        If it names a column or the number of a finding that there is not.
+
+    Examples
+    --------
+    >>> from formlab import analysis
+    >>> result = analysis.open_evaluation(benchmark="funsd", system="ocr")
+    >>> cases = analysis.select(result, "report.html#slice=kind:answer&slice=length:1%E2%80%934")
+    >>> cases["kind"].unique().to_list(), cases["gold"].str.len_chars().max()
+    (['answer'], 4)
+    """
+    cases = evaluation.cases
+    chosen = selection.read(line)
+    numbers = chosen.pop("finding", [])
+    fits = [
+        _fits(sliced(cases, evaluation.documents, column), values)
+        for column, values in chosen.items()
+    ]
+    known = {str(number): finding for number, finding in enumerate(findings, start=1)}
+    for number in numbers:
+        if number not in known:
+            raise UnknownName.of("number of a finding", number, known)
+    if numbers:
+        keys = pl.concat([known[str(number)].cases.select(KEYS) for number in numbers])
+        rows = cases.select(KEYS).with_row_index("row")
+        rows = rows.join(keys.unique(), on=KEYS, how="semi", nulls_equal=True)["row"]
+        fits.append(pl.int_range(cases.height, eager=True).is_in(rows.implode()))
+    return cases.filter(*fits)
+
+
+def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
+    """Whether each value is one of those chosen; a number may be in a band of them."""
+    names = [name for name in chosen if name is not None]
+    fits = values.cast(pl.String).is_in(names).fill_null(False)
+    if None in chosen:
+        fits |= values.is_null()
+    for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():
+        if band:
+            fits |= _in_band(values, *band.groups()).fill_null(False)
+    return fits
+
+
+def _in_band(values: pl.Series, under: str, low: str, high: str, more: str) -> pl.Series:
+    if under:
+        return values < float(under)
+    if more:
+        return values >= float(more)
+    # A band of whole numbers ends with its last, another before the first of the next.
+    inside = values <= float(high) if values.dtype.is_integer() else values < float(high)
+    return inside & (values >= float(low))

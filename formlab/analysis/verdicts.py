@@ -1,0 +1,290 @@
+"""Who beats whom: a verdict for each pair of systems, their ranks, and the sentence of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from formlab import metrics, tables
+from formlab.analysis.comparability import KEY, common, fields
+from formlab.analysis.compare import evaluation_pairs
+from formlab.analysis.finding import OUTCOME, Finding, p_text, seen_text
+from formlab.analysis.intervals import by_document, drawn_sums, percentiles
+from formlab.analysis.summarise import summarise
+from formlab.folders import Evaluation
+from formlab.metrics import ratio
+from formlab.tables import BOX
+
+BETTER, WORSE, ALIKE, SAME = ">", "<", "≈", "="
+VERDICTS: dict[str, Any] = {
+    "system_a": pl.String, "verdict": pl.String, "system_b": pl.String, "metric": pl.String,
+    "better": pl.String, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "p": pl.Float64, "p_adjusted": pl.Float64, "n_tested": pl.Int64,
+    "least_difference": pl.Float64, "n_docs": pl.Int64, "n_cases": pl.Int64,
+}  # fmt: skip
+RANKS: dict[str, Any] = {
+    "system": pl.String, "rank": pl.Int64, "metric": pl.String, "value": pl.Float64,
+    "ci_low": pl.Float64, "ci_high": pl.Float64, "groups": pl.List(pl.Int64),
+    "n_docs": pl.Int64, "n_cases": pl.Int64,
+}  # fmt: skip
+_ANSWER = ("doc_id", "task", "level", "path", "pred_path", "pred", "status")
+_SCORE = ("doc_id", "task", "level", "path", "metric", "value")
+
+
+def identical(first: Evaluation, second: Evaluation) -> bool:
+    """Whether every answer of two systems is the same (text, place, status), and every score."""
+    pair = common([first, second]).evaluations
+    of_cases = [*_ANSWER, *(f"pred_{side}" for side in BOX)]
+    cases = [each.cases.select(of_cases).sort(of_cases) for each in pair]
+    scores = [each.scores.select(_SCORE).sort(_SCORE) for each in pair]
+    return cases[0].equals(cases[1]) and scores[0].equals(scores[1])
+
+
+def verdicts(
+    evaluations: Sequence[Evaluation], found: Sequence[Finding], *, reference: str = ""
+) -> pl.DataFrame:
+    """The verdict on every pair of systems, by fields right and by whole documents.
+
+    Parameters
+    ----------
+    evaluations
+        As from `common(…).evaluations`.
+    found
+        As from `tell_apart` of the same evaluations and `reference`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema VERDICTS, fields before documents (`metric` is ``outcome`` for fields right).
+        `verdict` is ``>`` or ``<`` where the first or the second system is shown to do better,
+        ``=`` where every answer of both is the same, and ``≈`` where no difference was shown.
+        `p_adjusted` is after Holm over the `n_tested` comparisons.
+    """
+    pairs = evaluation_pairs(evaluations, reference or None)
+    same = {(a.system, b.system) for a, b in pairs if identical(a, b)}
+    rows = []
+    for finding in found:
+        a, b = finding.systems
+        better = None
+        if finding.holds:
+            up = finding.metric == OUTCOME or _up(finding.metric)
+            better = b if (finding.effect > 0) == up else a
+        sign = {a: BETTER, b: WORSE}.get(better or "", SAME if (a, b) in same else ALIKE)
+        rows.append({
+            "system_a": a, "verdict": sign, "system_b": b, "better": better,
+            "difference": finding.effect, "least_difference": finding.least,
+            **{n: getattr(finding, n) for n in VERDICTS if hasattr(finding, n)},
+        })  # fmt: skip
+    table = pl.DataFrame(rows, schema=VERDICTS)
+    return table.sort(pl.col("metric") != OUTCOME, maintain_order=True)
+
+
+def _up(metric: str) -> bool:
+    return metrics.get(metrics.plain(metric)).direction == "up"
+
+
+def ranks(
+    evaluations: Sequence[Evaluation],
+    table: pl.DataFrame,
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The systems from best to worst, and the groups that no test separates.
+
+    A critical-difference diagram as a table, by the test of `table` instead of Nemenyi's.
+
+    Parameters
+    ----------
+    evaluations
+        As from `common(…).evaluations`.
+    table
+        As from `verdicts`, of all pairs. Systems are ranked by the share of fields right, or where
+        no fields were scored by the metric of whole documents.
+    resamples, level, seed
+        Of the percentile interval, which draws documents.
+
+    Returns
+    -------
+    polars.DataFrame
+        The schema RANKS. A field that only some systems predict counts as right for the others.
+        `groups` are the numbers, from 1, of the groups that a system is in: neighbouring ranks of
+        which no pair is told apart.
+
+    References
+    ----------
+    J. Demšar, J. Mach. Learn. Res. 7, 2006.
+    """
+    metric = table["metric"].first() or OUTCOME
+    options = {"resamples": resamples, "level": level, "seed": seed}
+    rows = _fields(evaluations, **options) if metric == OUTCOME else []
+    if not rows:
+        scored = pl.concat([summarise(each, **options) for each in evaluations])
+        whole = tables.only(scored, metric=metric, slice_by=None)
+        whole = whole.filter(~pl.col("level").is_in(tables.FIELD_LEVELS))
+        rows = whole.filter(pl.col("value").is_not_nan()).to_dicts()
+    sign = -1 if metric == OUTCOME or _up(metric) else 1
+    rows.sort(key=lambda row: sign * row["value"])
+    own = table.filter(pl.col("metric") == metric, pl.col("better").is_not_null())
+    apart = {frozenset(pair) for pair in own.select("system_a", "system_b").iter_rows()}
+    groups = _groups([row["system"] for row in rows], apart)
+    for rank, row in enumerate(rows, start=1):
+        member = [n for n, names in enumerate(groups, start=1) if row["system"] in names]
+        row |= {"rank": rank, "metric": metric, "groups": member}
+    return pl.DataFrame([{name: row[name] for name in RANKS} for row in rows], schema=RANKS)
+
+
+def _fields(
+    evaluations: Sequence[Evaluation], *, resamples: int, level: float, seed: int
+) -> list[dict[str, Any]]:
+    """The share of fields right of each system, over the fields that any of them has."""
+    judged = pl.col("outcome") != "unscored", pl.col("level") != "stretch"
+    sides = [fields(each).filter(*judged) for each in evaluations]
+    every = pl.concat(side.select(KEY) for side in sides).unique()
+    codes = {doc: number for number, doc in enumerate(evaluations[0].documents["doc_id"])}
+
+    def counts(rows: pl.DataFrame) -> np.ndarray:
+        number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+        return by_document(number, [np.ones(rows.height)], len(codes))
+
+    rows = []
+    for each, side in zip(evaluations, sides, strict=True):
+        if not every.height:
+            break
+        total = counts(every)
+        right = total - counts(side.filter(pl.col("outcome") != "match"))
+        parts = np.concatenate([right, total], axis=1)
+        low = high = float("nan")
+        if resamples and len(codes) > 1:
+            drawn = ratio(drawn_sums(parts, resamples=resamples, seed=seed))
+            low, high = percentiles(drawn, level)
+        rows.append({
+            "system": each.system, "value": float(right.sum() / total.sum()),
+            "ci_low": low, "ci_high": high, "n_docs": every["doc_id"].n_unique(),
+            "n_cases": every.height,
+        })  # fmt: skip
+    return rows
+
+
+def _groups(names: Sequence[str], apart: set[frozenset[str]]) -> list[list[str]]:
+    """The longest runs of neighbours of which no pair is told apart; none of a system alone."""
+    runs: list[list[str]] = []
+    last = 0
+    for start in range(len(names)):
+        end = start
+        while end < len(names) and not any(
+            frozenset((names[end], other)) in apart for other in names[start:end]
+        ):
+            end += 1
+        # A run within the one before says nothing more.
+        if end > last and end - start > 1:
+            runs.append(list(names[start:end]))
+        last = max(last, end)
+    return runs
+
+
+def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
+    """The one sentence of a comparison: who is better, on what and by how much, or that none is.
+
+    Parameters
+    ----------
+    table, ranked
+        As from `verdicts` and `ranks` of the same evaluations.
+    """
+    if not table.height:
+        return "Neither a field nor a whole document was scored for both systems."
+    metric = table["metric"][0]
+    rows = tables.only(table, metric=metric).to_dicts()
+    if all(row["verdict"] == SAME for row in rows):
+        systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
+        return f"{_list(systems)} are identical: every answer is the same ({_counts(rows[0])})."
+    say = _two(rows[0]) if len(rows) == 1 else _several(rows, ranked)
+    return f"{say}{_also(table.filter(pl.col('metric') != metric).to_dicts())}."
+
+
+def _two(row: dict[str, Any]) -> str:
+    a, b, better = row["system_a"], row["system_b"], row["better"]
+    if better:
+        worse = a if better == b else b
+        return f"{better} {_does(row)} than {worse}: {_by(row)}"
+    return f"No difference in {_what(row)} was shown between {a} and {b}: {_by(row)}{_seen(row)}"
+
+
+def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
+    names = ranked["system"].to_list()
+    shown = [row for row in rows if row["better"]]
+    if not shown:
+        most = max(rows, key=lambda row: row["least_difference"])
+        return f"No difference in {_what(rows[0])} was shown among {_list(names)}{_seen(most)}"
+    wins = {name: [r for r in shown if r["better"] == name] for name in names}
+    # Where the best value is not shown to beat anyone, the sentence is of the first that does.
+    best = next(name for name in names if wins[name])
+    beaten = [_other(row, best) for row in wins[best]]
+    least = min(wins[best], key=lambda row: abs(row["difference"]))
+    rest = [name for name in names if name not in (best, *beaten)]
+    say = f"{best} {_does(rows[0])} than {_list(beaten)} (than {_other(least, best)} {_by(least)})"
+    return say + (f"; no difference from {_list(rest)} was shown" if rest else "")
+
+
+def _other(row: dict[str, Any], name: str) -> str:
+    return row["system_b"] if row["system_a"] == name else row["system_a"]
+
+
+def _also(rows: list[dict[str, Any]]) -> str:
+    """What whole documents say beside the fields."""
+    if not rows:
+        return ""
+    title = metrics.title(rows[0]["metric"])
+    shown = [f"{row['better']} beats {_other(row, row['better'])}" for row in rows if row["better"]]
+    details = f" ({_by(rows[0])})" if len(rows) == 1 and shown else ""
+    return f"; in {title} of whole documents {_list(shown) or 'no difference was shown'}{details}"
+
+
+def _does(row: dict[str, Any]) -> str:
+    if row["metric"] == OUTCOME:
+        return "gets more fields right"
+    return f"has the {'higher' if _up(row['metric']) else 'lower'} {_what(row)}"
+
+
+def _what(row: dict[str, Any]) -> str:
+    if row["metric"] == OUTCOME:
+        return "fields right"
+    return f"{metrics.title(row['metric'])} of whole documents"
+
+
+def _by(row: dict[str, Any]) -> str:
+    """By how much, the better system less the other, with interval, n and p."""
+    unit = " of the fields" if row["metric"] == OUTCOME else ""
+    difference, low, high = row["difference"], row["ci_low"], row["ci_high"]
+    if row["better"] == row["system_a"]:
+        difference, low, high = -difference, -high, -low
+    texts = [f"{difference:+.3f}{unit}".replace("-", "−")]
+    if not math.isnan(low):
+        texts.append(f"95 % interval {low:+.3f} to {high:+.3f}")
+    texts.append(_counts(row))
+    if math.isnan(row["p_adjusted"]):
+        texts.append("one document is no test")
+    else:
+        tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
+        texts.append(p_text(row["p_adjusted"]) + tests)
+    return ", ".join(texts).replace(" -", " −")
+
+
+def _counts(row: dict[str, Any]) -> str:
+    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    return documents if row["metric"] != OUTCOME else f"{row['n_cases']:,} fields in {documents}"
+
+
+def _seen(row: dict[str, Any]) -> str:
+    return seen_text(row["difference"], row["least_difference"])
+
+
+def _list(names: Sequence[str] | dict[str, None]) -> str:
+    """Names as a sentence lists them."""
+    *first, last = names or [""]
+    return f"{', '.join(first)} and {last}" if first else last

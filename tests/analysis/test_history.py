@@ -1,0 +1,188 @@
+"""Runs over time: planted improvements and losses, and none."""
+
+import dataclasses
+import os
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from formlab import analysis
+from formlab.analysis.history import corpora, history, open_history
+from formlab.errors import DataMissing, FormlabError
+from tests.analysis.made_pairs import from_matrix, made
+from tests.analysis.test_finding_systems import noise, with_pages
+
+# `analysis.history` is the function.
+history_module = sys.modules["formlab.analysis.history"]
+FEW = {"resamples": 200, "permutations": 999}
+
+
+def at(evaluation, time, **settings):
+    made = {"at": time, "formlab": settings.pop("formlab", "0.2.0")}
+    own = evaluation.settings | {"system": settings}
+    return dataclasses.replace(evaluation, made=made, settings=own)
+
+
+def values_right(table):
+    return table.filter(metric="outcome")
+
+
+def test_a_planted_improvement_and_a_planted_loss_are_shown_and_chance_is_not():
+    base = noise(0, 0.5)
+    better, chance = base.copy(), base.copy()
+    better[:, :3] = 1
+    # One field more in two documents, one less in two others.
+    chance[0, 0], chance[1, 0], chance[2, 0], chance[3, 0] = 1 - base[:4, 0]
+    runs = {"a": base, "b": better, "c": better, "d": base, "e": chance}
+    rows = values_right(history({n: from_matrix("m", m) for n, m in runs.items()}, **FEW))
+    assert rows["verdict"].to_list() == [None, "better", "identical", "worse", "not shown"]
+    assert rows["value"].to_list() == pytest.approx([each.mean() for each in runs.values()])
+    fixed = int((better > base).sum())
+    assert rows["fixed"].to_list()[1:4] == [fixed, 0, 0]
+    assert rows["broken"].to_list()[1:4] == [0, 0, fixed]
+    assert rows["fixed_kinds"][1] == f"word {fixed}"
+    assert rows["difference"].drop_nulls().to_list()[0] == pytest.approx(fixed / base.size)
+    inside = (pl.col("ci_low") <= pl.col("value")) & (pl.col("value") <= pl.col("ci_high"))
+    assert rows.select(inside.all()).item()
+
+
+def test_without_any_change_in_truth_few_runs_are_called_better_or_worse():
+    called = []
+    for seed in range(30):
+        runs = [from_matrix("m", noise(4 * seed + n, 0.6)) for n in range(3)]
+        draws = {"resamples": 100, "permutations": 199, "seed": seed}
+        verdicts = values_right(history(runs, metric=["cer"], **draws))["verdict"].to_list()
+        called += [verdict in ("better", "worse") for verdict in verdicts[1:]]
+    # 5 % of 60 are 3; 8 are three standard deviations (1.7) more.
+    assert sum(called) <= 8
+
+
+def test_earlier_runs_are_adjusted_together_and_the_last_one_over_its_own_metrics():
+    runs = [
+        with_pages(from_matrix("m", noise(seed, 0.6)), np.full(20, 0.1) + seed / 100)
+        for seed in range(4)
+    ]
+    rows = history(runs, **FEW).filter(pl.col("p").is_not_null())
+    for name in ("run 4", None):
+        own = rows.filter(pl.col("run") == name if name else pl.col("run") != "run 4")
+        p = sorted(own["p"])
+        # Holm: the least p counts as often as there are tests.
+        assert own["p_adjusted"].min() == pytest.approx(min(1, p[0] * len(p)))
+    assert rows["metric"].unique(maintain_order=True).to_list() == ["outcome", "cer"]
+
+
+def test_what_no_gold_asks_for_changes_no_share_right():
+    claim = {"outcome": "spurious", "gold": None, "pred": "y", "gold_origin": None}
+    first = made("m", [("1", "/a", 1), ("2", "/a", 0)])
+    second = made("m", [("1", "/a", 1), ("2", "/a", 0), ("2", "/b", 0, claim)])
+    rows = values_right(history([first, second], **FEW))
+    assert rows["value"].to_list() == [0.5, 0.5]
+    assert rows.select("difference", "fixed", "broken").row(1) == (0.0, 0, 0)
+
+
+def test_settings_and_versions_that_changed_are_named():
+    m = from_matrix("m", noise(0, 0.6))
+    runs = [at(m, "1", scale=1.0, formlab="0.1.0"), at(m, "2", scale=2.0), at(m, "3", scale=2.0)]
+    changed = values_right(history(runs, **FEW))["changed"].to_list()
+    assert changed == [None, "scale 1.0 → 2.0; formlab 0.1.0 → 0.2.0", None]
+
+
+def test_corpora_are_grouped_and_never_compared():
+    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6)[:5])
+    other = made("m", [("1", "/a", 1), ("2", "/a", 0)], benchmark="c")
+    runs = {"a": m, "few": n, "other": other, "b": m}
+    groups = corpora(runs)
+    assert {name: list(each) for name, each in groups.items()} == {
+        "b:s": ["a", "b"], "b:s, 5 documents": ["few"], "c:s": ["other"],
+    }  # fmt: skip
+    rows = values_right(history(runs, **FEW))
+    assert dict(rows.select("run", "verdict").rows()) == {
+        "a": None, "b": "identical", "few": None, "other": None,
+    }  # fmt: skip
+
+
+def test_a_changed_gold_is_not_compared_and_says_why():
+    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(0, 0.6))
+    moved = n.cases.with_columns(gold=pl.lit("other"))
+    rows = values_right(history([m, dataclasses.replace(n, cases=moved), m], **FEW))
+    assert rows["verdict"].to_list() == [None, "not comparable", "not comparable"]
+    assert "the gold of 160 cases differs" in rows["note"][1]
+    assert rows["difference"].to_list() == [None] * 3
+
+
+def test_a_metric_that_the_run_before_lacks_is_not_compared():
+    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6))
+    table = history([m, with_pages(n, np.full(20, 0.1))], **FEW)
+    (row,) = table.filter(metric="cer").to_dicts()
+    assert (row["verdict"], row["note"]) == (
+        "not comparable",
+        "the run before was not scored by it",
+    )
+    assert table.filter(run="run 2", metric="outcome")["verdict"][0] != "not comparable"
+
+
+def test_evaluations_open_in_the_order_in_which_they_were_first_saved(tmp_path):
+    m = from_matrix("m", noise(0, 0.6))
+    for name, time in (("x/late", "2026-02-01"), ("early", "2025-12-31"), ("b", "2026-01-01")):
+        at(m, time).save(tmp_path / name)
+    at(m, "2026-01-01").save(tmp_path / "a")
+    names = ["early", "a", "b", "x/late"]
+    assert list(open_history(tmp_path)) == names
+    # Saved again under another name, an evaluation keeps its time.
+    loaded = open_history(tmp_path / "x")["late"]
+    assert loaded.made["at"] == "2026-02-01"
+    loaded.save(tmp_path / "c")
+    assert list(open_history([tmp_path / "c", tmp_path / "a"])) == ["a", "c"]
+
+
+def test_an_evaluation_is_dated_when_saved_and_one_without_a_date_by_its_manifest(tmp_path):
+    m = from_matrix("m", noise(0, 0.6))
+    assert not m.made
+    m.save(tmp_path / "new")
+    m.save(tmp_path / "old")
+    manifest = tmp_path / "old" / "manifest.json"
+    text = manifest.read_text()
+    start = text.index('"made"')
+    manifest.write_text(text[:start] + text[text.index("}", start) + 2 :].lstrip())
+    os.utime(manifest, (0, 0))
+    opened = open_history(tmp_path)
+    assert list(opened) == ["old", "new"]
+    assert opened["old"].made["at"].startswith("1970-01-01T00:00:00")
+    assert opened["new"].made["formlab"]
+
+
+def test_nothing_to_open_and_nothing_to_show_are_one_error(tmp_path):
+    with pytest.raises(DataMissing, match="no evaluation here or in its folders"):
+        open_history(tmp_path)
+    with pytest.raises(FormlabError, match="no such folder"):
+        open_history(tmp_path / "none")
+    with pytest.raises(DataMissing, match="there is no evaluation"):
+        history([])
+    with pytest.raises(FormlabError, match="unknown metric 'crr'"):
+        history([from_matrix("m", noise(0, 0.6))], metric=["crr"])
+
+
+def test_only_a_difference_that_is_shown_is_scored_again_under_other_reading_rules(monkeypatch):
+    asked = []
+    real = history_module.compare
+
+    def compare(pair, **options):
+        asked.append(all(each.corpus is not None for each in pair))
+        return real(pair, **options)
+
+    monkeypatch.setattr(history_module, "compare", compare)
+    first, second = analysis.open_compared()
+    rows = history([first, second, second], metric=["cer"], **FEW)
+    assert rows.filter(metric="cer", level="page")["verdict"].to_list()[1:] == [
+        "not shown", "identical",
+    ]  # fmt: skip
+    assert asked == [False, False]
+    empty = second.cases.with_columns(pred=None, outcome=pl.lit("missing"))
+    worse = dataclasses.replace(
+        second, cases=empty.cast({"pred": pl.String}),
+        scores=second.scores.with_columns(hits=pl.col("total"), value=1.0),
+    )  # fmt: skip
+    rows = history([first, worse], metric=["cer"], **FEW)
+    assert asked[2:] == [False, True]

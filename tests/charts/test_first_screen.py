@@ -1,0 +1,129 @@
+import math
+
+import polars as pl
+import pytest
+
+from formlab import charts, tables
+from formlab.analysis import Finding
+from formlab.folders import Evaluation
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\ud800"
+KEY = {"benchmark": "b", "split": "s", "task": "value"}
+
+
+def evaluation(*outcomes, system="m", benchmark="b", status="ok"):
+    key = KEY | {"benchmark": benchmark, "system": system, "level": "field"}
+    documents = [{"benchmark": benchmark, "split": "s", "doc_id": "1"}]
+    cases = [
+        key | {"doc_id": "1", "path": f"/{n}", "gold": "g", "status": status, "outcome": outcome}
+        for n, outcome in enumerate(outcomes)
+    ]
+    rows = {"documents": documents, "cases": cases, "scores": []}
+    return Evaluation(*(tables.table(*item) for item in rows.items()), benchmark, "s", system)
+
+
+def finding(claim, about="cause", paths=(), **more):
+    keys = {"doc_id": "1", "task": "value"}
+    cases = pl.DataFrame(
+        [keys | {"path": path} for path in paths],
+        schema=dict.fromkeys(("doc_id", "task", "path"), pl.String),
+    )
+    numbers = {"effect": 0.5, "ci_low": 0.25, "ci_high": 0.75, "n_docs": 2, "n_cases": 3}
+    of = {"benchmark": "b", "split": "s", "system": "m"}
+    return Finding(claim, about, cases=cases, **(of | numbers | more))
+
+
+def payload(*arguments, **options):
+    return charts.first_screen(*arguments, **options).payload
+
+
+def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wrong_cases():
+    chance = finding("Chance", holds=False)
+    holds = finding("The cause is “x”", paths=["/0", "/1", "/7"], what_to_try="look")
+    shown = payload(evaluation("match", "mismatch", "missing"), [chance, holds, holds])
+    assert (shown["sentence"], shown["lead"]) == ("The cause is “x”.", True)
+    first, again = shown["findings"]
+    # Of the three cases one is right and one is none of this evaluation's.
+    assert (first["place"], first["wrong"], first["try"]) == (2, 1, "look")
+    # The same advice is given once.
+    assert (again["place"], again["try"]) == (3, "")
+    assert first["effect"] == (
+        "50.0 % of all values, 95 % interval 25.0 % to 75.0 %, n = 3 in 2 documents"
+    )
+    assert (first["value"], first["low"], first["high"], first["ends"]) == (0.5, 0.25, 0.75, [0, 1])
+    own = payload(evaluation("match"), [holds], sentence="My words")
+    assert (own["sentence"], own["lead"], len(own["findings"])) == ("My words.", False, 1)
+
+
+@pytest.mark.parametrize(
+    ("results", "findings", "sentence"),
+    [
+        ([], [], "Nothing was scored."),
+        (evaluation(), [finding("Too few", holds=False)], "Nothing was scored."),
+        (evaluation("match", "match"), [], "All 2 values are right."),
+        (
+            evaluation("match", "missing"), [],
+            "1 of 2 values is not right, and no finding stands out.",
+        ),
+        (evaluation("missing"), [finding("None was shown", holds=False)], "None was shown."),
+    ],
+)  # fmt: skip
+def test_without_a_finding_that_holds_a_sentence_says_so(results, findings, sentence):
+    shown = payload(results, findings)
+    assert (shown["sentence"], shown["findings"]) == (sentence, [])
+
+
+def test_a_difference_is_shown_as_its_size_on_an_axis_with_zero():
+    rows = [
+        finding("n is ahead", "systems", effect=-0.21, ci_low=-0.33, ci_high=-0.1, system="n, m"),
+        finding("Where kind is a, …", "slice", effect=0.4, ci_low=math.nan, ci_high=math.nan),
+    ]
+    shown = payload([evaluation("match", system=name) for name in "mn"], rows)
+    one, other = shown["findings"]
+    assert (one["value"], one["low"], one["high"], one["ends"]) == (0.21, 0.1, 0.33, [0.0, 0.4])
+    assert "difference in share right 0.210, 95 % interval 0.100 to 0.330, n = 3" in one["effect"]
+    assert "interval" not in other["effect"]
+    assert (other["low"], other["high"]) == (None, None)
+    # The sentence on two systems names them; that on one of several is told by its system.
+    assert shown["sentence"] == "n is ahead."
+    assert other["where"] == "m"
+
+
+def test_evaluations_are_named_by_what_tells_them_apart_and_failures_by_status():
+    results = [
+        evaluation("match", "missing"),
+        evaluation("missing", system="n", benchmark="c", status="api_error"),
+    ]
+    shown = payload(results, [finding("The cause is “x”", system="n", benchmark="c")])
+    assert shown["sentence"] == "n on c:s: the cause is “x”."
+    assert shown["runs"] == [
+        "m on b:s: 1 of 1 documents answered, 1 of 2 values right",
+        "n on c:s: 0 of 1 documents answered, 0 of 1 values right; "
+        "answers that could not be used: api error in 1 document",
+    ]
+    assert [card["label"] for card in shown["cards"]] == [
+        "values right: m on b:s", "values right: n on c:s",
+    ]  # fmt: skip
+    assert shown["open"]
+    assert not payload(results * 2)["open"]
+
+
+def test_no_more_than_four_cards_and_five_findings():
+    cards = [charts.Card(str(n), n) for n in range(9)]
+    shown = payload(evaluation("missing"), [finding("X")] * 9, cards=cards)
+    assert (len(shown["cards"]), len(shown["findings"])) == (4, 5)
+    of_cards = payload(evaluation("missing"), cards=charts.Cards(cards[:2], finding="Not said"))
+    assert len(of_cards["cards"]) == 2
+
+
+def test_hostile_text_stays_text():
+    shown = charts.first_screen(
+        evaluation("missing", system=EVIL.encode("utf-8", "replace").decode()),
+        [finding(EVIL, what_to_try=EVIL)] * 2,
+        cards=[charts.Card(EVIL, EVIL, EVIL)],
+    )
+    page = shown._repr_mimebundle_()["text/html"]
+    assert "<script" not in page
+    assert "<img" not in page
+    str(shown.payload).encode()
+    str(shown).encode()

@@ -23,7 +23,7 @@
       this.cases = cases;
       const compared = cases.some((item) => item.beside);
       const outcomes = compared ? answers(cases[0]).map((answer, n) => [`outcome_${n + 1}`, `Outcome of ${visible(answer.system)}`]) : [["outcome", "Outcome"]];
-      const sliced = [...new Set(cases.flatMap((item) => Object.keys(item.slices)))];
+      const sliced = Object.keys(cases[0]?.slices ?? {});
       this.columns = new Set([...OF_CASE, ...OF_ANSWER, ...sliced, "passes", ...outcomes.map(([name]) => name), ...(claims.length ? ["finding"] : [])]);
       const named = (name) => [name, words(name)[0].toUpperCase() + words(name).slice(1)];
       const offered = new Map([

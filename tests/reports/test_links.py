@@ -1,5 +1,7 @@
 """From a mark to its cases: bars, cells and rows of a page, and the address that they give."""
 
+from urllib.parse import unquote
+
 import polars as pl
 import pytest
 
@@ -86,12 +88,12 @@ def drawn(page):
 
 def chosen(page, seen=lambda view: True):
     """The page's address, and the keys of the cases that its gallery shows, once `seen` holds."""
-    see = """[decodeURIComponent(location.hash.replace(/%(?![0-9A-F]{2})|%E0%A4/g, '')), formlabReport.links.galleries[0].keys(),
+    see = """[location.hash, formlabReport.links.galleries[0].keys(),
         document.activeElement.getAttribute('aria-label') ?? '', history.state !== null]"""
     for _ in range(100):
         page.wait_for_timeout(50)
         address, keys, label, handled = page.evaluate(see)
-        view = (address, sorted(keys), label)
+        view = (unquote(address), sorted(keys), label)
         if handled and seen(view):
             break
     return view
@@ -99,10 +101,9 @@ def chosen(page, seen=lambda view: True):
 
 def shows(page, result, address, focus=""):
     """Whether the page comes to show just the cases that this address selects in Python."""
-    keys = expected(result, address)
-    chosen(page, lambda view: view[:2] == (address, keys) and focus in view[2])
-    address_now, keys_now, label = chosen(page)
-    return (address_now, keys_now) == (address, keys) and focus in label
+    wanted = (address, expected(result, address))
+    view = chosen(page, lambda view: view[:2] == wanted and focus in view[2])
+    return view[:2] == wanted and focus in view[2]
 
 
 def expected(result, address):

@@ -87,6 +87,7 @@
   const place = () => history.state?.formlab;
   let at = place() ?? 0;
   const remember = (to) => history.replaceState({ formlab: at }, "", to);
+  const rewrite = (line) => remember(line ? `#${line}` : location.pathname + location.search);
   addEventListener("hashchange", () => {
     if (!galleries.length) return;
     const came = place();
@@ -99,9 +100,13 @@
   document.addEventListener("formlab-selection", (event) => {
     if (busy || !galleries.some((gallery) => gallery.root === event.target)) return;
     notice.hidden = true;
-    const line = String(event.detail?.line ?? "");
-    remember(line ? `#${line}` : location.pathname + location.search);
+    rewrite(String(event.detail?.line ?? ""));
   });
+  // A case that was closed does not open again on the way back.
+  document.addEventListener("close", (event) => {
+    if (!galleries.some((gallery) => gallery.root.contains(event.target)) || selection.key(location.hash) === null) return;
+    rewrite(location.hash.slice(1).split("&").filter((part) => !part.startsWith("case=")).join("&"));
+  }, true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");
     if (link && link.hash === location.hash) follow(true);

@@ -5,8 +5,10 @@
   const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
   const { kinds } = window.formlabReport;
   const HINT = "click: show these cases";
-  // Whose cases they are: left out of an address where all cases are theirs.
+  // Whose cases they are: left out of an address where all cases are theirs. A mark of others, or of
+  // right cases, leads nowhere.
   const WHOSE = ["system", "benchmark", "level", "task"];
+  const PRESENT = new Set([...WHOSE, "outcome"]);
   const LONGEST = 4_000;
   const galleries = [];
   kinds.gallery = (data, box) => { 
@@ -33,7 +35,7 @@
   function shortened(line) {
     const chosen = selection.read(line);
     const knowing = galleries.filter((gallery) => chosen?.size && gallery.knows(chosen));
-    const theirs = [...chosen ?? []].filter(([column]) => WHOSE.includes(column));
+    const theirs = [...chosen ?? []].filter(([column]) => PRESENT.has(column));
     const has = (gallery) => theirs.every(([column, values]) => count(gallery, column, values) > 0);
     if (!knowing.some(has)) return null;
     const telling = [...chosen].filter(([column, values]) => !WHOSE.includes(column)

@@ -107,7 +107,11 @@ class Gallery:
         ['/total']
         """
         rows = self.__dict__["_listener"].rows if "_listener" in self.__dict__ else None
-        return self.frame if rows is None else self.frame[[r for r in rows if r < len(self)]]
+        return (
+            self.frame
+            if rows is None
+            else self.frame[[row for row in rows if 0 <= row < len(self)]]
+        )
 
     @functools.cached_property
     def _listener(self) -> Any:

@@ -182,8 +182,8 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
         ROW | {"path": "/c", "doc_id": "2", "system": "chat"},
     ]
     cases = tables.table("cases", rows).with_columns(tags=pl.Series([["x", "y"], [], None]))
-    documents = tables.table("documents", [KEY | {"domain": "tax"}, KEY | {"doc_id": "2"},
-                                           KEY | {"benchmark": "other", "domain": "law"}])  # fmt: skip
+    places = [{"domain": "tax"}, {"doc_id": "2"}, {"benchmark": "other", "domain": "law"}]
+    documents = tables.table("documents", [KEY | place for place in places])
     keys = cases.select("doc_id", "task", "path")
     about = {"benchmark": "demo", "split": "test"}
     findings = [
@@ -275,6 +275,43 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
         assert frame.locator("dialog[open] img").count() == 1
         assert visit.page.evaluate("typeof pwned") == "undefined"
         assert visit.trouble == []
+
+
+@pytest.mark.browser
+def test_cases_chosen_in_the_frame_are_selected_in_python(root, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    made = shown(root, *({"path": f"/{n}", "kind": "ab"[n % 2]} for n in range(5)))
+    assert made.selected["path"].to_list() == ["/0", "/1", "/2", "/3", "/4"]
+    frame = made._repr_mimebundle_()["text/html"]
+    message = "{formlab: 'selection', line: 'x', rows: [0]}"
+    evil = f'<iframe srcdoc="<script>parent.postMessage({message}, `*`)</script>"></iframe>'
+    listener = made._listener
+    (tmp_path / "lab.html").write_text(frame + evil)
+    with browser.page(tmp_path / "lab.html") as visit:
+        visit.page.evaluate(
+            """async ([source, token]) => {
+                const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+                window.values = { token };
+                window.saved = [];
+                const model = { get: (name) => values[name], save_changes: () => saved.push(0),
+                  set: (name, value) => { values[name] = value; } };
+                (await import(url)).default.render({ model, el: document.createElement("div") });
+                postMessage({ formlab: "selection", line: "", rows: [1] }, "*");
+                const evil = document.querySelectorAll("iframe")[1];
+                evil.srcdoc += " ";
+            }""",
+            [listener._esm, listener.token],
+        )
+        visit.page.frame_locator("iframe >> nth=0").get_by_label("Kind").select_option("b")
+        visit.page.wait_for_function("saved.length > 0")
+        assert visit.page.evaluate("saved.length") == 1
+        assert visit.page.evaluate("values.line") == "slice=kind:b"
+        listener.rows = visit.page.evaluate("values.rows")
+    assert made.selected["path"].to_list() == ["/1", "/3"]
+    # Numbers of another gallery, from a page that is hostile, reach no other row.
+    listener.rows = [99, 4, -1]
+    assert made.selected["path"].to_list() == ["/4"]
+    assert listener.bundle()["text/plain"] == ""
 
 
 @pytest.fixture

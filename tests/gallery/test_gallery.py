@@ -192,8 +192,10 @@ def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
         Finding("c", "slice", cases=keys, system="nobody", **about),
         Finding("d", "slice", cases=keys, system="chat", **about),
     ]
+    # Two systems read the same documents.
+    twice = pl.concat([documents, documents])
     made = gallery.errors(
-        cases, documents=documents, by=["length", "domain", "tags"], findings=findings
+        cases, documents=twice, by=["length", "domain", "tags"], findings=findings
     )
     assert [case["slices"] for case in made.cases] == [
         {"length": "5–9", "domain": "tax", "tags": ["x", "y"], "modality": "textual"},

@@ -191,7 +191,9 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
     behind, of = finding.cases, finding.system
     rows = [
         one.cases.filter(~pl.col("outcome").is_in(["match", "unscored"]))
-        .select(_KEYS).join(behind, on=_KEYS, how="semi", nulls_equal=True)
+        .join(behind, on=_KEYS, how="semi", nulls_equal=True)
+        # What the gold does not have is known by its place in the answer.
+        .select("doc_id", "task", pl.coalesce("path", "pred_path"))
         for one in results
         if (one.benchmark, one.split) == (finding.benchmark, finding.split)
         and (of == one.system or f", {one.system}, " in f", {of}, ")

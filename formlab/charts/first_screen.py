@@ -20,6 +20,8 @@ from formlab.folders import Evaluation
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
 _FAILED = "answers that could not be used"
+# What a sentence may begin with besides the name of a system or a number.
+_FIRST_WORDS = {"The", "One", "Another", "All", "No", "For", "Where"}
 _KEYS = ("doc_id", "task", "path")
 
 
@@ -147,7 +149,16 @@ class _Row:
         if not self.where:
             return claim
         # The name of a system keeps its letters.
-        starts = claim.partition(" ")[0] in {"The", "One", "All", "No", "Of", "Where"}
+        starts = claim.partition(" ")[0] in {
+            "The",
+            "One",
+            "Another",
+            "All",
+            "No",
+            "Of",
+            "For",
+            "Where",
+        }
         return f"{self.where}: {claim[:1].lower() + claim[1:] if starts else claim}"
 
     @property

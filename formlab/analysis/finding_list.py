@@ -220,8 +220,11 @@ def _of_causes(
         docs = cases.filter(of_cause)["doc_id"].n_unique()
         over = f"in {docs:,} document{'s' if docs > 1 else ''}"
         lead = "One of the commonest causes" if tied else "The commonest cause"
-        lead = "Another cause" if place else lead
-        claim = f"{lead} of error is “{word(cause)}”, with {count:,} of {errors:,} errors {over}"
+        counted = f"{count:,} of {errors:,} errors {over}"
+        claim = f"{lead} of error is “{word(cause)}”, with {counted}"
+        if place:
+            # It may stand first, if more values surely have it.
+            claim = f"“{word(cause)}” is the cause of {counted}"
         if count == errors:
             claim = f"All {errors:,} errors {over} have the same cause, “{word(cause)}”"
         advice = WHAT_TO_TRY.get(cause, "")

@@ -21,7 +21,7 @@ from formlab.folders import Evaluation
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
 _FAILED = "answers that could not be used"
 # What a sentence may begin with besides the name of a system or a number.
-_FIRST_WORDS = {"The", "One", "Another", "All", "No", "For", "Where"}
+_FIRST_WORDS = {"The", "One", "All", "No", "For", "Where"}
 _KEYS = ("doc_id", "task", "path")
 
 

@@ -70,7 +70,7 @@ def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
     one, other = analysis.findings([evaluation(rows)])
-    assert other.claim == "Another cause of error is “digit”, with 1 of 2 errors in 1 document"
+    assert other.claim == "“digit” is the cause of 1 of 2 errors in 1 document"
     assert one.claim.startswith(
         "One of the commonest causes of error is “case”, with 1 of 2 errors"
     )

@@ -111,7 +111,7 @@
       if (cell && markOf(layer) === "text") layer.mark.fontSize = Math.min(layer.mark.fontSize ?? 11, Math.max(7, cell / 4.2));
       if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = room;
     }
-    return { room, across: 1 };
+    return { room, across: 1, tall: typeof view.height === "number" ? view.height : 0 };
   }
 
   /* Panels below each other where they are too narrow beside each other. */
@@ -146,7 +146,10 @@
     if (parts) {
       const across = view.hconcat ? parts.length : 1;
       const each = parts.map((part) => place(part, rowsOf(part, rows), width / across));
-      return { room: Math.min(...each.map((part) => part.room)), across: across * Math.max(...each.map((part) => part.across)) };
+      return {
+        room: Math.min(...each.map((part) => part.room)), tall: 0,
+        across: across * Math.max(...each.map((part) => part.across)),
+      };
     }
     return view.facet ? panels(view, rows, width) : single(view, rows, width);
   }

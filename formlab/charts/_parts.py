@@ -20,7 +20,7 @@ from formlab.errors import UnknownName
 OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
-NOTHING = "Nothing to show: nothing was scored for it."
+NOTHING = "Nothing was scored for it."
 TITLES = {
     "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
     "doc_id": "document", "system_a": "first system", "system_b": "second system",

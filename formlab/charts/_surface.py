@@ -11,7 +11,7 @@ from IPython.display import display
 from formlab.charts import theme
 from formlab.charts._heatmap import heatmap
 from formlab.charts._output import number
-from formlab.charts._parts import Plot, short
+from formlab.charts._parts import CASES, Plot, short
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
@@ -82,12 +82,16 @@ def surface(
     cells = {
         (row[x], row[y]): {
             "value": row[value], "low": row.get(low), "high": row.get(high),
-            "text": _hover(plot, row, (x, y), value, low, high, n),
+            "text": _hover(plot, row, (x, y), value, low, high, n), "cases": row[CASES],
         }
         for row in plot.frame.iter_rows(named=True)
     }  # fmt: skip
     figure = _figure(plot, cells, (x, y), sides, value, ends)
     figure.layout.meta["alt"] = plot.alt_text([x, y], value)
+    # A report leads from a cell to its cases: their lines, by row and column.
+    lines = [[cells.get((across, up), {}).get("cases") for across in sides[x]] for up in sides[y]]
+    figure.layout.meta["cases"] = lines
+    figure.layout.meta["fallback"]["layout"]["meta"] = {"cases": lines}
     return Pair([figure, flat])
 
 

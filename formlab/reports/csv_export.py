@@ -49,6 +49,7 @@ def _cell(value: Any) -> Any:
 def rows(kind: str, payload: Mapping[str, Any]) -> Rows:
     """The rows that an object of a notebook shows; none for an object without a table."""
     readers = {"vega": _vega, "plotly": _plotly, "table": _table, "gallery": gallery.rows}
+    readers["explorer"] = lambda shown: gallery.rows(shown["gallery"])
     if kind not in readers:
         return []
     try:

@@ -116,12 +116,16 @@
 
   /* Panels below each other where they are too narrow beside each other. */
   function panels(view, rows, width) {
-    const head = (channel) => ({ ...channel, header: { ...channel.header, labelLimit: width } });
+    const head = (channel, names = namesOf(channel, rows)) => {
+      const lines = Object.fromEntries(names.map((name) => [String(name), wrapped(name, width - 8)]));
+      return { ...channel, header: { ...channel.header, labelLimit: width, labelExpr: `(${JSON.stringify(lines)})[datum.label]` } };
+    };
     const { row, column } = view.facet;
     const before = row || column ? (column ? namesOf(column, rows).length : 1) : view.columns || namesOf(view.facet, rows).length || 1;
     if (!row && !column) {
       view.columns = Math.min(before, Math.max(1, Math.floor(width / PANEL)));
-      view.facet = head(view.facet);
+      // Panels abreast have a part of the width each.
+      if (view.columns === 1) view.facet = head(view.facet);
     } else if (column && width / namesOf(column, rows).length < PANEL) {
       const sides = [row, column].filter(Boolean);
       const name = sides.map((side) => `datum[${JSON.stringify(String(side.field).replace(/\\(.)/g, "$1"))}]`).join(" + ' · ' + ");

@@ -89,8 +89,12 @@
     for (const layer of layers) {
       for (const channel of Object.values(layer.encoding ?? {})) {
         if (!channel?.legend || !Array.isArray(channel.scale?.domain) || channel.type === "quantitative") continue;
-        const most = Math.max(1, Math.floor(width / (widest(channel.scale.domain) + 44)));
-        channel.legend = { ...channel.legend, columns: Math.min(most, channel.scale.domain.length), labelLimit: Math.max(80, width - 48) };
+        const names = channel.scale.domain;
+        const most = Math.max(1, Math.floor(width / (widest(names) + 44)));
+        channel.legend = { ...channel.legend, columns: Math.min(most, names.length), labelLimit: Math.max(80, width - 30) };
+        if (widest(names) <= width - 36) continue;
+        const lines = Object.fromEntries(names.map((name) => [String(name), wrapped(name, width - 36, LABEL)]));
+        channel.legend.labelExpr = `(${JSON.stringify(lines)})[datum.label]`;
       }
     }
   }
@@ -103,13 +107,13 @@
     const ends = layers.some((layer) => markOf(layer) === "text" && layer.encoding.x?.value === "width");
     const room = Math.max(80, width - left - (ends ? 56 : 12) - (isNames(layers[0].encoding?.y) ? 0 : 44));
     nameColumns(layers, rows, room);
-    legends(layers, width);
+    legends(layers, room);
     const cells = layers.find((layer) => markOf(layer) === "rect" && isNames(layer.encoding?.x));
     const cell = cells ? room / Math.max(1, namesOf(cells.encoding.x, rows).length) : 0;
     for (const layer of layers) {
       // About six characters stand in a cell.
       if (cell && markOf(layer) === "text") layer.mark.fontSize = Math.min(layer.mark.fontSize ?? 11, Math.max(7, cell / 4.2));
-      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = room;
+      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = Math.max(80, room - 20);
     }
     return { room, across: 1, tall: typeof view.height === "number" ? view.height : 0 };
   }

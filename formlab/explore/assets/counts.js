@@ -69,15 +69,13 @@
     /* For each unit: 2 if it fits, 1 if it fits but for what became of it, else 0. */
     fits(e, selection) {
       const filters = this.filters(e, selection);
-      return Uint8Array.from(this.evaluations[e].document, (_, unit) => {
-        let fit = 2;
-        for (const { codes, ok, after } of filters) {
-          if (ok[codes[unit]]) continue;
-          if (!after) return 0;
-          fit = 1;
+      const made = new Uint8Array(this.evaluations[e].document.length).fill(2);
+      for (const { codes, ok, after } of filters) {
+        for (let unit = 0; unit < made.length; unit += 1) {
+          if (!ok[codes[unit]]) made[unit] = after ? Math.min(made[unit], 1) : 0;
         }
-        return fit;
-      });
+      }
+      return made;
     }
 
     /* The rows of a measure: by a column, or for slices, pairs of a name and a selection. */
@@ -140,19 +138,25 @@
       return { ...head, value: whole > 0 ? add(hits) / whole : null, low, high, documents, cases };
     }
 
-    interval(e, { place, hits, total }) {
-      const often = this.draws(e);
-      const [above, below] = [new Float64Array(DRAWS), new Float64Array(DRAWS)];
-      for (const [document, n] of place) {
-        const [h, t, start] = [hits[n], total[n], document * DRAWS];
-        if (h === 0 && t === 0) continue;
-        for (let draw = 0; draw < DRAWS; draw += 1) {
-          above[draw] += often[start + draw] * h;
-          below[draw] += often[start + draw] * t;
-        }
-      }
-      const known = above.map((h, draw) => h / below[draw]).filter((value) => Number.isFinite(value)).sort();
+    interval(e, sum) {
+      const above = this.summed(e, sum, sum.hits);
+      // Rows that share their values share their totals.
+      const whole = sum.all ?? sum;
+      whole.below ??= this.summed(e, whole, whole.total);
+      const known = above.map((hits, draw) => hits / whole.below[draw]).filter((value) => Number.isFinite(value)).sort();
       return known.length ? [quantile(known, 0.025), quantile(known, 0.975)] : [null, null];
+    }
+
+    /* One number of each document summed over each draw. */
+    summed(e, { place }, numbers) {
+      const often = this.draws(e);
+      const sums = new Float64Array(DRAWS);
+      for (const [document, n] of place) {
+        const [own, start] = [numbers[n], document * DRAWS];
+        if (own === 0) continue;
+        for (let draw = 0; draw < DRAWS; draw += 1) sums[draw] += often[start + draw] * own;
+      }
+      return sums;
     }
   }
 
@@ -177,7 +181,7 @@
       const sum = new Sums();
       for (const [document, n] of all.place) sum.add(document, 0, all.total[n]);
       for (const [document, n] of this.place) sum.add(document, this.hits[n], 0);
-      return Object.assign(sum, { taken: [...all.taken], cases: all.cases });
+      return Object.assign(sum, { all, taken: [...all.taken], cases: all.cases });
     }
   }
 

@@ -29,6 +29,8 @@
       this.take(this.first);
       this.remember(quiet(() => JSON.parse(localStorage.getItem(this.key))));
       this.arrive();
+      // The draws for intervals under filters are ready before the first click.
+      setTimeout(() => this.of.forEach((e) => this.counts.draws(e)), 50);
       addEventListener("popstate", () => this.arrive());
       addEventListener("message", (event) => {
         if (event.source === parent && event.data?.formlab === "choose") { this.take({ ...this.state(), ...event.data.state }); this.update(); }

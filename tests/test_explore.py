@@ -345,4 +345,15 @@ def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
     visit.page.goto(file.as_uri())
     assert "whole documents" in visit.page.locator(".fx-status").inner_text()
     assert visit.page.locator(".fx-panel").first.locator("tbody button").count() > 1
+    # One document without gold, as a log may have it: scores and nothing else.
+    one = documents_only.scores["doc_id"][0]
+    log = dataclasses.replace(
+        documents_only,
+        documents=documents_only.documents.filter(doc_id=one),
+        cases=documents_only.cases.clear(),
+        scores=documents_only.scores.filter(doc_id=one),
+    )
+    file.write_text(inline.document(explore.Explorer([log]).payload, kind="explorer"))
+    visit.page.reload()
+    assert visit.page.locator(".fx-panel").first.locator("tbody button").all_inner_texts() == [one]
     assert visit.trouble == []

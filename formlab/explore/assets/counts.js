@@ -26,6 +26,8 @@
     return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
   }
 
+  const named = ([value, low, high, documents, cases], head) => ({ ...head, value, low, high, documents, cases });
+
   class Counts {
     constructor(data) {
       this.evaluations = data.evaluations.map((each) => ({ ...each, document: unpack(each.document) }));
@@ -85,7 +87,7 @@
       const column = this.columns.get(by);
       const label = (code) => (code === 0 ? null : column.values[code - 1]);
       const ready = others.size === 0 ? this.rates[e][measure]?.[by] : undefined;
-      if (ready) return ready.map(([code, value, low, high, documents, cases]) => ({ code, label: label(code), value, low, high, documents, cases }));
+      if (ready) return ready.map(([code, ...numbers]) => named(numbers, { code, label: label(code) }));
       if (!this.scored(e, measure)) return [];
       const sums = new Map();
       const of = (code) => { if (!sums.has(code)) sums.set(code, new Sums()); return sums.get(code); };
@@ -107,6 +109,8 @@
 
     /* One number over what a selection chooses, and one of the slices made by hand. */
     row(e, measure, selection, own = new Map(), head = {}) {
+      const ready = this.ready(e, measure, own.size === 0 ? selection : selection.size === 0 ? own : null);
+      if (ready) return named(ready, head);
       const sum = new Sums();
       const [fit, inside] = [this.fits(e, selection), this.fits(e, own)];
       this.each(e, measure, (unit, document, hits, total) => {
@@ -117,9 +121,21 @@
       return this.finish(e, sum, head);
     }
 
+    /* What Python counted: everything, or one value of one column. */
+    ready(e, measure, selection) {
+      const rates = this.rates[e][measure];
+      if (!rates || selection === null) return null;
+      if (selection.size === 0) return rates[""]?.[0].slice(1);
+      const [[name, values]] = selection;
+      const column = this.columns.get(name);
+      if (selection.size > 1 || values.length !== 1) return null;
+      const wanted = values[0] === null ? 0 : column.number.get(values[0]);
+      return rates[name]?.find(([code]) => code === wanted)?.slice(1);
+    }
+
     scored(e, measure) {
-      const { pairs, codes } = this.measures.get(measure);
-      return codes[e].some((code) => pairs[code][1] > 0 || pairs[code][0] > 0);
+      const { pairs, codes } = this.measures.get(measure) ?? { pairs: [], codes: [] };
+      return codes[e]?.some((code) => pairs[code][1] > 0 || pairs[code][0] > 0) ?? false;
     }
 
     each(e, measure, add) {

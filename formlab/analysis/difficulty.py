@@ -85,8 +85,9 @@ def ruler_runs(
     if str(other):
         second = Evaluation.load(other)
     elif sample and not drawn:
-        system = str(evaluation.settings["system"]["system"])
-        change = {"ruler": True}
+        made = evaluation.settings["system"]
+        system = str(made["system"])
+        change = {"ruler": True} | {name: made[name] for name in ("texts",) if name in made}
         (second,) = open_compared(benchmark=evaluation.benchmark, system=system, changes=(change,))
     else:
         return {RUNS[drawn]: evaluation}

@@ -98,8 +98,10 @@ class Finding:
     @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
+        if self.about == "pages":
+            return "of all pages"
         if self.is_share:
-            return "of all pages" if self.about == "pages" else "of all values"
+            return "of all values" if self.metric == OUTCOME else ""
         plain = self.metric in ("", OUTCOME)
         return f"difference in {'share right' if plain else metrics.title(self.metric)}"
 

@@ -98,9 +98,10 @@ class Finding:
     @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
-        if self.is_share:
-            return "of all pages" if self.about == "pages" else "of all values"
         plain = self.metric in ("", OUTCOME)
+        if self.is_share:
+            of = "all values" if plain else f"the {metrics.title(self.metric)}"
+            return f"of {'all pages' if self.about == 'pages' else of}"
         return f"difference in {'share right' if plain else metrics.title(self.metric)}"
 
 

@@ -131,7 +131,9 @@ def scores_table(
     columns = ("value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
     titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
     titles |= {"slice_value": "slice"}
-    return table(shown, *key[::-1], *columns, "n_undefined", *some, titles=titles, sparse=True)
+    return table(
+        shown, *key[::-1], *columns, "n_undefined", *some, titles=titles, sparse=True, rows=5_000
+    )
 
 
 def page_error_bars(pages: pl.DataFrame) -> alt.TopLevelMixin | Caption:

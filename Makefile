@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: setup report pictures test test-llm test-inspect browser lint lock performance count clean
+.PHONY: setup report docs pictures test test-llm test-inspect browser lint lock performance count clean
 
 setup: $(READY)
 
@@ -17,6 +17,9 @@ $(READY): requirements.lock pyproject.toml
 
 report: setup browser  ## build the reports of the project's own samples into reports/
 	$(BIN)/formlab report --out reports
+
+docs: setup  ## the documentation as a site that needs no network: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
 pictures: report  ## the README's pictures and its sample report, from the reports of the samples
 	$(BIN)/python docs/pictures.py reports
@@ -76,4 +79,4 @@ lock: setup  ## pin what pyproject.toml lists
 	  --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock
 
 clean:
-	rm -rf .venv .venv-llm .venv-inspect reports figures runs evals .pytest_cache .ruff_cache
+	rm -rf .venv .venv-llm .venv-inspect reports site figures runs evals .pytest_cache .ruff_cache

@@ -1,134 +1,347 @@
+"""The explorer: its rates beside those of other functions, its page, and JupyterLab."""
+
+import dataclasses
+import json
+
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
-from formlab import analysis, browser, charts, explore, gallery
+from formlab import analysis, benchmarks, browser, charts, explore, gallery, selection, tables
 from formlab.charts import theme
 from formlab.errors import DataMissing, UnknownName
+from formlab.folders import Predictions
+from formlab.gallery import inline
 from tests.lab import allowed, jupyterlab, run_cell
+from tests.made_pages import page_texts, planted
+
+# Values that would end a string, a line or an element, or split an address.
+ODD = ["\"a'\n\\", "</script><b>b</b>\u2028", "x:y&z=%41#ü"]
+LEVELS, ENDS = (0.99, 0.9), ("low", "high")
+NAMES = ["value", "ci_low", "ci_high", "n_docs", "n_cases"]
+
+
+def made(name, worse):
+    """The sample of FUNSD, read without fault but for one kind, whose values are reversed."""
+    corpus = benchmarks.load("funsd", split="test")
+    gold = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
+    value = pl.when(pl.col("kind") == worse).then(pl.col("value").str.reverse())
+    records = gold.with_columns(
+        role=pl.lit("prediction"), system=pl.lit(name), status=pl.lit("ok"),
+        value=value.otherwise("value"),
+    )  # fmt: skip
+    predictions = Predictions(records, tables.table("responses", []), system=name)
+    result = analysis.evaluate(corpus, predictions)
+    # A column of the user's own, with a value that is not known.
+    own = pl.Series("odd", [*ODD, None])
+    scans = own.gather(pl.int_range(result.documents.height, eager=True) % len(own))
+    documents = result.documents.with_columns(scans)
+    return dataclasses.replace(result, documents=documents)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The sample of FUNSD, read without fault but for every header, which is upside down."""
-    from formlab import benchmarks, tables
-    from formlab.folders import Predictions
+def results():
+    return [made("first", "header"), made("second", "answer")]
 
+
+@pytest.fixture(scope="module")
+def folders(results, tmp_path_factory):
+    home = tmp_path_factory.mktemp("evals")
+    return [str(each.save(home / each.system)) for each in results]
+
+
+@pytest.fixture(scope="module")
+def page_text():
     corpus = benchmarks.load("funsd", split="test")
-    gold = corpus.records.filter(pl.col("path").is_not_null(), pl.col("task") == "text")
-    value = pl.when(pl.col("kind") == "header").then(pl.col("value").str.reverse())
-    records = gold.with_columns(
-        role=pl.lit("prediction"), system=pl.lit("m"), status=pl.lit("ok"),
-        value=value.otherwise("value"),
-    )  # fmt: skip
-    predictions = Predictions(records, tables.table("responses", []), system="m")
-    out = tmp_path_factory.mktemp("evals") / "m"
-    analysis.evaluate(corpus, predictions).save(out)
-    return str(out)
+    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
+    return analysis.evaluate(corpus, page_texts(corpus, texts))
 
 
-@pytest.fixture
-def explorer(folder):
-    return explore.Explorer([folder])
+@pytest.fixture(scope="module")
+def documents_only(page_text):
+    """The scores of whole pages alone."""
+    return dataclasses.replace(
+        page_text,
+        cases=page_text.cases.filter(level="page"),
+        scores=page_text.scores.filter(level="page"),
+    )
 
 
-def test_only_metrics_of_fields_and_columns_with_slices_are_offered(explorer, folder):
-    evaluation = explorer.view.evaluation
-    assert "cer" in explore.metrics_of(evaluation)
-    columns = explore.columns_of(evaluation)
-    assert columns["kind"] == ["answer", "header", "other", "question"]
-    assert all(len(values) >= 2 for values in columns.values())
+@pytest.mark.parametrize("measure", ["cer", "exact_accuracy"])
+def test_rates_are_those_of_the_summary_with_its_intervals(results, measure):
+    summary = analysis.summarise(results[0], by=["kind", "length"])
+    for by in ("kind", "length"):
+        theirs = summary.filter(slice_by=by, metric=measure).filter(pl.col("n_docs") > 1)
+        theirs = theirs.with_columns(n_cases=pl.col("n_cases") - pl.col("n_undefined"))
+        ours = explore.rates(results[0], by=by, measure=measure).filter(pl.col("n_docs") > 1)
+        both = [frame.select("slice_value", *NAMES[:3], "n_cases") for frame in (ours, theirs)]
+        assert_frame_equal(both[0], both[1].filter(pl.col("n_cases") > 0))
 
 
-def test_choosing_a_slice_changes_the_cases_and_an_unknown_one_is_refused(explorer):
-    explorer.choose(metric="exact_accuracy", by="kind", value="header")
-    assert set(explorer.view.cases["kind"]) == {"header"}
-    explorer.choose(value="all")
-    # Nothing but headers was read wrongly.
-    assert set(explorer.view.cases["kind"]) == {"header"}
-    explorer.choose(value="answer")
-    assert explorer.view.cases.height == 0
-    with pytest.raises(UnknownName, match="header"):
-        explorer.choose(value="headers")
-    with pytest.raises(UnknownName, match="choice"):
-        explorer.choose(colour="red")
+def test_rate_of_errors_counts_chosen_errors_among_all_values(results):
+    first = results[0]
+    asked = first.fields.filter(pl.col("gold").is_not_null(), pl.col("outcome") != "unscored")
+    wrong = asked.filter(pl.col("outcome") != "match")
+    cause = wrong["cause"][0]
+    rows = explore.rates(first, by="kind", measure="errors", line=f"cause={cause}")
+    expected = {
+        kind: wrong.filter(kind=kind, cause=cause).height / asked.filter(kind=kind).height
+        for kind in asked["kind"].unique()
+    }
+    assert dict(rows.select("slice_value", "value").iter_rows()) == pytest.approx(expected)
+    causes = explore.rates(first, by="cause", measure="errors")
+    assert causes["value"].sum() == pytest.approx(wrong.height / asked.height)
+    assert set(causes["n_cases"]) == {asked.height}
 
 
-def test_column_that_changes_takes_its_values_along(explorer):
-    explorer.choose(by="kind", value="header").choose(by="length")
-    assert explorer.view.value == "all"
-    assert "header" not in explorer._controls["value"].options
+def test_slices_by_hand_are_rows_with_the_cases_of_their_lines(results):
+    slices = {"odd": selection.text({"odd": [ODD[0], None]}), "short": "slice=length:1–4"}
+    rows = explore.rates(results, by=slices, line="slice=kind:header&slice=kind:question")
+    assert rows["slice_value"].to_list() == [*slices, *slices]
+    for row in rows.iter_rows(named=True):
+        result = results[row["system"] == "second"]
+        chosen = explore.cases(result, slices[row["slice_value"]])
+        chosen = chosen.filter(pl.col("kind").is_in(["header", "question"]))
+        assert row["n_cases"] == chosen.filter(pl.col("gold").is_not_null()).height
+        assert row["value"] == pytest.approx((chosen["outcome"] == "match").mean())
 
 
-def test_copied_python_makes_the_same_tables(explorer):
-    explorer.choose(metric="cer", by="kind", value="header")
-    view, shown = explorer.view, []
-    space = {"display": shown.append}
-    exec(compile(view.code, "copied", "exec"), space)
-    assert space["summary"].equals(view.summary)
-    assert space["cases"].equals(view.cases)
-    table = next(part for part in view.parts() if isinstance(part, charts.Table))
-    assert shown[1].frame.equals(table.frame)
+def test_own_columns_are_offered_and_names_are_not(results):
+    offered = explore.columns(results[0])
+    assert {"doc_id", "odd", "kind", "cause", "length"} <= set(offered)
+    assert {"path", "gold", "image"}.isdisjoint(offered)
+    assert all(values.n_unique() > 1 for values in offered.values())
 
 
-def test_widgets_draw_the_view_with_its_code_and_a_report_shows_its_parts(explorer, monkeypatch):
-    monkeypatch.delenv(theme.REPORT_VARIABLE, raising=False)
-    shown = []
-    monkeypatch.setattr(explore, "display", lambda *parts: shown.extend(parts))
-    explorer._ipython_display_()
-    assert isinstance(shown[-1], explore.ipywidgets.VBox)
-    assert any(isinstance(part, gallery.Gallery) for part in shown)
-    assert explorer._code.code == explorer.view.code
-    explorer._controls["value"].value = "header"
-    assert "'header'" in explorer._code.code
-    shown.clear()
+def test_what_is_not_there_is_named(results):
+    with pytest.raises(UnknownName, match="kin"):
+        explore.rates(results, by="kin")
+    with pytest.raises(UnknownName, match="outcome"):
+        explore.rates(results, by="kind", measure="outcom")
+    explorer = explore.Explorer(results)
+    for wrong in ({"by": "kin"}, {"measure": "bleu"}, {"evaluation": "third"}):
+        with pytest.raises(UnknownName):
+            explorer.choose(**wrong)
+    nothing = dataclasses.replace(
+        results[0], scores=results[0].scores.clear(), cases=results[0].cases.clear()
+    )
+    with pytest.raises(DataMissing, match="scored fields"):
+        explore.Explorer([nothing])
+
+
+def test_what_is_chosen_is_a_value_of_python(results):
+    explorer = explore.Explorer(results)
+    assert explorer.selected.height == results[0].fields.height
+    line = selection.text({"kind": ["header"], "odd": [None]})
+    explorer.choose(evaluation=["second", "first"], by="length", line=line, slices={"h": line})
+    assert explorer.line == line
+    assert explorer.slices == {"h": line}
+    assert [each.system for each in explorer.chosen] == ["second", "first"]
+    both = [explore.cases(each, line) for each in reversed(results)]
+    assert_frame_equal(explorer.selected, pl.concat(both))
+
+
+def test_findings_choose_the_cases_behind_them_in_their_own_evaluation(results):
+    findings = analysis.findings(results)
+    own = [each for each in findings if each.system == "first" and each.cases.height]
+    number = findings.index(own[0]) + 1
+    assert explore.cases(results[0], f"finding={number}", findings=findings).height == len(
+        own[0].cases.unique()
+    )
+    if own[0].about != "systems":
+        assert not explore.cases(results[1], f"finding={number}", findings=findings).height
+
+
+def test_pages_of_text_are_explored_by_field_and_by_document(page_text, documents_only):
+    rates = explore.rates(page_text, by="kind", measure="cer").filter(pl.col("n_cases") > 0)
+    assert set(rates["slice_value"]) == {"answer", "header", "other", "question"}
+    assert explore.cases(documents_only)["doc_id"].n_unique() == documents_only.documents.height
+    pages = explore.rates(documents_only, by="doc_id", measure="cer")
+    summary = documents_only.scores.filter(metric="cer")
+    assert dict(pages.select("slice_value", "value").iter_rows()) == pytest.approx(
+        dict(summary.select("doc_id", "value").iter_rows())
+    )
+    # Of one document there is no interval.
+    assert pages["ci_low"].is_nan().all()
+
+
+def test_report_gets_data_and_a_notebook_a_frame(results, monkeypatch):
     monkeypatch.setenv(theme.REPORT_VARIABLE, "1")
-    explorer._ipython_display_()
-    assert not any(isinstance(part, explore.ipywidgets.Widget) for part in shown)
-    assert len(shown) == 6
+    bundle = explore.Explorer(results)._repr_mimebundle_()
+    payload = bundle[theme.MIME.format("explorer")]
+    assert len(json.loads(payload["data"])["evaluations"]) == 2
+    monkeypatch.delenv(theme.REPORT_VARIABLE)
+    explorer = explore.Explorer(results)
+    explorer._repr_mimebundle_()
+    explorer._host.state = explorer.state | {"line": "slice=kind:header"}
+    assert set(explorer.selected["kind"]) == {"header"}
+
+
+# ---- in a browser ----
+
+
+def numbers(page):
+    """The rows of each panel by evaluation and label, as numbers."""
+    return page.evaluate("""() => {
+      const { panels, of, counts } = window.formlabExplorer.explorers[0];
+      return panels.map((panel) => panel.rows.flatMap((row) => of.map((e, at) => row.own[at]
+        && [counts.evaluations[e].system, row.label, row.own[at]]).filter(Boolean)));
+    }""")
+
+
+def shown_cases(page):
+    return page.evaluate("""() => { const [shown] = window.formlabExplorer.explorers;
+      return shown.of.flatMap((e) => [...shown.fit.get(e)].flatMap(
+        (fit, unit) => (fit === 2 ? [[e, unit]] : [])));
+    }""")
+
+
+def ran(code, given=None):
+    shown = []
+    space = {"display": lambda *parts: shown.extend(parts)} | (given or {})
+    exec(compile(code, "shown", "exec"), space)
+    assert any(isinstance(part, gallery.Gallery) for part in shown)
+    assert any(isinstance(part, charts.Table) for part in shown)
+    return space
+
+
+def same(page, explorer):
+    """What the page shows is what its Python makes; intervals within the error of 1,000 draws."""
+    code = page.locator(".fx-python pre").text_content()
+    space = ran(code)
+    # The ends are those of 1,000 other draws: between the ends of 99 % and of 90 %.
+    calls = [line.strip(" ,") for line in code.splitlines() if "explore.rates(" in line]
+    made = [[eval(f"{call[:-1]}, level={level})", space) for call in calls] for level in LEVELS]
+    for rows, table, *around in zip(numbers(page), space["tables"], *made, strict=True):
+        keys = ["system", "slice_value"]
+        wide, narrow = (frame.select(*keys, "ci_low", "ci_high") for frame in around)
+        both = wide.join(narrow, on=keys, nulls_equal=True, suffix="_in")
+        theirs = table.join(both, on=keys, nulls_equal=True, suffix="_out")
+        theirs = {(row["system"], row["slice_value"]): row for row in theirs.iter_rows(named=True)}
+        assert {(system, label) for system, label, _ in rows} == set(theirs)
+        for system, label, row in rows:
+            other = theirs[system, label]
+            assert (row["cases"], row["documents"]) == (other["n_cases"], other["n_docs"])
+            if row["value"] is None:
+                assert other["value"] != other["value"]
+                continue
+            assert row["value"] == pytest.approx(other["value"], abs=1e-6)
+            if other["ci_low"] != other["ci_low"]:
+                assert (row["low"], row["high"]) == (None, None)
+                continue
+            ends = [[other[f"ci_{end}_{where}"] for where in ("out", "in")] for end in ENDS]
+            assert ends[0][0] - 1e-5 <= row["low"] <= ends[0][1] + 1e-5
+            assert ends[1][1] - 1e-5 <= row["high"] <= ends[1][0] + 1e-5
+    every = list(explorer.evaluations.values())
+    chosen = [explore.cases(every[e]).row(unit) for e, unit in shown_cases(page)]
+    assert chosen == [row for cases in space["cases"] for row in cases.rows()]
+    return space
+
+
+@pytest.fixture(scope="module")
+def explorer(folders):
+    made = explore.Explorer(folders)
+    made.findings = analysis.findings(list(made.evaluations.values()))
+    return made
+
+
+@pytest.fixture(scope="module")
+def opened(explorer, tmp_path_factory):
+    pytest.importorskip("playwright")
+    file = tmp_path_factory.mktemp("page") / "explorer.html"
+    file.write_text(inline.document(explorer.payload, kind="explorer"), "utf-8")
+    with browser.page(file) as visit:
+        visit.page.set_default_timeout(5_000)
+        yield visit, file
+
+
+def row(page, panel, name):
+    return page.locator(".fx-panel").nth(panel).locator("tbody button", has_text=name).first
 
 
 @pytest.mark.browser
-def test_choosing_in_jupyterlab_changes_chart_table_gallery_and_code(folder, tmp_path):
-    cell = f"from formlab import explore\nexplore.Explorer([{folder!r}])"
+def test_charts_filters_gallery_slices_address_and_python_agree(opened, explorer):
+    visit, file = opened
+    page = visit.page
+    same(page, explorer)
+    # A second evaluation, and a row that filters the other chart and the gallery.
+    page.get_by_label("Beside it").select_option("1")
+    row(page, 0, "header").click()
+    same(page, explorer)
+    assert page.locator(".fx-chip", has_text="kind: header").count() == 1
+    wrong = [each.fields.filter(kind="header").filter(pl.col("outcome") != "match").height
+             for each in explorer.evaluations.values()]  # fmt: skip
+    assert page.locator(".fl-count").inner_text().startswith(f"{sum(wrong)} of")
+    # A filter of the gallery is one of all parts, and may join one of another column.
+    page.get_by_label("Kind", exact=True).select_option("answer")
+    assert page.locator(".fx-chip").all_inner_texts() == ["kind: answer ×"]
+    page.get_by_label("By", exact=True).first.select_option("odd")
+    page.get_by_label("Measure").first.select_option("cer")
+    row(page, 0, "a'").press("Enter")
+    row(page, 0, "no value").click(modifiers=["Control"])
+    assert page.locator(".fx-chip").count() == 3
+    same(page, explorer)
+    # Saved by a hostile name, it is a row, and the address brings all of it back.
+    page.get_by_label("Name of the slice").fill(ODD[1])
+    page.get_by_role("button", name="Save as my slice").click()
+    page.get_by_label("By", exact=True).first.select_option(" slices")
+    page.get_by_role("button", name="Clear all").click()
+    space = same(page, explorer)
+    assert list(space["slices"]) == [ODD[1].strip()]
+    row(page, 0, "b</b>").click()
+    before = (page.locator(".fx-chip").all_inner_texts(), numbers(page), page.url)
+    page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    page.goto(before[2])
+    assert (page.locator(".fx-chip").all_inner_texts(), numbers(page), page.url) == before
+    page.go_back()
+    # A finding selects its cases in its own evaluation.
+    number = next(n for n, each in enumerate(explorer.findings, 1) if each.system == "second")
+    page.goto("about:blank")
+    page.goto(f"{file.as_uri()}#finding={number}")
+    same(page, explorer)
+    assert len(shown_cases(page)) == explorer.findings[number - 1].cases.unique().height
+    page.evaluate("document.querySelector('.fx-chip').click()")
+    page.go_back()
+    assert page.locator(".fx-chip").count() == 1
+    for width in (1440, 768, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("typeof globalThis.pwned") == "undefined"
+    assert visit.trouble == []
+
+
+@pytest.mark.browser
+def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
+    file = tmp_path / "pages.html"
+    file.write_text(inline.document(explore.Explorer([documents_only]).payload, kind="explorer"))
+    visit, _ = opened
+    visit.page.goto(file.as_uri())
+    assert "whole documents" in visit.page.locator(".fx-status").inner_text()
+    assert visit.page.locator(".fx-panel").first.locator("tbody button").count() > 1
+    assert visit.trouble == []
+
+
+@pytest.mark.browser
+def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, tmp_path):
+    cell = (
+        "from formlab import explore\nfrom IPython.display import display\nimport ipywidgets\n"
+        f"explorer = explore.Explorer({folders!r})\n"
+        "told = ipywidgets.Button(description='choose')\nseen = ipywidgets.Label()\n"
+        "told.on_click(lambda _: explorer.choose(line='slice=kind:answer'))\n"
+        "display(told, seen, explorer)\n"
+        "explorer._host.observe(lambda _: setattr(seen, 'value', "
+        "f'{explorer.line} {explorer.selected.height}'), 'state')"
+    )
     with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
         page = visit.page
         page.set_default_timeout(40_000)
         page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
         run_cell(page)
-        code = page.locator("pre", has_text="charts.dots")
-        code.wait_for()
-        page.locator(".widget-dropdown select").nth(1).select_option("exact_accuracy")
-        page.locator(".widget-dropdown select").nth(3).select_option("header")
-        page.locator("pre", has_text="'header'").wait_for()
-        page.get_by_text("A sample of the wrong fields of kind header").wait_for()
-        assert "metric='exact_accuracy'" in code.inner_text()
-        assert page.locator(".vega-embed svg, .vega-embed canvas").count() > 0
-        assert page.get_by_role("cell", name="header", exact=True).count() == 1
+        frame = page.frame_locator("iframe[title^=Explorer]")
+        frame.locator("tbody button", has_text="header").first.click()
+        page.get_by_text("slice=kind:header 43").wait_for()
+        page.get_by_role("button", name="choose").click()
+        frame.locator(".fx-chip", has_text="kind: answer").wait_for()
+        page.get_by_text("slice=kind:answer 250").wait_for()
         assert visit.requests == []
-
-
-def test_hostile_slice_value_stays_a_text_of_the_code(folder):
-    evaluation = analysis.open_evaluation(folder)
-    evil = "'); raise SystemExit('"
-    view = explore.SliceView(evaluation, "analysis.open_evaluation(x)", "cer", "kind", evil)
-    assert repr(evil) in view.code
-    assert view.cases.height == 0
-
-
-def test_folder_without_scored_fields_says_so(folder, monkeypatch):
-    monkeypatch.setattr(explore, "metrics_of", lambda _: [])
-    with pytest.raises(DataMissing, match="scored fields"):
-        explore.Explorer([folder])
-
-
-def test_evaluation_of_page_text_alone_is_explored(tmp_path):
-    from formlab import benchmarks
-    from tests.made_pages import page_texts, planted
-
-    corpus = benchmarks.load("funsd", split="test")
-    texts = {doc_id: text for doc_id, (_, _, text) in planted(corpus).items()}
-    out = tmp_path / "parser"
-    analysis.evaluate(corpus, page_texts(corpus, texts)).save(out)
-    view = explore.Explorer([str(out)]).choose(metric="cer", by="kind").view
-    assert "missing" in view.cases["outcome"].to_list()
-    assert len(view.parts()) == 6

@@ -365,13 +365,16 @@ def test_flipped_fields_show_readings_before_gaps_and_the_furthest_first():
     gap = {"outcome": "missing", "similarity": 0.0}
     rows = [("1", "/a", 0, gap), *(("1", path, 0, {"similarity": value})
             for path, value in (("/b", 0.7), ("/c", 0.2)))]  # fmt: skip
-    first, second = made("m", [(doc, path, 1) for doc, path, *_ in rows]), made("n", rows)
-    stub = SimpleNamespace(errors=lambda cases, **_: cases)
-    given = {"first": first, "second": second, "flipped": 20, "gallery": stub}
-    space = run("80_compare_systems", ["fields-one-system-1", "fields-one-system-2"],
-                fields=analysis.flips(first, second), **given)  # fmt: skip
-    assert space["lost"]["path"].to_list() == ["/c", "/b", "/a"]
-    assert space["won"].height == 0
+    first = made("m", [*((doc, path, 1) for doc, path, *_ in rows), ("1", "/d", 0)])
+    second = made("n", [*rows, ("1", "/d", 1)])
+    given = {"systems": [first, second], "reference": ""}
+    space = run("80_compare_systems", ["fields-one-system-1"], **given)
+    a, b = space["both"]
+    assert a.select("path", "flip").rows() == [
+        ("/d", "only b"), ("/c", "only a"), ("/b", "only a"), ("/a", "only a"),
+    ]  # fmt: skip
+    assert set(a["pair"]) == {"m → n"}
+    assert (set(a["system"]), set(b["system"])) == ({"m"}, {"n"})
 
 
 def test_gold_is_counted_once_a_value():

@@ -118,7 +118,7 @@ def compare(
     read = pl.col("settings").struct.field("read").is_not_null()
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
-    return table.with_columns(pl.when(_shown(level)).then("better").alias("better"))
+    return table.with_columns(pl.when(shown_apart(level)).then("better").alias("better"))
 
 
 def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -128,7 +128,7 @@ def columns_of_gold(evaluations: Sequence[Evaluation]) -> list[str]:
     return [*OF_GOLD, *DOCUMENTS, "position", *bands, *own]
 
 
-def _shown(level: float) -> pl.Expr:
+def shown_apart(level: float) -> pl.Expr:
     """Whether the adjusted test, the interval and every reading rule tell two systems apart."""
     apart = (pl.col("ci_low").fill_nan(None) > 0) | (pl.col("ci_high").fill_nan(None) < 0)
     tested = pl.col("p_holm").fill_nan(None) <= 1 - level

@@ -98,10 +98,11 @@ class Finding:
     @property
     def measure(self) -> str:
         """What the effect is: a share of what, or a difference in what."""
-        plain = self.metric in ("", OUTCOME)
+        if self.about == "pages":
+            return "of all pages"
         if self.is_share:
-            of = "all values" if plain else f"the {metrics.title(self.metric)}"
-            return f"of {'all pages' if self.about == 'pages' else of}"
+            return "of all values" if self.metric == OUTCOME else ""
+        plain = self.metric in ("", OUTCOME)
         return f"difference in {'share right' if plain else metrics.title(self.metric)}"
 
 

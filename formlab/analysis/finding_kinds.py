@@ -217,7 +217,7 @@ def kinds(
     >>> empty = Evaluation(*(tables.table(n, []) for n in ("documents", "cases", "scores")),
     ...     "b", "s", "m")
     >>> kinds(empty, metric="outcome").claim
-    'Nothing was scored by kind, so nothing can be told apart'
+    'Nothing was scored by kind, so there is nothing to compare'
     """
     several = [evaluation] if isinstance(evaluation, Evaluation) else list(evaluation)
     scored = [(each, _scored(each, metric)) for each in several]
@@ -240,8 +240,8 @@ def kinds(
     if len({value for *_, pair, _ in rows for value in pair.values}) == 1:
         first, name, pair, _ = rows[0]
         claim = (
-            f"{_title(name)} is {pair.values[0]:.3f} for all {plural(by)} compared, so nothing "
-            "can be told apart"
+            f"{_title(name)} is {pair.values[0]:.3f} for all {plural(by)} compared: there is no "
+            "difference"
         )
         return Finding(
             claim, "kinds", holds=False, effect=0.0, n_docs=pair.n_docs, n_tested=count,
@@ -275,10 +275,10 @@ def _untested(scored: Sequence[tuple[Evaluation, str]], by: str, min_docs: int) 
         claim = f"{title[:1].upper()}{title[1:]} is not a ratio of counts, so no {word(by)} "
         return claim + "was tested against another"
     if not any(sizes):
-        return f"Nothing was scored by {word(by)}, so nothing can be told apart"
+        return f"Nothing was scored by {word(by)}, so there is nothing to compare"
     if max(sizes) == 1:
-        return f"There is one {word(by)} only, so nothing can be told apart"
-    return f"Too few documents hold two {plural(by)} to tell them apart; {min_docs} are needed"
+        return f"There is only one {word(by)}, so there is nothing to compare"
+    return f"Too few documents have two {plural(by)} to compare them; {min_docs} are needed"
 
 
 def _finding(
@@ -294,7 +294,7 @@ def _finding(
     holds = _holds(pair, adjusted, alpha)
     edge = float(stats.t.ppf(0.975, pair.n_docs - 1)) * pair.error
     size, low_end = abs(pair.difference), abs(pair.difference) - edge
-    over = f"{pair.n_docs:,} documents that hold both"
+    over = f"{pair.n_docs:,} documents that have both"
     tested = p_text(adjusted) + (f", adjusted for {count:,} pairs" if count > 1 else "")
     cases = asked(evaluation).clear()
     if holds:
@@ -308,10 +308,9 @@ def _finding(
     else:
         seen = _would_be_seen(pair, metric, alpha, count)
         claim = (
-            f"No difference between {plural(by)} was shown for {system}: the largest within "
-            f"documents, {title} {pair.values[0]:.3f} for {word(pair.first)} and "
-            f"{pair.values[1]:.3f} for {word(pair.second)}, may be chance ({tested}; "
-            f"{size:.2f} in the {over}{seen})"
+            f"No difference between {plural(by)} was shown for {system}. The largest, {title} "
+            f"{pair.values[0]:.3f} for {word(pair.first)} and {pair.values[1]:.3f} for "
+            f"{word(pair.second)}, may be chance ({tested}; {size:.2f} within the {over}{seen})"
         )
     # Rates over counts other than fields cannot be turned into a number of fields lost.
     at_least = max(low_end, 0.0) * cases.height if metric == OUTCOME else 0.0

@@ -18,6 +18,7 @@ from formlab.analysis.compare import (
     adjusted,
     agreeing,
     evaluation_pairs,
+    shown_apart,
     tests_made,
 )
 from formlab.analysis.intervals import by_document
@@ -45,9 +46,9 @@ MATRIX: dict[str, Any] = {
     **tables.SLICE, "both_right": pl.Int64, "only_a": pl.Int64, "only_b": pl.Int64,
     "both_wrong": pl.Int64, "n_cases": pl.Int64, "n_docs": pl.Int64, "value_a": pl.Float64,
     "value_b": pl.Float64, "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "p": pl.Float64, "p_holm": pl.Float64, "p_bh": pl.Float64, "p_mcnemar": pl.Float64,
-    "least_difference": pl.Float64, "rules": pl.String, "system_a": pl.String,
-    "system_b": pl.String, "settings": tables.SETTINGS,
+    "better": pl.String, "p": pl.Float64, "p_holm": pl.Float64, "p_bh": pl.Float64,
+    "p_mcnemar": pl.Float64, "least_difference": pl.Float64, "rules": pl.String,
+    "system_a": pl.String, "system_b": pl.String, "settings": tables.SETTINGS,
 }  # fmt: skip
 
 
@@ -176,7 +177,8 @@ def flip_matrix(
         McNemar's test takes fields for independent: where those of a page fail together it is too
         sure, and `p` is the one to trust. Slices by outcome (``cause_a`` …) are not tested, as such
         a test would be circular. `rules` tells whether the verdict is the
-        ``same`` under every reading rule or ``depends`` on it, as for `compare`.
+        ``same`` under every reading rule or ``depends`` on it, and `better` names the system that
+        is shown to do better, both as for `compare`.
     """
     codes = {doc: number for number, doc in enumerate(documents["doc_id"])}
     options = {
@@ -188,7 +190,9 @@ def flip_matrix(
         _matrix(_slices(each, documents, by), codes, options)
         for each in [table, *_by_other_rules(table)]
     )
-    return matrix.with_columns(agreeing(matrix, elsewhere, SLICE, level=level))
+    matrix = matrix.with_columns(agreeing(matrix, elsewhere, SLICE, level=level))
+    ahead = pl.when(pl.col("difference") > 0).then("system_b").otherwise("system_a")
+    return matrix.with_columns(better=pl.when(shown_apart(level)).then(ahead))
 
 
 def _by_other_rules(table: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -209,7 +213,7 @@ def _matrix(
     rows = differences(pairs, **options)
     settings = Settings(rules="right", **tests_made(**options))
     for row in rows:
-        row["settings"], row["rules"] = settings, None
+        row |= {"settings": settings, "rules": None, "better": None}
         column = (row["slice_by"] or "").removesuffix("_a").removesuffix("_b")
         if column in AFTERWARDS:
             names = ("ci_low", "ci_high", "p", "p_mcnemar", "least_difference")

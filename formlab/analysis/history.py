@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from formlab import files, metrics, tables
+from formlab import metrics, tables
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import DEPENDS, compare
-from formlab.analysis.finding import ALPHA, OUTCOME
+from formlab.analysis.finding import ALPHA, OUTCOME, Finding, keys, p_text, seen_text
 from formlab.analysis.finding_systems import surest_p
 from formlab.analysis.flips import flip_matrix, flips
+from formlab.analysis.history_folders import corpora
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.levels import MEASURES
 from formlab.analysis.paired_tests import adjusted_p
@@ -43,72 +41,6 @@ _KINDS = 3
 # The share of values right comes first, and is not tested twice.
 _HEADLINES = {(m.metric, m.of) for m in MEASURES if m.metric != "normalised_accuracy"}
 Draws = dict[str, int]
-
-
-def open_history(folders: str | Path | Sequence[str | Path]) -> dict[str, Evaluation]:
-    """Every evaluation in one or more folders and in the folders below them, oldest first.
-
-    Returns
-    -------
-    dict
-        By the path within the folder that all are in. The order is that of `Evaluation.made`: when
-        ``formlab score`` first saved it, whatever copying did to the files since. For evaluations
-        without such a time it is when their manifest was last written. Equal times stand in the
-        order of their names.
-
-    Raises
-    ------
-    DataMissing
-        If there is no such folder, or no evaluation in it.
-    DataBroken
-        If one is damaged, or of an older format.
-    """
-    remedy = "a folder with folders that formlab score wrote with --out"
-    roots = [folders] if isinstance(folders, str | Path) else folders
-    opened: dict[Path, Evaluation] = {}
-    for root in roots:
-        for file in sorted(files.folder(root, remedy=remedy).resolve().rglob("manifest.json")):
-            content = files.read_json(file)
-            if isinstance(content, dict) and content.get("kind") == Evaluation.__name__:
-                opened[file.parent] = _dated(Evaluation.load(file.parent), file, content)
-    if not opened:
-        where = ", ".join(map(str, roots)) or None
-        raise DataMissing("no evaluation here or in its folders", where=where, remedy=remedy)
-    home = os.path.commonpath([path.parent for path in opened])
-    named = {path.relative_to(home).as_posix(): each for path, each in opened.items()}
-    return dict(sorted(named.items(), key=lambda item: (item[1].made["at"], item[0])))
-
-
-def _dated(evaluation: Evaluation, manifest: Path, content: Mapping[str, Any]) -> Evaluation:
-    """With a time, if it was saved before there was one."""
-    if evaluation.made.get("at"):
-        return evaluation
-    at = datetime.fromtimestamp(manifest.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
-    return dataclasses.replace(evaluation, made={"at": at, "formlab": str(content.get("formlab"))})
-
-
-def corpora(evaluations: Mapping[str, Evaluation]) -> dict[str, dict[str, Evaluation]]:
-    """The evaluations of each corpus, in their order: benchmark, split, mode and documents agree.
-
-    Examples
-    --------
-    >>> from formlab import analysis
-    >>> ocr, larger = analysis.open_compared()
-    >>> {name: list(runs) for name, runs in corpora({"monday": ocr, "tuesday": larger}).items()}
-    {'funsd:test': ['monday', 'tuesday']}
-    """
-    groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
-    for name, each in evaluations.items():
-        key = each.benchmark, each.split, each.mode, frozenset(each.documents["doc_id"])
-        groups.setdefault(key, {})[name] = each
-    named: dict[str, dict[str, Evaluation]] = {}
-    for (benchmark, split, mode, documents), runs in groups.items():
-        name = f"{benchmark}:{split}" + (f", {mode}" if mode != "fixed" else "")
-        name = name if name not in named else f"{name}, {len(documents):,} documents"
-        while name in named:
-            name += " of others"
-        named[name] = runs
-    return named
 
 
 def history(
@@ -300,7 +232,8 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 def _changes(before: Evaluation, each: Evaluation) -> str | None:
     """The settings and versions that differ, as ``scale 1.0 → 2.0``."""
-    old, new = ({"system": run.system, **_flat(run)} for run in (before, each))
+    # The settings that are not at their default stand in a system's name as well.
+    old, new = ({"system": run.system.partition("(")[0], **_flat(run)} for run in (before, each))
     texts = [
         f"{name} {old.get(name, 'none')} → {new.get(name, 'none')}"
         for name in dict.fromkeys([*old, *new])
@@ -314,3 +247,90 @@ def _flat(run: Evaluation) -> dict[str, str]:
     inner = own.pop("system", None)
     versions = {"formlab": run.made["formlab"]} if "formlab" in run.made else {}
     return {n: str(v) for n, v in (own | dict(inner or {}) | versions).items()}
+
+
+def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) -> list[Finding]:
+    """What the last run of one corpus changed, as findings that hold.
+
+    Parameters
+    ----------
+    evaluations
+        The runs of one corpus, two or more, as from `one_corpus`.
+    table
+        As from `history` of them.
+
+    Returns
+    -------
+    list of Finding
+        One for each metric that is better or worse, the share of values right first; none where
+        nothing was shown.
+    """
+    if len(evaluations) < 2:
+        return []
+    before, last = list(evaluations.values())[-2:]
+    rows = tables.only(table, run=list(evaluations)[-1])
+    found = []
+    for row in rows.filter(pl.col("verdict").is_in([BETTER, WORSE])).to_dicts():
+        more: dict[str, Any] = {}
+        if row["metric"] == OUTCOME:
+            flipped = flips(_of_gold(before), _of_gold(last))
+            flipped = flipped.filter(pl.col("right_a") != pl.col("right_b"))
+            more = {"cases": keys(flipped), "what_to_try": "Look at the fields that broke."}
+        found.append(Finding(
+            f"The last run is {row['verdict']} than the one before in {_what(row)}", "systems",
+            effect=row["difference"], ci_low=row["difference_low"], ci_high=row["difference_high"],
+            n_docs=row["n_docs"], n_cases=row["n_cases"], p=row["p"],
+            p_adjusted=row["p_adjusted"], metric=row["metric"], benchmark=last.benchmark,
+            split=last.split, system=f"{before.system}, {last.system}", **more,
+        ))  # fmt: skip
+    return found
+
+
+def last_sentence(table: pl.DataFrame) -> str:
+    """Whether the last run is better, worse, or not shown to differ from the one before.
+
+    `table` is from `history`, of one corpus.
+    """
+    runs = table["run"].unique(maintain_order=True).to_list()
+    if len(runs) < 2:
+        return f"There is one run, {runs[0]}: nothing to compare it with yet."
+    rows = tables.only(table, run=runs[-1]).to_dicts()
+    row, (before, last) = rows[0], runs[-2:]
+    if row["verdict"] == INCOMPARABLE:
+        return f"The last run ({last}) cannot be compared with {before}: {row['note']}."
+    if row["verdict"] == SAME:
+        return f"The last run ({last}) is identical to {before}: every answer is the same."
+    say = f"better than {before}" if row["verdict"] == BETTER else f"worse than {before}"
+    if row["verdict"] == NOT_SHOWN:
+        say = f"not shown to differ from {before}"
+    also = [
+        f"{each['verdict']} in {_what(each)}"
+        for each in rows[1:]
+        if each["verdict"] in (BETTER, WORSE) and each["verdict"] != row["verdict"]
+    ]
+    ends = f"; it is {' and '.join(also)}" if also else ""
+    return f"The last run ({last}) is {say} in {_what(row)}: {_by(row)}{ends}."
+
+
+def _what(row: Mapping[str, Any]) -> str:
+    if row["metric"] == OUTCOME:
+        return "values right"
+    return f"{metrics.title(row['metric'])} of {row['level']}s"
+
+
+def _by(row: Mapping[str, Any]) -> str:
+    texts = [f"{row['difference']:+.3f}"]
+    if not np.isnan(row["difference_low"]):
+        texts.append(f"95 % interval {row['difference_low']:+.3f} to {row['difference_high']:+.3f}")
+    documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
+    texts.append(
+        f"{row['n_cases']:,} values in {documents}" if row["fixed"] is not None else documents
+    )
+    if not np.isnan(row["p_adjusted"]):
+        texts.append(p_text(row["p_adjusted"]))
+    if row["fixed"] is not None:
+        texts.append(f"{row['fixed']:,} fixed and {row['broken']:,} broken")
+    seen = (
+        seen_text(row["difference"], row["least_difference"]) if row["verdict"] == NOT_SHOWN else ""
+    )
+    return ", ".join(texts).replace("-", "−") + seen

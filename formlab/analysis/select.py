@@ -75,7 +75,9 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:
     """Whether each value is one of those chosen; a number may be in a band of them."""
     names = [name for name in chosen if name is not None]
-    fits = values.cast(pl.String).is_in(names).fill_null(False)
+    # Tables write whole numbers without a dot, whatever their type.
+    whole = [f"{name}.0" for name in names] if values.dtype.is_float() else []
+    fits = values.cast(pl.String).is_in([*names, *whole]).fill_null(False)
     if None in chosen:
         fits |= values.is_null()
     for band in map(_BAND.fullmatch, names) if values.dtype.is_numeric() else ():

@@ -11,7 +11,7 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.comparability import KEY, common, fields
-from formlab.analysis.compare import evaluation_pairs
+from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
 from formlab.analysis.finding import OUTCOME, Finding, p_text, seen_text
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
@@ -85,6 +85,62 @@ def verdicts(
 
 def _up(metric: str) -> bool:
     return metrics.get(metrics.plain(metric)).direction == "up"
+
+
+def every_difference(
+    evaluations: Sequence[Evaluation],
+    matrix: pl.DataFrame,
+    table: pl.DataFrame,
+    *,
+    metric: str = "cer",
+    by: Sequence[str] = (),
+    reference: str = "",
+    **draws: int,
+) -> pl.DataFrame:
+    """All differences of a comparison: fields right and `metric` by slice, all other metrics whole.
+
+    Parameters
+    ----------
+    evaluations
+        As from `common(…).evaluations`.
+    matrix, table
+        As from `flip_matrices` and `verdicts` of the same evaluations and `reference`.
+    metric
+        The metric that is compared by slice; left out where it was not scored.
+    by, reference, draws
+        As for `compare`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `compare` and those of `flip_matrices`; `metric` is null for fields right.
+        `better` is that of `table` for what stands there; of other metrics it holds over all of
+        them (`over_metrics`), of slices over all slices.
+    """
+    options = {"reference": reference or None, **draws}
+    rows = over_metrics(tables.only(compare(evaluations, **options), slice_by=None))
+    parts = [tables.only(matrix, slice_by=None), rows]
+    if by and metrics.plain(metric) in set(evaluations[0].scores["metric"]):
+        of_metric = compare(evaluations, metric=metric, by=by, **options)
+        parts.append(of_metric.filter(pl.col("slice_by").is_not_null()))
+    parts.append(matrix.filter(pl.col("slice_by").is_not_null()))
+    every = pl.concat(parts, how="diagonal_relaxed")
+    field = pl.col("level").is_in(tables.FIELD_LEVELS)
+    judged = table.select(
+        "system_a", "system_b", "metric", judged="better", _planned=pl.lit(value=True),
+        _field=pl.col("metric") == OUTCOME,
+    )  # fmt: skip
+    every = every.with_columns(
+        _field=field, _metric=pl.when(pl.col("slice_by").is_null()).then(
+            pl.col("metric").fill_null(OUTCOME)
+        ),
+    )  # fmt: skip
+    every = every.join(
+        judged, left_on=["system_a", "system_b", "_metric", "_field"],
+        right_on=["system_a", "system_b", "metric", "_field"], how="left", maintain_order="left",
+    )  # fmt: skip
+    better = pl.when(pl.col("_planned")).then("judged").otherwise("better")
+    return every.with_columns(better=better).drop("_field", "_metric", "_planned", "judged")
 
 
 def ranks(

@@ -46,12 +46,12 @@ from formlab.charts._words import (
     table,
 )
 from formlab.charts.compare import (
-    compare_cards,
     comparison_table,
     difference_caption,
     difference_dots,
-    flip_bars,
-    power_dots,
+    flip_table,
+    not_shown,
+    rank_dots,
 )
 from formlab.charts.corrections import label_corrections
 from formlab.charts.few_shot import few_shot_caption, few_shot_chart
@@ -64,15 +64,15 @@ from formlab.registry import Registry
 
 __all__ = [
     "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
-    "Table",
-    "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table", "cited",
-    "compare_cards", "comparison_table", "difference_caption", "difference_dots", "dots",
+    "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
+    "cited", "comparison_table", "difference_caption", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
-    "findings_table", "first_screen", "flip_bars", "headline_table", "heatmap", "label_corrections",
-    "ladder_lines", "level_dots", "levels_table", "lines", "note", "notes_table", "p_words",
-    "page_error_bars", "paper_table", "power_dots", "published", "published_levels", "score_cards",
-    "scores_table", "sentences", "signed", "slice_caption", "slice_figures", "slope", "span",
-    "stacked", "status_table", "surface", "table", "theme", "worst_caption",
+    "findings_table", "first_screen", "flip_table", "headline_table", "heatmap",
+    "label_corrections", "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note",
+    "notes_table", "p_words", "page_error_bars", "paper_table", "published", "published_levels",
+    "rank_dots", "score_cards", "scores_table", "sentences", "signed", "slice_caption",
+    "slice_figures", "slope", "span", "stacked", "status_table", "surface", "table", "theme",
+    "worst_caption",
 ]  # fmt: skip
 
 

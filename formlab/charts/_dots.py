@@ -9,6 +9,7 @@ import altair as alt
 import polars as pl
 
 from formlab.charts import theme
+from formlab.charts._names import key_title, label_layers, name_points
 from formlab.charts._parts import OWN, Plot, field
 from formlab.charts.show import Caption
 
@@ -23,6 +24,7 @@ def dots(
     colour: str | None = None,
     kind: str | None = None,
     filled: str = OWN,
+    names: str = "system",
     tick: str | None = None,
     size: str | None = None,
     n: str | None = "n_cases",
@@ -50,6 +52,9 @@ def dots(
     kind, filled
         A column of which one value, `filled`, is a filled marker, and any other an open one:
         published figures beside what was measured here.
+    names
+        The column that names open markers at their points, if the frame has it and it names no
+        row: in full where that fits, else by numbers with a key below.
     tick
         A column of values to compare with, drawn as a tick in each row.
     size
@@ -104,8 +109,14 @@ def dots(
         rows = plot.numbers(alt.Y, y).scale(zero=zero or own_axes)
     dodge = {}
     if colour and not scatter and not join and _shared(plot.frame, [y, facet], colour):
-        names = sorted(plot.values(colour)) if colour == "system" else plot.values(colour)
-        dodge = {"yOffset": alt.YOffset(field=field(colour), type="nominal", sort=names)}
+        turns = sorted(plot.values(colour)) if colour == "system" else plot.values(colour)
+        dodge = {"yOffset": alt.YOffset(field=field(colour), type="nominal", sort=turns)}
+    key = None
+    if kind and plot.has(names) and names not in (y, colour, facet):
+        sides = {x: ends} | ({y: plot.ends([y], zero=zero)} if scatter else {})
+        only = pl.lit(True) if scatter else pl.col(kind) != filled
+        groups = [facet, *([] if scatter else [y]), *([colour] if dodge else [])]
+        key = name_points(plot, names, sides, only=only, groups=groups)
     base = plot.base.encode(rows, **dodge)
     layers = []
     if zero and not scatter:
@@ -131,6 +142,8 @@ def dots(
     large = {"size": 60} if kind and colour else {}
     points = base.mark_point(opacity=0.8 if scatter else 1, strokeWidth=2, **plain, **large)
     layers.append(points.encode(length, tooltip=tip, **marks))
+    if key is not None:
+        layers += label_layers(base, x, [length], ends)
     if tick:
         mark = base.mark_tick(thickness=3, size=16, color="#555B66")
         layers.append(mark.encode(plot.numbers(alt.X, tick, x), tooltip=tip))
@@ -145,7 +158,8 @@ def dots(
         text = alt.Text(field=field(y), type="nominal")
         layers.append(name.encode(rows, x=alt.value(0), text=text))
     many = len(plot.values(colour)) if dodge else 1
-    height = 240 if scatter else alt.Step(36 if above else 26 if many == 1 else 15)
+    step = 36 if above else 26 if many == 1 else 15
+    height = 240 if scatter else alt.Step(step if key is None else max(step + 5, 20))
     wide = plot.width or (theme.PHONE if above else theme.WIDTH - 180)
     if across and not plot.width:
         wide = max(150, wide // max(1, len(plot.values(facet))))
@@ -155,6 +169,7 @@ def dots(
     text = plot.alt_text([facet, *named[:1], y, colour, kind], x, y)
     counted = n and plot.has(n) and across and not scatter
     drawn = plot.facet(chart, facet, text, across=across, spacing=64 if counted else 32)
+    drawn = drawn.properties(title=key_title(key)) if key else drawn
     return drawn.resolve_scale(x="independent") if own_axes else drawn
 
 

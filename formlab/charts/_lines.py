@@ -43,7 +43,7 @@ def lines(
     x
         Names in the frame's order, or numbers (with `log` on a logarithmic axis).
     smooth
-        A column that the line follows instead of the points.
+        A column that the line follows instead of the points, which the axis then says.
     band
         Whether intervals are a band instead of bars.
     kind, filled
@@ -68,13 +68,16 @@ def lines(
     along = _along(plot, x, order, log=log)
     plot.crossed(row, column)
     form = {"format": "%"} if plot.percent else {}
+    heading = plot.title(y) + (" (lines: mean of neighbouring points)" if smooth else "")
+    plot.titles = {**plot.titles, y: heading}
     up = plot.numbers(alt.Y, y, axis=alt.Axis(tickCount=5, **form)).scale(domain=ends, nice=False)
     base = plot.base.encode(along)
     hue = {"color": plot.colour(alt.Color, colour)} if colour else {}
     shape = {"shape": plot.colour(alt.Shape, colour)} if colour else {}
     offset: dict[str, Any] = {}
-    if smooth and colour and not plot.frame[x].dtype.is_numeric():
-        # Intervals of several lines stand beside each other.
+    beside = smooth or (plot.has(low) and not band)
+    if colour and beside and not plot.frame[x].dtype.is_numeric():
+        # Points and intervals of several lines stand beside each other, and each on its line.
         offset = {"xOffset": alt.XOffset(field=field(colour), type="nominal")}
     tip = plot.tooltip(colour, kind, x, y, low, high, smooth, size, row, column, *plot.tips)
     layers = []
@@ -95,7 +98,7 @@ def lines(
             part = base.transform_filter(f"{datum(kind)} {'=' if own else '!'}== '{filled}'")
         line = part.mark_line(strokeDash=[1, 0] if own else [4, 3], **plain)
         point = part.mark_point(opacity=1, filled=own, **plain)
-        layers.append(line.encode(at, **hue))
+        layers.append(line.encode(at, **hue, **offset))
         layers.append(point.encode(up, tooltip=tip, **hue, **shape, **offset))
     if n and plot.has(n):
         above = base.transform_aggregate(n=f"max({field(n)})", groupby=[field(x)])

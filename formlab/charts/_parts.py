@@ -20,13 +20,15 @@ from formlab.errors import UnknownName
 OWN, PUBLISHED = "measured here", "published"
 # Where the forms measured here are not those of the paper, the legend says so.
 ELSEWHERE = "published, on other forms"
-NOTHING = "Nothing to show: nothing was scored for it."
+NOTHING = "Nothing was scored for it."
 TITLES = {
     "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
     "doc_id": "document", "system_a": "first system", "system_b": "second system",
 }  # fmt: skip
 # The column of a chart's rows that says which cases are behind each: see `formlab.selection`.
 CASES = "_cases"
+# The column of the label that stands at a point: see `_names`.
+NAME = "_name"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
 _LABEL, _ROWS = 200, 80
 
@@ -241,7 +243,7 @@ class Plot:
         text = base.transform_aggregate(n=f"max({field(column)})", groupby=by)
         text = text.transform_filter("isValid(datum.n)")
         text = text.transform_calculate(n_text="'n = ' + format(datum.n, ',')")
-        text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.NEUTRAL)
+        text = text.mark_text(align="left", dx=8, fontSize=11, color=theme.SOFT)
         return text.encode(x=alt.value("width"), y=y, text="n_text:N", **more)
 
     def alt_text(self, columns: Sequence[str | None], value: str, by: str = "") -> str:

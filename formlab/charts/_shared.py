@@ -186,7 +186,7 @@ def slice_caption(
         return Caption(f"{say} There is none.", label=label)
     row = slices.row(0, named=True)
     first = (
-        f"First: {slice_name(row)} of {row['system']} with {row['value']:.3f} against "
+        f"The first is {slice_name(row)} of {row['system']}, with {row['value']:.3f} against "
         f"{row['rest']:.3f} elsewhere ({span(row)}; {p_text(row['p_adjusted'])}, adjusted for "
         f"{row['n_tested']:,} slices)"
     )
@@ -254,8 +254,7 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     )  # fmt: skip
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     if shown["p_adjusted"].count():
-        below += " In this table p is adjusted for all tests of the report, in a sentence for "
-        below += "those of its own group."
+        below += " p is adjusted for all tests of the report; in a sentence, for those of its kind."
     return table(
         shown, titles={"effect": "effect (95 % interval)", "n_cases": "values"}, sparse=True,
         links=["report"], note_below=below,

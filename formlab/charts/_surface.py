@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import plotly.graph_objects as go
 import polars as pl
+from IPython.display import display
 
 from formlab.charts import theme
 from formlab.charts._heatmap import heatmap
 from formlab.charts._output import number
-from formlab.charts._parts import Plot, short
+from formlab.charts._parts import CASES, Plot, short
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
 
 # Each cell is a block of this width, of 1 from middle to middle.
 _BLOCK = 0.9
+# A longer name along the surface is shortened there, and whole beside it and on hover.
+_TICK = 14
+
+
+class Pair(list[Any]):
+    """A surface and its flat twin, which a notebook shows with one call; a list of both."""
+
+    def _ipython_display_(self) -> None:
+        display(*self)
 
 
 def surface(
@@ -29,8 +38,8 @@ def surface(
     high: str = "ci_high",
     n: str = "n_cases",
     **options: Any,
-) -> list[go.Figure | alt.TopLevelMixin | Caption]:
-    """A block for each cell as high as its value, with its interval, and the flat twin for print.
+) -> Pair:
+    """A block for each cell as high as its value, with its interval, and its flat twin beside it.
 
     The surface is level over a cell and has no slopes: nothing was measured between cells, and
     cells without a value are gaps. Browsers without WebGL draw it flat.
@@ -47,7 +56,8 @@ def surface(
     Returns
     -------
     list
-        The surface and its twin; or a note, where no cell has a value. Others as of `dots`.
+        The surface and its twin, a heat map with value and count in each cell, which a notebook
+        shows together; or a note, where no cell has a value. Other parameters as of `dots`.
 
     Examples
     --------
@@ -62,22 +72,27 @@ def surface(
     named = frame.with_columns(short(name, pl.String()) for name in (x, y))
     plot = Plot.of(named, [value], [x, y], **options)
     if isinstance(plot, Caption):
-        return [plot]
+        return Pair([plot])
     # Cells without a value are gaps between the others.
     sides = {name: named[name].unique(maintain_order=True).to_list() for name in (x, y)}
     ends = plot.ends([value, low, high])
-    counts, flat_options = n if plot.has(n) else None, options | {"domain": ends}
+    titles = {low: "95 % interval from", high: "to", **options.pop("titles", {})}
+    counts, flat_options = n if plot.has(n) else None, options | {"domain": ends, "titles": titles}
     flat = heatmap(named, x, y, value, n=counts, xs=sides[x], ys=sides[y][::-1], **flat_options)
     cells = {
         (row[x], row[y]): {
             "value": row[value], "low": row.get(low), "high": row.get(high),
-            "text": _hover(plot, row, (x, y), value, low, high, n),
+            "text": _hover(plot, row, (x, y), value, low, high, n), "cases": row[CASES],
         }
         for row in plot.frame.iter_rows(named=True)
     }  # fmt: skip
     figure = _figure(plot, cells, (x, y), sides, value, ends)
     figure.layout.meta["alt"] = plot.alt_text([x, y], value)
-    return [figure, flat]
+    # A report leads from a cell to its cases: their lines, by row and column.
+    lines = [[cells.get((across, up), {}).get("cases") for across in sides[x]] for up in sides[y]]
+    figure.layout.meta["cases"] = lines
+    figure.layout.meta["fallback"]["layout"]["meta"] = {"cases": lines}
+    return Pair([figure, flat])
 
 
 def _figure(
@@ -101,8 +116,8 @@ def _figure(
     )  # fmt: skip
     scene: dict[str, Any] = {
         f"{side}axis": {
-            "title": {"text": f"<br>{plot.title(name)}"}, "range": [-0.6, len(marks) - 0.4],
-            "tickvals": list(range(len(marks))), "ticktext": marks,
+            "title": {"text": f"<br><br>{plot.title(name)}"}, "range": [-0.6, len(marks) - 0.4],
+            "tickvals": list(range(len(marks))), "ticktext": list(map(_tick, marks)),
         }
         for side, name, marks in zip("xy", columns, (xs, ys), strict=True)
     }  # fmt: skip
@@ -130,6 +145,10 @@ def _figure(
         scene=scene, height=theme.SURFACE_HEIGHT, showlegend=False,
         meta={"alt": "", "fallback": {"data": [heat], "layout": axes}},
     )  # fmt: skip
+
+
+def _tick(name: str) -> str:
+    return name if len(name) <= _TICK else name[: _TICK - 1] + "…"
 
 
 def _blocks(cells: dict[tuple[str, str], Any], xs: list[str], ys: list[str]) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class Table:
         For a report that leads from a row to its cases: the columns of cases, and those of `frame`
         that hold their values; or for each row the line of `formlab.selection`. Without it
         ``slice_by`` and columns named as those of cases are taken; with {} no row leads anywhere.
+    fold
+        In a report the table is folded away behind these words.
 
     Raises
     ------
@@ -84,6 +86,7 @@ class Table:
     aside: tuple[int, ...] = ()
     numeric: tuple[str, ...] = ()
     cases: Mapping[str, str] | Sequence[str | None] | None = None
+    fold: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame", frames.to_polars(self.frame))
@@ -132,6 +135,7 @@ class Table:
             "aside": list(self.aside),
             "note": clean(" ".join(notes)) or None,
             "cases": [line and clean(line) for line in lines[: shown.height]],
+            "fold": clean(self.fold, limit=200) or None,
         }
 
     def _texts(self, payload: Mapping[str, Any]) -> list[list[str]]:

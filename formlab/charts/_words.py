@@ -139,12 +139,13 @@ def table(
     sparse: bool = False,
     empty: str = NOTHING,
     cases: Mapping[str, str] | None = None,
+    fold: str = "",
 ) -> Table | Caption:
     """A frame as a table for readers: the house's headings, numbers to read, p as one writes it.
 
-    Without `columns` all are shown. `titles`, `digits`, `best`, `links`, `rows` and `cases` are as
-    for `Table`, beside the house's own headings; `cases` may name columns that are not shown.
-    `sparse` leaves out columns in which nothing stands.
+    Without `columns` all are shown. `titles`, `digits`, `best`, `links`, `rows`, `cases` and `fold`
+    are as for `Table`, beside the house's own headings; `cases` may name columns that are not
+    shown. `sparse` leaves out columns in which nothing stands.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def table(
     if isinstance(digits, Mapping):
         digits = {name: digits[name] for name in shown.columns if name in digits}
     return Table(
-        shown, titles=headings, digits=digits, note=note_below, rows=rows,
+        shown, titles=headings, digits=digits, note=note_below, rows=rows, fold=fold,
         cases=selection.of_rows(frame.head(rows), cases),
         best={name: best[name] for name in shown.columns if name in (best or {})},
         links=tuple(name for name in links if name in shown.columns),

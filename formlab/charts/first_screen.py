@@ -168,7 +168,7 @@ class _Row:
         docs = f"{one.n_docs:,} document{'s' * (one.n_docs != 1)}"
         of = docs if one.about == "pages" or not one.n_cases else f"{one.n_cases:,} in {docs}"
         span = "" if math.isnan(low) else f", 95 % interval {show(low)} to {show(high)}"
-        return f"{' '.join(text)}{span}, n = {of}"
+        return f"{' '.join(filter(None, text))}{span}, n = {of}"
 
     def payload(self, ends: Sequence[float]) -> dict[str, Any]:
         """The finding as ``words.js`` draws it, on an axis with these ends if no share."""

@@ -20,30 +20,33 @@ from formlab.scoring.causes import STAGE_OF
 MIME = "application/vnd.formlab.{}+json"
 REPORT_VARIABLE = "FORMLAB_REPORT"
 
-# Okabe and Ito's colours, told apart by people who do not see red or green.
-SYSTEM_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colours, told apart by people who do not see red or green; the light ones darker,
+# for a contrast of 3 to 1 on paper. On a dark page each has a variant, in assets/tokens.css.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = (
+    "#0072B2", "#D55E00", "#009E73", "#C2659B", "#B87700", "#2B8CC4",
+)  # fmt: skip
+SYSTEM_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 SYSTEM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SCORES = "cividis"
 COUNTS = "blues"
 PLOTLY_SCORES = "Cividis"
-GOLD = "#0072B2"
-PREDICTED = "#D55E00"
-NEUTRAL = "#8A8F98"
+GOLD, PREDICTED = BLUE, VERMILION
+NEUTRAL = "#848C96"
 
 OUTCOME_COLOURS = {
-    "match": "#009E73", "mismatch": "#D55E00", "missing": "#CC79A7", "spurious": "#E69F00",
+    "match": GREEN, "mismatch": VERMILION, "missing": PURPLE, "spurious": ORANGE,
     "unscored": NEUTRAL,
 }  # fmt: skip
 # What became of an answer or a page.
 STATUS_COLOURS = {
-    "ok": "#009E73", "repaired": "#56B4E9", "bad_json": "#D55E00", "refused": "#7A4FA3",
-    "truncated": "#E69F00", "api_error": "#555B66", "missing": "#CC79A7", "unscored": NEUTRAL,
+    "ok": GREEN, "repaired": SKY, "bad_json": VERMILION, "refused": "#7A4FA3",
+    "truncated": ORANGE, "api_error": "#555B66", "missing": PURPLE, "unscored": NEUTRAL,
 }  # fmt: skip
 # Causes of one stage share its colour.
 STAGE_COLOURS = {
-    "answer": "#555B66", "find": "#CC79A7", "place": "#7A4FA3", "extent": "#0072B2",
-    "characters": "#009E73", "form": "#56B4E9", "extra": "#E69F00", "relation": "#8C6D1F",
-    "gold": "#D55E00", "reader": NEUTRAL,
+    "answer": "#555B66", "find": PURPLE, "place": "#7A4FA3", "extent": BLUE,
+    "characters": GREEN, "form": SKY, "extra": ORANGE, "relation": "#8C6D1F",
+    "gold": VERMILION, "reader": NEUTRAL,
 }  # fmt: skip
 CAUSE_COLOURS = {cause: STAGE_COLOURS[stage] for cause, stage in STAGE_OF.items()}
 # What became of the nodes of a form's tree.
@@ -103,7 +106,7 @@ def _config() -> alt.theme.ThemeConfig:
             "titlePadding": 8, "labelLimit": 220, "gridColor": _RULE, "domainColor": _RULE,
             "tickColor": _RULE,
         },
-        "axisX": {"labelAngle": 0}, "axisBand": {"grid": False},
+        "axisX": {"labelAngle": 0}, "axisY": {"labelPadding": 7}, "axisBand": {"grid": False},
         "legend": titled | {"symbolSize": 90, "labelLimit": 260}, "header": titled,
         "title": {"anchor": "start", "fontSize": 15, "fontWeight": 600, "color": _INK},
         "range": {

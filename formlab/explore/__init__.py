@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import analysis, selection
+from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.errors import DataMissing, UnknownName
 from formlab.explore._live import Host
@@ -40,10 +41,10 @@ class Explorer:
 
     Attributes
     ----------
-    line
-        The filters chosen, as one line: see `formlab.selection`.
-    slices
-        The slices saved by hand: names and lines.
+    evaluations
+        Those with scores of fields or documents, by name.
+    findings
+        As given; may be set later.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class Explorer:
         self,
         evaluations: Sequence[str | Evaluation] = (),
         *,
-        findings: Sequence[analysis.Finding] = (),
+        findings: Sequence[Finding] = (),
         most: int = 5_000,
     ) -> None:
         opened = _opened(evaluations)
@@ -73,7 +74,7 @@ class Explorer:
         if not self.evaluations:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
         self._sources = [source for each, source in opened if measures(each)]
-        self._findings, self._most = list(findings), most
+        self.findings, self.most = list(findings), most
         self._host: Host | None = None
         self._state: dict[str, Any] = {"of": [0], "line": "", "slices": {}}
         for name, wanted in _FIRST.items():
@@ -110,7 +111,7 @@ class Explorer:
     @property
     def selected(self) -> pl.DataFrame:
         """The cases chosen, right ones among them: the schema CASES."""
-        chosen = [cases(each, self.line, findings=self._findings) for each in self.chosen]
+        chosen = [cases(each, self.line, findings=self.findings) for each in self.chosen]
         return pl.concat(chosen, how="diagonal_relaxed")
 
     def choose(
@@ -172,7 +173,7 @@ class Explorer:
     def payload(self) -> dict[str, Any]:
         """What ``explorer.js`` draws."""
         return payload(
-            self.evaluations, self._sources, findings=self._findings, most=self._most,
+            self.evaluations, self._sources, findings=self.findings, most=self.most,
             first=self.state,
         )  # fmt: skip
 

@@ -135,17 +135,20 @@ def _codes(
 def _membership(findings: Sequence[Finding], counted: Sequence[Counted]) -> dict[str, Any]:
     """The findings that each case is behind as a column: its values are sets of their numbers."""
     sets: dict[tuple[str, ...], int] = {}
-    packed = []
-    for c in counted:
-        behind = [c.fits(f"finding={number}") for number in range(1, len(findings) + 1)]
+    packed: list[str] = []
+    owners: list[list[int]] = [[] for _ in findings]
+    for number, c in enumerate(counted):
+        behind = [c.fits(f"finding={at}") for at in range(1, len(findings) + 1)]
         rows = np.stack(behind, axis=1) if c.cases.height else np.zeros((0, len(findings)), bool)
+        for at in np.flatnonzero(rows.any(axis=0)):
+            owners[at].append(number)
         names = [tuple(str(at + 1) for at in np.flatnonzero(row)) for row in rows]
         codes = [sets.setdefault(each, len(sets) + 1) if each else 0 for each in names]
         packed.append(_packed(np.array(codes, dtype=np.int64)))
     claims = [clean(finding, limit=300) for finding in findings]
     return {
         "name": "finding", "title": "finding", "values": [list(each) for each in sets],
-        "codes": packed, "after": True, "claims": claims,
+        "codes": packed, "after": True, "claims": claims, "owners": owners,
     }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from formlab.folders import Evaluation
 from formlab.gallery import _slices, _words, inline
 from formlab.gallery._crops import PageSource
 from formlab.gallery._labels import labels
-from formlab.gallery._pictures import document_key, pictures
+from formlab.gallery._pictures import boxes_of_pages, document_key, pictures
 from formlab.gallery.episodes import Episodes, episodes
 from formlab.gallery.inline import assets
 
@@ -44,13 +44,14 @@ class Gallery:
     columns it is sliced by, and ``finding``, the numbers of the findings it is behind; ``image``,
     a key of `images` or None with the reason in ``why``; ``view`` and ``boxes`` as fractions of
     the image (left, top, width, height); ``sheet``, a number that the cases of one page share.
-    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `frame` has the row of
-    each case. `total` counts the errors, or cases, before any sample, and `asked` all cases that
+    `images` maps keys to ``{src, width, height}``; `src` is a data URI. `pages` has by sheet all
+    boxes of the page, ``gold`` and ``pred:<system>``, and `frame` the row of each case. `total` counts the errors, or cases, before any sample, and `asked` all cases that
     were scored; `drawn` has ``[cause, shown, all]`` of each cause, and `claims` the findings.
     """
 
     cases: list[dict[str, Any]]
     images: dict[str, dict[str, Any]]
+    pages: dict[int, dict[str, Any]]
     frame: pl.DataFrame
     total: int
     asked: int
@@ -74,7 +75,7 @@ class Gallery:
             answer["system"] for case in self.cases for answer in (case, *case.get("beside", ()))
         }
         texts = [
-            json.dumps(self.cases[start : start + PART], separators=(",", ":"))
+            json.dumps([*map(_filled, self.cases[start : start + PART])], separators=(",", ":"))
             for start in range(0, len(self.cases), PART)
         ]
         colours = {
@@ -84,12 +85,23 @@ class Gallery:
         levels = self.frame["level"].unique()
         return {
             "unit": levels[0] if len(levels) == 1 else "case",
-            "cases": texts, "images": self.images, "total": self.total, "asked": self.asked,
+            "cases": texts, "images": self.images, "pages": self.pages, "total": self.total, "asked": self.asked,
             "drawn": self.drawn, "claims": self.claims, "colours": colours,
+            "columns": list(self.cases[0]["slices"]) if self.cases else [],
         }  # fmt: skip
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return inline.bundle("gallery", self.payload, str(self))
+
+
+def _filled(case: Mapping[str, Any]) -> dict[str, Any]:
+    """A case without what is null or empty, which the script puts back."""
+    filled = {name: value for name, value in case.items() if value not in (None, {}, [])}
+    if slices := case.get("slices"):
+        filled["slices"] = {name: value for name, value in slices.items() if value is not None}
+    if beside := case.get("beside"):
+        filled["beside"] = [_filled(answer) for answer in beside]
+    return filled
 
 
 def rows(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -209,9 +221,11 @@ def errors(
     kept = [table[chosen] for table in tabled] if len(chosen) < total else tabled
     rows, *others = [list(table.iter_rows(named=True)) for table in kept]
     further = list(zip(*others, strict=True)) if others else [()] * len(rows)
-    drawn_pages, images = pictures(
-        rows, further, dict(_images(documents, root, evaluations)), crop=crop
-    )
+    read = [each.cases for each in evaluations] or [cases, *beside]
+    drawn_pages, images, pages = pictures(
+        rows, further, dict(_images(documents, root, evaluations)),
+        boxes_of_pages(read, kept[0]), crop=crop,
+    )  # fmt: skip
     scored = _words.scores_by_case(scores, kept)
     parts = zip(
         rows, further, drawn_pages, _slices.keys(kept[0]),
@@ -225,7 +239,7 @@ def errors(
         for row, answers, picture, key, label, sliced, behind in parts
     ]
     claims = [clean(finding, limit=500) for finding in findings]
-    return Gallery(shown, images, kept[0], total, asked, drawn, claims)
+    return Gallery(shown, images, pages, kept[0], total, asked, drawn, claims)
 
 
 def _check(table: pl.DataFrame, cases: pl.DataFrame, index: int) -> None:

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 TEXT_LIMIT = 1_200
 _WORD_LIMIT = 300
-_OF_CASE = ("benchmark", "split", "doc_id", "task", "path", "kind", "gold")
+_OF_CASE = ("benchmark", "split", "doc_id", "level", "task", "path", "kind", "gold")
 _OF_ANSWER = ("system", "outcome", "cause", "status")
 _SCORED = ("benchmark", "split", "doc_id", "system", "path")
 

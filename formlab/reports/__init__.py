@@ -186,5 +186,4 @@ def _run(
 
 
 def _write_index(results: Mapping[str, ReportResult], settings: BuildSettings) -> None:
-    same = [name for name, result in results.items() if result.status == "unchanged"]
-    index.write(settings.out, layout=settings.layout, unchanged=same)
+    index.write(settings.out, layout=settings.layout, built=results)

@@ -15,7 +15,7 @@ import numpy as np
 
 from formlab import gallery
 from formlab.charts._output import clean
-from formlab.charts._parts import CASES
+from formlab.charts._parts import CASES, NAME
 
 # A spreadsheet takes a cell for a formula that begins so, also after white space.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -49,6 +49,7 @@ def _cell(value: Any) -> Any:
 def rows(kind: str, payload: Mapping[str, Any]) -> Rows:
     """The rows that an object of a notebook shows; none for an object without a table."""
     readers = {"vega": _vega, "plotly": _plotly, "table": _table, "gallery": gallery.rows}
+    readers["explorer"] = lambda shown: gallery.rows(shown["gallery"])
     if kind not in readers:
         return []
     try:
@@ -76,8 +77,8 @@ def _vega(payload: Mapping[str, Any]) -> Rows:
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of a chart without the address of its cases."""
-    return {name: value for name, value in row.items() if name != CASES}
+    """A row of a chart without what is for the drawing alone: its cases' address, its label."""
+    return {name: value for name, value in row.items() if name not in (CASES, NAME)}
 
 
 def _inline(spec: Any) -> Iterator[Any]:

@@ -24,7 +24,8 @@ FOLDER = "figures"
 # Twice the pixels of a screen, for print.
 SCALE = 2
 PLOTLY_SIZE = (760, 520)
-THUMBNAIL = (360, 225)
+# A window as wide as a phone: what is drawn for it can be read in a small picture.
+THUMBNAIL = (440, 275)
 _VIEW = (1120, 700)
 
 
@@ -174,22 +175,36 @@ _TO_IMAGES = """async ({figure, fallback, font, camera, width, height, scale}) =
 
 
 def thumbnail(html: Path, file: Path, visit: browser.Visit) -> list[str]:
-    """Write a small picture of how a page begins, as WebP; else a note that says why not."""
-    page = visit.page
+    """Write a small picture of a page's first chart, or of how it begins, as WebP.
+
+    Returns a note that says why not, if it could not.
+    """
+    page, (width, height) = visit.page, THUMBNAIL
     try:
+        page.set_viewport_size({"width": width, "height": 4 * height})
         page.goto(html.resolve().as_uri(), wait_until="load")
         # Not wait_for_function: it polls with eval, which the page's policy refuses.
         page.wait_for_selector("html[data-ready=yes]", state="attached")
-        # What is drawn when it comes into view has begun to by now.
+        # What lies above the page and beside it would be in the picture.
+        page.evaluate("document.querySelectorAll('.fl-top, .fl-toc').forEach((x) => x.remove())")
+        shown = page.locator("main")
+        if (charts := page.locator(_CHART)).count():
+            charts.first.scroll_into_view_if_needed()
+            shown = page.locator(f"{_CHART}[data-state]").first
+            shown.wait_for()
         page.wait_for_timeout(300)
-        shot = page.screenshot()
+        shot = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
     except Exception as error:  # Playwright's errors need Playwright to be named
         file.unlink(missing_ok=True)
         return [f"no thumbnail: {(str(error).splitlines() or [''])[0][:200]}"]
+    small = Image.new("RGB", THUMBNAIL, "white")
+    small.paste(shot, ((width - min(shot.width, width)) // 2, max(0, height - shot.height) // 2))
     with files.atomic(file) as part:
-        small = Image.open(io.BytesIO(shot)).convert("RGB")
-        small.resize(THUMBNAIL, Image.Resampling.LANCZOS).save(part, "WEBP", quality=72)
+        small.save(part, "WEBP", quality=80)
     return []
+
+
+_CHART = '.fl-object:is([data-kind="vega"], [data-kind="plotly"]):visible'
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The page that lists reports: picture, title, state, time, first finding, number cards, search."""
+"""The page that lists reports: picture, title, first finding, number cards, time, size, search."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ import dataclasses
 from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from formlab import files
 from formlab.errors import FormlabError
 from formlab.reports import build_record, inputs
-from formlab.reports.build_record import Record, Status
+from formlab.reports.build_record import Record
 from formlab.reports.plan import INDEX, Layout
 
 FILE = f"{INDEX}.html"
 # What the page was made from; a build that changes nothing need not make it anew.
 KEY = f".{INDEX}.json"
+# What a reader is told of a report; "" needs no word.
+State = Literal["", "failed", "from an earlier build"]
 
 
-def write(out: str | Path, *, layout: Layout = "single", unchanged: Collection[str] = ()) -> Path:
-    """Write ``index.html`` of all reports in `out`; the last build left those `unchanged`."""
+def write(
+    out: str | Path, *, layout: Layout = "single", built: Collection[str] | None = None
+) -> Path:
+    """Write ``index.html`` of all reports in `out`; all but those `built` are of earlier builds.
+
+    None stands for all. What a build left as it is counts as built by it.
+    """
     out = Path(out)
     reports = list(build_record.every(out))
-    states: list[Status] = [
-        "failed" if not r.ok else "unchanged" if r.name in unchanged else "built" for r in reports
-    ]
+    states: list[State] = [
+        "failed" if not each.ok
+        else "" if built is None or each.name in built
+        else "from an earlier build"
+        for each in reports
+    ]  # fmt: skip
     key = inputs.digest([inputs.code(), layout, states, *map(dataclasses.asdict, reports)])
     if not _stands(out, key):
         files.write_text(out / FILE, _page(out, layout, reports, states))
@@ -43,7 +53,7 @@ def _stands(out: Path, key: str) -> bool:
         return False
 
 
-def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]) -> str:
+def _page(out: Path, layout: Layout, reports: list[Record], states: list[State]) -> str:
     # The assets come with the charts, which take a second to import.
     import jinja2
 
@@ -62,17 +72,18 @@ def _page(out: Path, layout: Layout, reports: list[Record], states: list[Status]
             {
                 "report": report, "state": state, "words": _words(report, state),
                 "picture": _picture(out, report, layout),
+                "size": f"{(out / f'{report.name}.html').stat().st_size / 1e6:.1f} MB",
             }
             for report, state in zip(reports, states, strict=True)
         ],
-        counts={state: states.count(state) for state in ("built", "unchanged", "failed")},
+        counts={state: states.count(state) for state in dict.fromkeys(states) if state},
         assets=page_assets.of(set(), layout=layout, out=out),
         single=layout == "single",
         version=files.version(),
     )  # fmt: skip
 
 
-def _words(report: Record, state: Status) -> str:
+def _words(report: Record, state: State) -> str:
     """All that the search looks through."""
     cards = [text for card in report.summary.cards for text in card.values()]
     texts = [report.summary.title, report.name, state, report.error, report.summary.finding, *cards]

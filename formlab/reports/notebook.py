@@ -24,8 +24,8 @@ class Purpose:
     With neither `benchmarks` nor `tasks` it is made for all; of the benchmarks in `without` it is
     built only if it is named. `together` is ``corpus`` where the evaluations of one benchmark,
     split, mode and root belong in one report, if there are at `least` so many. A notebook that
-    comes `last` links to the other reports. `addon` is the package that registers it and without
-    which it is not built.
+    comes `last` links to the other reports; one `on_request` is made of evaluations only if it is
+    named. `addon` is the package that registers it and without which it is not built.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -34,6 +34,7 @@ class Purpose:
     together: str = ""
     least: int = 1
     last: bool = False
+    on_request: bool = False
     addon: str = ""
 
     def fits(self, benchmark: str, tasks: frozenset[str]) -> bool:
@@ -95,7 +96,7 @@ def purpose(path: str | Path, notebook: Mapping[str, Any]) -> Purpose:
         return pydantic.TypeAdapter(Purpose).validate_python(content)
     except pydantic.ValidationError as error:
         remedy = "benchmarks, tasks, without: lists; together, addon: texts; "
-        remedy += "least: a number; last: true or false"
+        remedy += "least: a number; last, on_request: true or false"
         raise DataBroken(f"metadata 'formlab' is {content!r}", where=path, remedy=remedy) from error
 
 

@@ -176,6 +176,8 @@ def _variants(
     purpose = notebook.purpose(path, book)
     corpora = {folder: _corpus_of(folder) for folder in folders}
     if request.choosing and folders:
+        if purpose.on_request:
+            return
         folders = tuple(f for f in folders if purpose.fits(corpora[f].benchmark, _tasks(f)))
         if not folders:
             return

@@ -83,15 +83,15 @@ def test_no_finding_rests_on_the_reading_rule_or_on_labels(cause):
 def test_all_equal_says_that_nothing_can_be_told_apart():
     one = planted(0, rates=(9, 9, 9))
     assert kinds(one, metric="outcome").claim == (
-        "share right is 1.000 for all kinds of field compared, so nothing can be told apart"
+        "share right is 1.000 for all kinds of field compared: there is no difference"
     )
 
 
 def test_too_little_says_what_is_missing():
     few = planted(0, docs=3)
-    assert "Too few documents hold two kinds of field" in kinds(few, metric="outcome").claim
+    assert "Too few documents have two kinds of field" in kinds(few, metric="outcome").claim
     lone = made("m", [(str(d), "/a", 1) for d in range(9)])
-    assert "There is one kind only" in kinds(lone, metric="outcome").claim
+    assert "There is only one kind" in kinds(lone, metric="outcome").claim
 
 
 def test_what_would_have_been_seen_is_never_less_than_what_was_and_not_shown():
@@ -109,7 +109,7 @@ def test_metric_that_is_no_ratio_is_said_to_be_untested_and_not_unscored():
     assert said == "BLEU is not a ratio of counts, so no kind was tested against another"
     pages = dataclasses.replace(sample, scores=sample.scores.filter(pl.col("path").is_null()))
     said = analysis.kinds(pages, metric="cer").claim
-    assert said == "Nothing was scored by kind, so nothing can be told apart"
+    assert said == "Nothing was scored by kind, so there is nothing to compare"
     amp = sample.cases.with_columns(kind=pl.col("kind") + " & more")
     named = dataclasses.replace(sample, cases=amp)
     assert "header & more" in analysis.kinds(named, metric="cer").claim

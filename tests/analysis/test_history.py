@@ -1,7 +1,6 @@
 """Runs over time: planted improvements and losses, and none."""
 
 import dataclasses
-import os
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.analysis.history import corpora, history, open_history
+from formlab.analysis.history import history
 from formlab.errors import DataMissing, FormlabError
 from tests.analysis.made_pairs import from_matrix, made
 from tests.analysis.test_finding_systems import noise, with_pages
@@ -89,20 +88,6 @@ def test_settings_and_versions_that_changed_are_named():
     assert changed == [None, "scale 1.0 → 2.0; formlab 0.1.0 → 0.2.0", None]
 
 
-def test_corpora_are_grouped_and_never_compared():
-    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6)[:5])
-    other = made("m", [("1", "/a", 1), ("2", "/a", 0)], benchmark="c")
-    runs = {"a": m, "few": n, "other": other, "b": m}
-    groups = corpora(runs)
-    assert {name: list(each) for name, each in groups.items()} == {
-        "b:s": ["a", "b"], "b:s, 5 documents": ["few"], "c:s": ["other"],
-    }  # fmt: skip
-    rows = values_right(history(runs, **FEW))
-    assert dict(rows.select("run", "verdict").rows()) == {
-        "a": None, "b": "identical", "few": None, "other": None,
-    }  # fmt: skip
-
-
 def test_a_changed_gold_is_not_compared_and_says_why():
     m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(0, 0.6))
     moved = n.cases.with_columns(gold=pl.lit("other"))
@@ -123,41 +108,7 @@ def test_a_metric_that_the_run_before_lacks_is_not_compared():
     assert table.filter(run="run 2", metric="outcome")["verdict"][0] != "not comparable"
 
 
-def test_evaluations_open_in_the_order_in_which_they_were_first_saved(tmp_path):
-    m = from_matrix("m", noise(0, 0.6))
-    for name, time in (("x/late", "2026-02-01"), ("early", "2025-12-31"), ("b", "2026-01-01")):
-        at(m, time).save(tmp_path / name)
-    at(m, "2026-01-01").save(tmp_path / "a")
-    names = ["early", "a", "b", "x/late"]
-    assert list(open_history(tmp_path)) == names
-    # Saved again under another name, an evaluation keeps its time.
-    loaded = open_history(tmp_path / "x")["late"]
-    assert loaded.made["at"] == "2026-02-01"
-    loaded.save(tmp_path / "c")
-    assert list(open_history([tmp_path / "c", tmp_path / "a"])) == ["a", "c"]
-
-
-def test_an_evaluation_is_dated_when_saved_and_one_without_a_date_by_its_manifest(tmp_path):
-    m = from_matrix("m", noise(0, 0.6))
-    assert not m.made
-    m.save(tmp_path / "new")
-    m.save(tmp_path / "old")
-    manifest = tmp_path / "old" / "manifest.json"
-    text = manifest.read_text()
-    start = text.index('"made"')
-    manifest.write_text(text[:start] + text[text.index("}", start) + 2 :].lstrip())
-    os.utime(manifest, (0, 0))
-    opened = open_history(tmp_path)
-    assert list(opened) == ["old", "new"]
-    assert opened["old"].made["at"].startswith("1970-01-01T00:00:00")
-    assert opened["new"].made["formlab"]
-
-
-def test_nothing_to_open_and_nothing_to_show_are_one_error(tmp_path):
-    with pytest.raises(DataMissing, match="no evaluation here or in its folders"):
-        open_history(tmp_path)
-    with pytest.raises(FormlabError, match="no such folder"):
-        open_history(tmp_path / "none")
+def test_nothing_to_show_and_unknown_metrics_are_one_error():
     with pytest.raises(DataMissing, match="there is no evaluation"):
         history([])
     with pytest.raises(FormlabError, match="unknown metric 'crr'"):
@@ -186,3 +137,13 @@ def test_only_a_difference_that_is_shown_is_scored_again_under_other_reading_rul
     )  # fmt: skip
     rows = history([first, worse], metric=["cer"], **FEW)
     assert asked[2:] == [False, True]
+
+
+def test_corpora_are_grouped_and_never_compared():
+    m, n = from_matrix("m", noise(0, 0.6)), from_matrix("m", noise(1, 0.6)[:5])
+    other = made("m", [("1", "/a", 1), ("2", "/a", 0)], benchmark="c")
+    runs = {"a": m, "few": n, "other": other, "b": m}
+    rows = values_right(history(runs, **FEW))
+    assert dict(rows.select("run", "verdict").rows()) == {
+        "a": None, "b": "identical", "few": None, "other": None,
+    }  # fmt: skip

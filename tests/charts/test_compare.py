@@ -1,18 +1,17 @@
 import math
 
 import polars as pl
-import pytest
 
-from formlab.analysis import Finding
 from formlab.analysis.compare import COMPARISON
 from formlab.analysis.flips import MATRIX
+from formlab.analysis.verdicts import RANKS
 from formlab.charts.compare import (
-    compare_cards,
     comparison_table,
     difference_caption,
     difference_dots,
-    flip_bars,
-    power_dots,
+    flip_table,
+    not_shown,
+    rank_dots,
 )
 
 
@@ -42,32 +41,48 @@ def values(chart):
     return next(rows for rows in chart.to_dict()["datasets"].values() if "pair" in rows[0])
 
 
-def test_dots_show_the_whole_and_the_slices_of_one_column_that_are_defined():
-    shown = values(difference_dots(TABLE, metric="cer", by="kind"))
-    assert [(r["slice"], r["difference"]) for r in shown] == [("all fields", -0.1), ("a", 0.02)]
+def test_dots_are_named_by_metric_and_slice_and_lead_to_the_cases_of_their_slice():
+    shown = values(difference_dots(TABLE))
+    assert [(r["what"], r["difference"], r["_cases"].split("&")[-1]) for r in shown] == [
+        ("character error rate (CER), all fields", -0.1, "slice=level:field"),
+        ("character error rate (CER), kind a", 0.02, "slice=kind:a"),
+        ("character error rate (CER), length 1", 0.2, "slice=length:1"),
+    ]
 
 
 def test_dots_have_a_systems_colour_only_where_test_and_interval_agree():
     rows = [row("a", 0.1, -0.01, 0.2), row("b", 0.1, 0.05, 0.2, p_holm=0.06)]
     rows = [row(None, -0.1, -0.15, -0.05), *rows, row("c", 0.1, 0.05, 0.2)]
-    shown = values(difference_dots(frame(*rows), metric="cer", by="kind"))
+    shown = values(difference_dots(frame(*rows)))
     assert [r["better"] for r in shown] == ["n", "none was shown", "none was shown", "m"]
 
 
-def test_dots_of_several_pairs_have_a_panel_each():
-    table = frame(row(None, 0.1, 0, 0.2), row(None, -0.1, -0.2, 0, b="o"))
-    spec = difference_dots(table, metric="cer").to_dict()
-    assert spec["facet"]["field"] == "pair"
+def test_dots_of_several_pairs_have_a_panel_each_and_lead_to_the_cases_of_their_pair():
+    table = frame(row(None, 0.1, 0, 0.2), row("a", -0.1, -0.2, 0, b="o"))
+    chart = difference_dots(table)
+    assert chart.to_dict()["facet"]["field"] == "pair"
+    lines = [r["_cases"] for r in values(chart)]
+    assert lines[0].startswith("slice=pair:m")
+    assert lines[1].endswith("&slice=kind:a")
 
 
-def test_power_shows_the_size_beside_what_would_be_found_in_shares_and_error_rates():
+def test_dots_leave_out_what_shares_no_axis_with_rates():
     table = frame(
         row(None, -0.1, -0.2, 0, metric="exact_accuracy"),
-        row(None, -0.4, -0.5, 0),
         row(None, -9, -10, 0, metric="click_distance"),
     )
-    (shown,) = power_dots(table).to_dict()["datasets"].values()
-    assert [(r["size"], r["least_difference"]) for r in shown] == [(0.1, 0.05), (0.4, 0.05)]
+    assert [r["metric"] for r in values(difference_dots(table))] == ["exact_accuracy"]
+    assert difference_dots(table.tail(1)).label == "Note"
+
+
+def test_what_shows_no_difference_is_one_line_with_what_would_have_been_seen():
+    rows = [row(None, 0.1, -0.1, 0.2, p_holm=1), row("a", 0.1, -0.1, 0.2, p_holm=1)]
+    text = not_shown(frame(*rows, row(None, 0.2, 0.1, 0.3, metric="wer"))).text
+    assert text.endswith(
+        "character error rate (CER), all fields (0.05); 1 slices and means over documents."
+    )
+    assert "WER" not in text
+    assert "was shown in all" in not_shown(frame(row(None, 0.2, 0.1, 0.3))).text
 
 
 def test_table_warns_of_few_documents_and_leaves_out_what_all_rows_share():
@@ -76,6 +91,7 @@ def test_table_warns_of_few_documents_and_leaves_out_what_all_rows_share():
     assert "trust p" in shown.note
     assert shown.frame["p"].to_list() == ["< 0.0001"]
     assert "trust p" not in comparison_table(TABLE).note
+    assert comparison_table(TABLE).fold == "All 4 comparisons"
 
 
 def test_caption_gives_values_difference_interval_and_n():
@@ -107,36 +123,42 @@ MATRIX_TABLE = pl.DataFrame(
 )  # fmt: skip
 
 
-def test_bars_hold_the_shares_of_each_slice():
-    rows = values(flip_bars(MATRIX_TABLE, by="kind"))
-    shares = {(r["slice"], r["flip"]): r["share"] for r in rows}
-    assert shares["all fields", "only n"] == pytest.approx(0.3)
-    assert shares["a", "both right"] == pytest.approx(0.25)
-    # Flips that no field has are left out.
-    assert len(rows) == 6
+def test_flips_are_a_row_for_each_slice_with_the_names_of_the_systems():
+    shown = flip_table(MATRIX_TABLE, by="kind")
+    assert shown.frame.select("slice", "both_right", "only_a", "only_b", "both_wrong").rows() == [
+        ("all fields", 4, 1, 3, 2), ("a", 1, 0, 3, 0),
+    ]  # fmt: skip
+    assert (shown.titles["only_a"], shown.titles["only_b"]) == ("only m", "only n")
+    assert [line.rpartition("&")[2] for line in shown.cases] == [
+        "slice=level:field",
+        "slice=kind:a",
+    ]
+    assert flip_table(MATRIX_TABLE.clear(), by="kind").label == "Note"
 
 
-def test_what_one_system_gets_wrong_is_not_drawn_beside_all_fields():
-    rows = values(flip_bars(MATRIX_TABLE, by="cause_a"))
-    assert {(r["slice"], r["flip"]) for r in rows} == {
-        ("lost separator", "only n"), ("lost separator", "both wrong"),
-    }  # fmt: skip
+def test_flips_of_several_pairs_name_the_pair():
+    other = pl.DataFrame([flips(None, (1, 1, 1, 1), system_b="o")], schema=MATRIX)
+    shown = flip_table(pl.concat([MATRIX_TABLE, other]), by="kind")
+    assert shown.frame["pair"].to_list() == ["m → n", "m → n", "m → o"]
+    assert (shown.titles["only_a"], shown.titles["only_b"]) == ("only the first", "only the second")
 
 
-def test_cards_give_what_was_shown_before_what_was_not():
-    shown, not_shown = Finding("n is ahead", "systems"), Finding("none", "systems", holds=False)
-    assert compare_cards(MATRIX_TABLE, [not_shown, shown]).finding == "n is ahead."
-    assert compare_cards(MATRIX_TABLE, [not_shown]).finding == "none."
+def ranked(*groups):
+    rows = [
+        {"system": name, "rank": rank, "metric": "outcome", "value": 1 - rank / 10, "groups": own,
+         "ci_low": 0.8 - rank / 10, "ci_high": 1.0, "n_docs": 9, "n_cases": 90}
+        for rank, (name, own) in enumerate(zip("mno", groups, strict=False))
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=RANKS)
 
 
-def test_cards_without_a_test_only_count():
-    finding = compare_cards(MATRIX_TABLE).finding
-    assert finding == "Of 10 fields 1 are right with m alone and 3 with n alone."
-    assert "Neither a field" in compare_cards(MATRIX_TABLE.clear()).finding
-
-
-def test_pages_alone_are_cards_of_their_own():
-    pages = Finding("n does better", "systems", system="m, n", metric="cer", effect=-0.2,
-                    ci_low=-0.3, ci_high=-0.1, n_docs=9)  # fmt: skip
-    (card,) = compare_cards(MATRIX_TABLE.clear(), [pages]).cards
-    assert (card.value, card.note) == ("−0.200", "95 % interval −0.300 to −0.100, n = 9 documents")
+def test_a_bar_joins_the_systems_that_no_test_separates():
+    spec = rank_dots(ranked([1], [1, 2], [2])).to_dict()
+    sets = [rows for rows in spec["datasets"].values() if "first" in rows[0]]
+    assert sorted((r["first"], r["last"]) for rows in sets for r in rows) == [
+        ("m", "n"),
+        ("n", "o"),
+    ]
+    alone = rank_dots(ranked([], [], [])).to_dict()
+    assert not [rows for rows in alone["datasets"].values() if "first" in rows[0]]
+    assert rank_dots(ranked()).label == "Note"

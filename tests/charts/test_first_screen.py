@@ -29,7 +29,7 @@ def finding(claim, about="cause", paths=(), **more):
         schema=dict.fromkeys(("doc_id", "task", "path"), pl.String),
     )
     numbers = {"effect": 0.5, "ci_low": 0.25, "ci_high": 0.75, "n_docs": 2, "n_cases": 3}
-    of = {"benchmark": "b", "split": "s", "system": "m"}
+    of = {"benchmark": "b", "split": "s", "system": "m", "metric": "outcome"}
     return Finding(claim, about, cases=cases, **(of | numbers | more))
 
 
@@ -51,6 +51,9 @@ def test_first_finding_that_holds_is_the_sentence_and_keeps_its_place_and_its_wr
         "50.0 % of all values, 95 % interval 25.0 % to 75.0 %, n = 3 in 2 documents"
     )
     assert (first["value"], first["low"], first["high"], first["ends"]) == (0.5, 0.25, 0.75, [0, 1])
+    # A share of something else is not called one of values.
+    (other,) = payload(evaluation("match"), [finding("X", metric="")])["findings"]
+    assert other["effect"].startswith("50.0 %, 95 % interval")
     own = payload(evaluation("match"), [holds], sentence="My words")
     assert (own["sentence"], own["lead"], len(own["findings"])) == ("My words.", False, 1)
 

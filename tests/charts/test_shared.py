@@ -137,7 +137,7 @@ def weak():
 
 def test_weak_slices_stand_beside_all_other_fields(weak):
     over, chart, _, table = charts.slice_figures(weak)
-    assert "First: kind=date of ocr with 0.500 against 0.750 elsewhere" in over.text
+    assert "The first is kind=date of ocr, with 0.500 against 0.750 elsewhere" in over.text
     assert drawn(chart)[0]["rest"] == 0.75
     assert table.frame.select("slice", "excess").rows() == [("kind=date", 5.0)]
     assert "Out of 7 slices tested" in table.note

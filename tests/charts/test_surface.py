@@ -47,7 +47,7 @@ def test_cells_show_their_count_and_interval_on_hover_without_markup_of_names():
 
 def test_figure_is_described_and_has_a_flat_fallback():
     layout = surface()[0].to_dict()["layout"]
-    assert layout["scene"]["xaxis"]["title"]["text"] == "<br>fields in the form"
+    assert layout["scene"]["xaxis"]["title"]["text"] == "<br><br>fields in the form"
     assert layout["scene"]["xaxis"]["ticktext"] == ["4", "8"]
     assert "4, 2 0.500" in layout["meta"]["alt"]
     fallback = layout["meta"]["fallback"]["data"][0]

@@ -187,7 +187,7 @@ def heading(page):
 
 def boxes_agree(page, name, case):
     image = page.locator("dialog .fl-stage img").bounding_box()
-    box = page.locator(f"dialog .fl-box.{name}").bounding_box()
+    box = page.locator(f"dialog .fl-box.{name}:not(.fl-all)").bounding_box()
     prefix = "" if name == "gold" else "pred_"
     for side in "xy":
         # The stroke of two pixels belongs to the box that the browser tells.
@@ -240,6 +240,70 @@ def test_page_of_a_case_leads_to_its_other_cases(page):
     assert shown(page) == str(COUNT)
 
 
+def test_whole_page_has_all_boxes_of_gold_and_of_answers(page):
+    page.locator(".fl-card").first.click()
+    boxes = {side: page.locator(f"dialog .fl-all.{side}:visible") for side in ("gold", "pred")}
+    assert [place.count() for place in boxes.values()] == [0, 0]
+    page.keyboard.press("p")
+    # Right ones too; cases whose boxes are the same are drawn once.
+    fields = CASES.filter(pl.col("doc_id") == "d0").unique(tables.BOX).height
+    assert [place.count() for place in boxes.values()] == [fields, fields]
+    page.get_by_role("button", name="All predicted").click()
+    assert [place.count() for place in boxes.values()] == [fields, 0]
+    assert boxes["gold"].first.evaluate("e => getComputedStyle(e).strokeDasharray") == "none"
+    page.get_by_role("button", name="All predicted").click()
+    assert "5px" in boxes["pred"].first.evaluate("e => getComputedStyle(e).strokeDasharray")
+
+
+def test_selection_shows_its_cases_and_a_key_opens_one(page):
+    page.evaluate("""() => {
+        window.shown = formlabGallery.galleries[0];
+        window.heard = [];
+        addEventListener('formlab-selection', (event) => heard.push(event.detail));
+        window.choose = (line) => shown.choose(formlabGallery.selection.read(line));
+    }""")
+    lines = {
+        "slice=kind:money": {"kind": "money"},
+        "cause=digit&slice=kind:date": {"cause": "digit", "kind": "date"},
+        "doc_id=d2&outcome=missing": {"doc_id": "d2", "outcome": "missing"},
+    }
+    for line, equal in lines.items():
+        count = tables.only(CASES, **equal).height
+        assert page.evaluate("line => choose(line)", line) == count
+        assert shown(page) == str(count)
+        parts = page.evaluate("shown.line()").split("&")
+        assert sorted(parts) == sorted(line.split("&"))
+    # Several values of a column are alternatives, and null is a value.
+    count = CASES.filter(pl.col("cause").is_null() | (pl.col("cause") == "missed")).height
+    assert page.evaluate("line => choose(line)", "slice=cause&cause=missed") == count
+    assert page.locator(".fl-only").inner_text() == "cause: none or missed ×"
+    assert page.evaluate("heard") == []
+    page.locator(".fl-only").click()
+    assert shown(page) == str(COUNT)
+    page.get_by_label("Kind", exact=True).select_option("date")
+    heard = page.evaluate("heard.at(-1)")
+    assert heard["line"] == "slice=kind:date"
+    assert len(heard["keys"]) == len(set(heard["keys"])) == CASES.filter(kind="date").height
+    knows = "line => shown.knows(formlabGallery.selection.read(line))"
+    assert page.evaluate(knows, "slice=kind:x") is True
+    assert page.evaluate(knows, "slice=scanner:A") is False
+    assert page.evaluate(knows, "finding=1") is False
+    assert page.evaluate("shown.open('0000000000')") is False
+    assert page.evaluate("shown.open(shown.cases[7].key)") is True
+    assert heading(page) == name(7)
+    link = page.locator("dialog .fl-link").get_attribute("href")
+    assert link == f"#case={page.evaluate('shown.cases[7].key')}"
+
+
+@pytest.mark.parametrize("kind", ["JSONL", "CSV"])
+def test_chosen_cases_are_saved_as_a_file(page, kind):
+    page.get_by_label("Kind", exact=True).select_option(KINDS[(COUNT - 1) % 3])
+    page.get_by_label("Search").fill("=HYPER")
+    with page.expect_download() as download:
+        page.get_by_role("button", name=kind).click()
+    assert download.value.suggested_filename == f"cases.{kind.lower()}"
+
+
 def test_hostile_case_is_text(page):
     page.get_by_label("Search").fill("pwned=4")
     assert shown(page) == "1"
@@ -249,7 +313,7 @@ def test_hostile_case_is_text(page):
     assert card.locator("img[src=x], a, script").count() == 0
     card.click()
     assert "\\ud800" in heading(page)
-    assert page.locator("dialog img, dialog a").count() == 0
+    assert page.locator("dialog img, dialog a:not(.fl-link)").count() == 0
     assert "no page image is known" in page.locator("dialog .fl-scroller").inner_text()
 
 
@@ -303,7 +367,7 @@ def test_two_systems_stand_side_by_side(page, folder):
     card = page.locator(".fl-card").first
     assert holds(card.locator(".fl-pair dd"), ["total 0.00", "total 0.O0", "total 0.00"])
     card.click()
-    assert page.locator("dialog .fl-box").count() == 3
+    assert page.locator("dialog .fl-box:not(.fl-all)").count() == 3
     assert page.locator("dialog .fl-answer h4").all_inner_texts() == ["ocr", "chat <b>"]
 
 

@@ -55,7 +55,8 @@ def test_pages_are_kept_whole_while_they_stay_legible(pages, monkeypatch):
 
 
 def test_without_room_a_page_is_cut_unless_its_cuts_take_more(pages, monkeypatch):
-    monkeypatch.setattr(_pictures, "PIXELS", 1_200_000)
+    for name in ("PIXELS", "GREY"):
+        monkeypatch.setattr(_pictures, name, 1_200_000)
     # A cut has 240 x 84 = 20,160 pixels. 24 of them are 483,840, less than a legible page of
     # 500,000; 25 are 504,000. Document 1 has 24, document 0 has 25, and 300,000 pixels, the share
     # of each of four pages, are not legible.

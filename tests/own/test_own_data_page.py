@@ -1,4 +1,4 @@
-"""docs/own-data.md: its files are written, its commands run, and its numbers are those it says."""
+"""docs/tutorials/own-data.md: its files are written, its commands run, its numbers are true."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from formlab.cli import main
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "kleister_nda.ipynb"
 KLEISTER = Path(__file__).parents[3] / "shared" / "data" / "kleister-nda"
-PAGE = (DOCS / "own-data.md").read_text()
+PAGE = (DOCS / "tutorials" / "own-data.md").read_text()
 COMMANDS = [
     shlex.split(line)[1:]
     for block in re.findall(r"```sh\n(.+?)```", PAGE, re.DOTALL)

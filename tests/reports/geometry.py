@@ -10,7 +10,7 @@ SIZES = ((1440, 900), (768, 1024), (390, 844))
 
 _CUT_OFF = r"""() => {
     const found = [];
-    const said = (node) => (node.textContent || "").trim().slice(0, 60);
+    const text_of = (node) => (node.textContent || "").trim().slice(0, 60);
     const within = (inner, outer, room) => inner.left >= outer.left - room
         && inner.right <= outer.right + room && inner.top >= outer.top - room
         && inner.bottom <= outer.bottom + room;
@@ -22,7 +22,7 @@ _CUT_OFF = r"""() => {
     }
     const main = document.querySelector("main").getBoundingClientRect();
     for (const box of document.querySelectorAll(".fl-object")) {
-        if (box.dataset.state === "failed") report(box, said(box));
+        if (box.dataset.state === "failed") report(box, text_of(box));
     }
     for (const holder of document.querySelectorAll(".fl-vega, .fl-plotly")) {
         const box = holder.getBoundingClientRect();
@@ -46,25 +46,27 @@ _CUT_OFF = r"""() => {
             const at = mark.getBoundingClientRect();
             const shown = getComputedStyle(mark).opacity !== "0" && (at.width || at.height);
             if (!shown) continue;
-            if (!within(at, edge, 1.5)) report(svg, `${mark.tagName} ${said(mark)} is cut off`);
-            if (mark.tagName === "text" && said(mark)) texts.push([mark, at]);
+            if (!within(at, edge, 1.5)) report(svg, `${mark.tagName} ${text_of(mark)} is cut off`);
+            // The box of a slanted text is larger than the text.
+            const slanted = (mark.getAttribute("transform") || "").includes("rotate");
+            if (mark.tagName === "text" && text_of(mark) && !slanted) texts.push([mark, at]);
         }
         const titles = ".role-axis-title text, .role-legend-title text, .role-title text";
         for (const title of svg.querySelectorAll(titles)) {
-            if (title.textContent.includes("…")) report(svg, `title ${said(title)} is shortened`);
+            if (title.textContent.endsWith("…")) report(svg, `${text_of(title)}: title shortened`);
         }
         for (const [i, [one, a]] of texts.entries()) {
             for (const [other, b] of texts.slice(i + 1)) {
                 const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
                 const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                if (across > 2 && down > 4) report(svg, `${said(one)} covers ${said(other)}`);
+                if (across > 2 && down > 4) report(svg, `${text_of(one)} covers ${text_of(other)}`);
             }
         }
     }
     for (const text of document.querySelectorAll(".fl-plotly text")) {
         const at = text.getBoundingClientRect();
         const box = text.closest(".fl-plotly").getBoundingClientRect();
-        if (at.width && !within(at, box, 2)) report(text, `${said(text)} is cut off`);
+        if (at.width && !within(at, box, 2)) report(text, `${text_of(text)} is cut off`);
     }
     const cued = (scroller) => getComputedStyle(scroller).overflowX === "auto"
         && getComputedStyle(scroller).backgroundImage.includes("gradient");
@@ -74,7 +76,7 @@ _CUT_OFF = r"""() => {
         const edge = node.getBoundingClientRect();
         if (!edge.width || (scroller && cued(scroller))) continue;
         const frame = (scroller || document.querySelector("main")).getBoundingClientRect();
-        if (edge.right > frame.right + 1.5) report(node, `${node.tagName} ${said(node)} is cut off`);
+        if (edge.right > frame.right + 1.5) report(node, `${text_of(node)} is cut off`);
     }
     return [...new Set(found)];
 }"""

@@ -1,13 +1,9 @@
 """From a mark to its cases: bars, cells and rows of a page, and the address that they give."""
 
-import json
-
 import polars as pl
 import pytest
 
-from formlab import analysis, browser, charts, gallery, selection
-from formlab.errors import DataBroken
-from formlab.gallery import inline
+from formlab import analysis, browser, charts, gallery
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
 
@@ -38,7 +34,7 @@ def page(result, tmp_path_factory):
     rows = summary.filter(metric="cer").drop_nulls("slice_by")
     cells = analysis.surface(result, "cer", *BY, resamples=0)
     wrong = wrong_of(result.cases)
-    made = gallery.errors(wrong, root=result.root, by=BY)
+    made = gallery.errors(wrong, documents=result.documents, by=BY, most=None)
     objects = [
         ("vega", charts.bars(rows.filter(slice_by="kind"), "slice_value", metric="cer")),
         ("vega", charts.heatmap(cells, "x_value", "y_value")),
@@ -73,29 +69,74 @@ def wrong_of(cases):
     return cases.filter(pl.col("outcome").is_in(["mismatch", "missing", "spurious"]))
 
 
-def shown(page):
-    """The address and the documents and paths of the cases that the gallery shows, on all pages."""
-    line = page.evaluate("location.hash.slice(1)")
-    keys = page.evaluate("galleryKeys()")
-    return line, sorted(map(tuple, keys))
-
-
-def expected(result, line):
-    """The keys of the wrong cases that a line selects in Python."""
-    made = gallery.errors(analysis.select(result, line))
-    return sorted(case["key"] for case in made.cases)
+def drawn(page):
+    """Bring every chart into view once, and wait until it is drawn."""
+    page.emulate_media(reduced_motion="reduce")
+    waiting = """() => {
+        const left = [...document.querySelectorAll('.fl-object')].filter(b => !b.dataset.state);
+        left[0]?.scrollIntoView();
+        return left.length;
+    }"""
+    while page.evaluate(waiting):
+        page.wait_for_timeout(50)
 
 
 def chosen(page):
     """The page's address, and the keys of the cases that its gallery shows."""
-    seen = "() => [location.hash.slice(1), window.gallery.keys(), scrollY]"
-    line, keys, scrolled = page.evaluate(seen)
-    return line, sorted(keys), scrolled
+    page.wait_for_timeout(100)
+    see = "[decodeURIComponent(location.hash), formlabReport.links.galleries[0].keys()]"
+    address, keys = page.evaluate(see)
+    return address, sorted(keys)
 
 
-def bar(page, label):
-    return page.locator(f".fl-link[aria-label*='{label}']").first
+def expected(result, address):
+    """The keys of the wrong cases that an address selects in Python."""
+    made = gallery.errors(analysis.select(result, quoted(address)), most=None)
+    return sorted(case["key"] for case in made.cases)
 
 
-def test_marks_cells_and_rows_lead_to_exactly_their_cases(page, result):
-    pass
+def quoted(address):
+    return address.replace("–", "%E2%80%93").replace(" ", "%20")
+
+
+def mark(page, chart, *words):
+    """The first mark of a chart whose label has all these words."""
+    marks = page.locator(".fl-object").nth(chart).locator(".fl-link[tabindex]")
+    labels = marks.evaluate_all("marks => marks.map(m => m.getAttribute('aria-label'))")
+    return marks.nth(next(n for n, text in enumerate(labels) if all(w in text for w in words)))
+
+
+def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
+    with browser.page(page) as visit:
+        drawn(visit.page)
+        every = expected(result, "")
+        assert chosen(visit.page) == ("", every)
+        seen = []
+        for place in (
+            mark(visit.page, 0, "slice_value: header"),
+            mark(visit.page, 1, "x value: question", "y value: 5–9"),
+            mark(visit.page, 2, "cause: clipped", "kind: answer"),
+            visit.page.locator("tr.fl-link", has_text="10–19"),
+        ):
+            place.click()
+            address, keys = chosen(visit.page)
+            assert keys == expected(result, address)
+            assert 0 < len(keys) < len(every)
+            top = visit.page.locator(".fl-gallery").bounding_box()["y"]
+            assert -1 <= top <= 200
+            seen.append((address, keys))
+            visit.page.go_back()
+            assert chosen(visit.page) == ("", every)
+        assert [address for address, _ in seen] == [
+            "#slice=level:field&slice=kind:header",
+            "#slice=level:field&slice=kind:question&slice=length:5–9",
+            "#cause=clipped&slice=kind:answer",
+            "#slice=level:field&slice=length:10–19",
+        ]
+        # What the page's gallery cannot show leads nowhere.
+        assert visit.page.locator(".fl-object").nth(3).locator(".fl-link").count() == 0
+        assert visit.page.locator(".fl-object").nth(5).locator(".fl-link").count() == 0
+        assert visit.trouble == []
+    for address, keys in seen[1:2]:
+        with browser.page(f"{page.as_uri()}{quoted(address)}") as visit:
+            assert chosen(visit.page) == (address, keys)

@@ -20,8 +20,8 @@
     constructor(root, payload) {
       const data = JSON.parse(payload.data);
       this.counts = new Counts(data);
-      this.cards = data.cards;
-      this.shown = new Map(this.cards.map(([e, unit], n) => [`${e} ${unit}`, n]));
+      this.shown = new Map(data.evaluations.map((_, e) => [e, new Map()]));
+      data.cards.forEach(([e, unit], n) => this.shown.get(e).set(unit, n));
       this.first = { of: [0], by: ["kind", "cause"], measures: ["outcome", "errors"], line: "", slices: {}, ...data.first };
       this.key = `formlab slices of ${document.title}`;
       this.root = root;
@@ -49,7 +49,7 @@
       this.measured = [0, 1].map((n) => (known.has(measures?.[n]) ? measures[n] : [...known.keys()][0]));
       this.slices = new Map();
       this.remember(slices);
-      this.choose(line ?? "");
+      this.choose(selection.read(line ?? ""));
     }
 
     remember(slices) {
@@ -62,16 +62,37 @@
       return chosen && [...chosen.keys()].every((name) => this.counts.columns.has(name)) ? chosen : null;
     }
 
-    /* Its system, if a line names one, is an evaluation here. */
-    choose(line) {
-      const chosen = selection.read(line) ?? new Map();
+    /* Its system, if a selection names one, is an evaluation here. */
+    choose(wanted) {
+      const chosen = new Map(wanted ?? []);
       const systems = chosen.get("system");
       chosen.delete("system");
       const named = this.counts.evaluations.map((each, e) => e).filter((e) => systems?.includes(this.counts.evaluations[e].system));
       if (named.length) this.of = named.slice(0, 2);
+      // A finding is about evaluations of its own.
+      const owners = (chosen.get("finding") ?? []).flatMap((n) => this.counts.columns.get("finding")?.owners[n - 1] ?? []);
+      if (owners.length && !owners.some((e) => this.of.includes(e))) this.of = [owners[0]];
       this.unknown = [...chosen.keys()].filter((name) => !this.counts.columns.has(name));
       for (const name of this.unknown) chosen.delete(name);
       this.selection = chosen;
+    }
+
+    /* What the links of a report ask of a gallery. */
+    get linked() {
+      const { evaluations, columns } = this.counts;
+      const every = evaluations.map((_, e) => e);
+      const fitting = (chosen) => {
+        const rest = new Map([...chosen].filter(([name]) => name !== "system"));
+        const systems = chosen.get("system");
+        const own = every.filter((e) => !systems || systems.includes(evaluations[e].system));
+        return own.reduce((sum, e) => sum + this.counts.fits(e, rest).filter((fit) => fit === 2).length, 0);
+      };
+      return {
+        root: this.root, fitting, cases: { length: every.reduce((sum, e) => sum + evaluations[e].units, 0) },
+        knows: (chosen) => [...chosen.keys()].every((name) => columns.has(name) || name === "system"),
+        choose: (chosen) => { this.choose(chosen); this.update(); return fitting(chosen); },
+        open: (key) => this.gallery.open(key),
+      };
     }
 
     /* ---- the address ---- */
@@ -97,6 +118,7 @@
       // Headings have addresses as well.
       if (selection.read(lines.join("&")) === null) return this.update({ quietly: true });
       if (parts.length) state.line = lines.join("&");
+      if (lines.length) this.root.scrollIntoView({ block: "start" });
       this.take(state);
       return this.update({ quietly: true });
     }
@@ -104,7 +126,7 @@
     changed() {
       this.update();
       const address = `#${this.address()}`;
-      quiet(() => history.pushState(null, "", address === "#" ? location.pathname + location.search : address));
+      quiet(() => history.pushState({ formlab: true }, "", address === "#" ? location.pathname + location.search : address));
       quiet(() => localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(this.slices))));
     }
 
@@ -146,7 +168,7 @@
         this.cardsNote, this.box,
       );
       this.gallery = window.formlabGallery.show(this.box, data);
-      this.box.addEventListener("formlab-selection", (event) => this.fromGallery(event.detail.line));
+      this.box.addEventListener("formlab-selection", (event) => { event.stopPropagation(); this.fromGallery(event.detail.line); });
     }
 
     save() {
@@ -227,25 +249,31 @@
     drawSlices() {
       this.mine.hidden = this.slices.size === 0;
       this.saved.replaceChildren(...[...this.slices].map(([name, line]) => el("li", {},
-        el("button", { type: "button", class: "fx-chip", title: visible(line), onclick: () => { this.choose(line); this.changed(); } }, el("bdi", { text: visible(name) })),
+        el("button", { type: "button", class: "fx-chip", title: visible(line), onclick: () => { this.choose(selection.read(line)); this.changed(); } }, el("bdi", { text: visible(name) })),
         el("button", { type: "button", class: "fx-clear", text: "×", "aria-label": `forget the slice ${visible(name)}`, onclick: () => { this.slices.delete(name); this.changed(); } }))));
       this.json.textContent = JSON.stringify(Object.fromEntries(this.slices), null, 1);
     }
 
+    /* The gallery's own filters do what they can show, so that they offer what other filters leave. */
     drawGallery() {
-      let wrong = 0;
-      const cards = [];
+      const { filters } = this.gallery;
+      const facets = new Set(filters.facets.map(({ column }) => column));
+      const rest = new Map([...this.selection].filter(([name, values]) => values.length !== 1 || !facets.has(name)));
+      const [cards, { pairs, codes }] = [[], this.counts.measures.get("errors")];
+      let [wrong, shown] = [0, 0];
       for (const e of this.of) {
-        const { pairs, codes } = this.counts.measures.get("errors");
-        this.fit.get(e).forEach((fit, unit) => {
+        const full = this.fit.get(e);
+        this.counts.fits(e, rest).forEach((fit, unit) => {
           if (fit < 2) return;
-          if (pairs[codes[e][unit]][0] > 0) wrong += 1;
-          const card = this.shown.get(`${e} ${unit}`);
+          const card = this.shown.get(e)?.get(unit);
           if (card !== undefined) cards.push(card);
+          if (full[unit] < 2) return;
+          if (pairs[codes[e][unit]][0] > 0) wrong += 1;
+          if (card !== undefined) shown += 1;
         });
       }
-      this.cardsNote.textContent = cards.length < wrong ? `Of ${count(wrong, "wrong case")} chosen, a sample of ${grouped.format(cards.length)} is below.` : `${count(wrong, "wrong case")} chosen, all below.`;
-      this.gallery.filters.mirror(cards, this.counts.columns, this.selection);
+      this.cardsNote.textContent = shown < wrong ? `Of ${count(wrong, "wrong case")} chosen, a sample of ${grouped.format(shown)} is below.` : `${count(wrong, "wrong case")} chosen, all below.`;
+      filters.mirror(cards, this.counts.columns, this.selection);
       this.gallery.update();
     }
 
@@ -303,7 +331,7 @@
       this.foot = el("td", { class: "fx-ticks" });
       this.more = el("button", { type: "button", class: "fx-clear", onclick: () => { this.all = true; this.draw(); } });
       const table = el("table", {},
-        el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "95 % interval" }), el("th", { class: "right", scope: "col", text: "n" }))),
+        el("thead", {}, el("tr", {}, this.title, this.head, el("th", { class: "right", scope: "col", text: "value" }, el("i", { text: ", 95 % interval" })), el("th", { class: "right", scope: "col", text: "n" }))),
         this.body, el("tfoot", {}, el("tr", {}, el("td"), this.foot, el("td"), el("td"))));
       this.node = el("section", { class: "fx-panel", "aria-label": `chart ${n + 1}` },
         el("div", { class: "fx-choices" }, this.measure, el("span", { text: "by" }), this.by, this.sort), table, this.more);
@@ -349,7 +377,7 @@
       this.more.hidden = shown.length === this.rows.length;
       this.more.textContent = `Show all ${grouped.format(this.rows.length)} rows`;
       this.body.replaceChildren(...shown.map((row, place) => this.row(row, place, high, form)));
-      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: by === SLICES ? "No slice has been saved." : "Nothing of it was scored under these filters." })));
+      if (!shown.length) this.body.append(el("tr", {}, el("td", { colspan: 4, class: "fx-note", text: by === SLICES ? "No slice has been saved." : name === "errors" ? "No error fits these filters." : "Nothing of it was scored under these filters." })));
       this.foot.replaceChildren(this.axis(high, measure.percent));
     }
 
@@ -393,7 +421,7 @@
       const { explorer } = this;
       const by = explorer.by[this.n];
       const row = this.rows[Number(place)];
-      if (by === SLICES) { explorer.choose(explorer.slices.get(row.label)); explorer.changed(); }
+      if (by === SLICES) { explorer.choose(selection.read(explorer.slices.get(row.label))); explorer.changed(); }
       else explorer.toggle(by, row.label, !(event.ctrlKey || event.metaKey || event.shiftKey));
       this.body.querySelector(`tr[data-place="${place}"] button`)?.focus({ preventScroll: true });
     }
@@ -409,8 +437,13 @@
     plot.append(place);
   }
 
-  const show = (root, data) => new Explorer(root, data);
-  Object.freeze(Object.assign(window.formlabExplorer, { show }));
+  const explorers = [];
+  const show = (root, data) => {
+    const made = new Explorer(root, data);
+    explorers.push(made);
+    return made;
+  };
+  Object.freeze(Object.assign(window.formlabExplorer, { show, explorers }));
   const data = document.getElementById("fl-explorer-data");
   const root = document.getElementById("fl-explorer");
   if (data && root) show(root, JSON.parse(data.textContent));

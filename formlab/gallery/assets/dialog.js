@@ -4,7 +4,7 @@
   const { el, visible, words, title, answers, chip, ladder, goldValue, predValue, Viewer } = window.formlabGallery;
   const NEIGHBOURS = 40;
   const FACTS = ["path", "doc_id", "benchmark", "split", "system", "task", "kind", "verdict"];
-  const HINT = "← → cases, + − zoom, 0 field, p page, Esc closes";
+  const HINT = "← → cases, + − zoom, 0 field, p page with all boxes, Esc closes";
 
   const short = (value) => (value === null ? "–" : visible(value).slice(0, 40));
 
@@ -31,6 +31,7 @@
       this.back = el("button", { type: "button", text: "← Previous", onclick: () => this.step(-1) });
       this.forward = el("button", { type: "button", text: "Next →", onclick: () => this.step(1) });
       this.place = el("span", { class: "fl-place", role: "status" });
+      this.link = el("a", { class: "fl-link", text: "Link to this case", title: "copies the address of this case", onclick: (event) => this.copy(event) });
       const close = el("button", { type: "button", class: "fl-close", text: "Close", onclick: () => this.node.close() });
       this.head = el("h3", { tabindex: "-1" });
       this.chips = el("div");
@@ -41,7 +42,7 @@
         onclose: () => this.gallery.focus(this.at),
         onkeydown: (event) => this.keys(event),
       }, el("div", { class: "fl-sheet" },
-        el("div", { class: "fl-tools" }, this.back, this.forward, this.place, close),
+        el("div", { class: "fl-tools" }, this.back, this.forward, this.place, this.link, close),
         el("header", {}, this.head, this.chips),
         el("div", { class: "fl-pane" }, el("div", {}, this.viewer.node, el("p", { class: "fl-hint", text: HINT })), this.text)));
     }
@@ -52,7 +53,7 @@
       if (scrolls) return;
       const act = {
         ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), "+": () => this.viewer.zoom(1.4), "=": () => this.viewer.zoom(1.4),
-        "-": () => this.viewer.zoom(1 / 1.4), 0: () => this.viewer.field(), p: () => this.viewer.page(),
+        "-": () => this.viewer.zoom(1 / 1.4), 0: () => this.viewer.field(), p: () => this.viewer.page(true),
       }[event.key];
       if (!act) return;
       event.preventDefault();
@@ -71,6 +72,8 @@
       const at = found.indexOf(i);
       if (at >= 0 || this.at === undefined) this.at = Math.max(at, 0);
       this.head.replaceChildren(el("bdi", { text: visible(title(item)) }));
+      this.link.textContent = "Link to this case";
+      this.link.href = `#${[this.gallery.lineOf(item), `case=${item.key}`].filter(Boolean).join("&")}`;
       this.chips.replaceChildren(this.gallery.chips(item));
       this.text.replaceChildren(this.values(item), ...this.answers(item),
         facts(FACTS.map((name) => [name, name === "system" && item.beside ? null : item[name]])), this.neighbours(i, item));
@@ -82,7 +85,14 @@
         this.head.focus();
       }
       this.node.scrollTop = 0;
-      this.viewer.show(item, this.gallery.images, this.gallery.onSheet(item).filter(([other]) => other !== i));
+      this.viewer.show(item, this.gallery.images, this.gallery.onSheet(item).filter(([other]) => other !== i), this.gallery.pageBoxes(item));
+    }
+
+    /* A page that is a frame has no address to link to; its style sheet hides the link. */
+    copy(event) {
+      event.preventDefault();
+      navigator.clipboard.writeText(this.link.href)
+        .then(() => { this.link.textContent = "Copied"; }, () => { location.hash = this.link.hash; });
     }
 
     values(item) {

@@ -1,9 +1,9 @@
 /* Which cases are shown: the columns that cases have, filters, selections, search. */
 "use strict";
 (() => {
-  const { answers, rung, words, visible } = window.formlabGallery;
+  const { answers, rung, words, visible, selection: { fits } } = window.formlabGallery;
   const NONE = "–";
-  const OF_CASE = ["benchmark", "split", "doc_id", "task", "path", "label", "kind", "verdict"];
+  const OF_CASE = ["benchmark", "split", "doc_id", "level", "task", "path", "label", "kind", "verdict"];
   const OF_ANSWER = ["system", "outcome", "cause", "stage", "status"];
   const plain = (value) => (value === null || value === undefined ? null : String(value));
 
@@ -23,7 +23,7 @@
       this.cases = cases;
       const compared = cases.some((item) => item.beside);
       const outcomes = compared ? answers(cases[0]).map((answer, n) => [`outcome_${n + 1}`, `Outcome of ${visible(answer.system)}`]) : [["outcome", "Outcome"]];
-      const sliced = [...new Set(cases.flatMap((item) => Object.keys(item.slices)))];
+      const sliced = Object.keys(cases[0]?.slices ?? {});
       this.columns = new Set([...OF_CASE, ...OF_ANSWER, ...sliced, "passes", ...outcomes.map(([name]) => name), ...(claims.length ? ["finding"] : [])]);
       const named = (name) => [name, words(name)[0].toUpperCase() + words(name).slice(1)];
       const offered = new Map([
@@ -65,7 +65,8 @@
       this.clear();
       for (const [column, values] of selection) {
         const facet = this.facets.find((each) => each.column === column);
-        if (facet && values.length === 1) facet.chosen = values[0] ?? NONE;
+        const named = values.length === 1 ? values[0] ?? NONE : null;
+        if (facet?.values.some((own) => own.includes(named))) facet.chosen = named;
         else this.also.set(column, values);
       }
     }
@@ -81,7 +82,7 @@
       if (this.within && !this.within.has(i)) return false;
       if (this.only !== null && item.sheet !== this.only) return false;
       for (const [column, values] of this.also) {
-        if (!valuesOf(item, column).some((value) => values.includes(value))) return false;
+        if (!valuesOf(item, column).some((value) => values.some((each) => fits(value, each)))) return false;
       }
       return this.needle === "" || this.haystack(i).includes(this.needle);
     }

@@ -8,6 +8,14 @@
   const collator = new Intl.Collator("en", { numeric: true });
   const grouped = new Intl.NumberFormat("en");
   const count = (n) => grouped.format(n);
+  /* What is null or empty does not travel. */
+  const ANSWER = { system: null, outcome: null, cause: null, stage: null, status: null, pred: null, similarity: null, diff: [] };
+  const CASE = { ...ANSWER, path: null, kind: null, task: null, gold: null, image: null, why: null, view: null, boxes: {}, finding: [] };
+  function whole(item, columns) {
+    const slices = { ...Object.fromEntries(columns.map((name) => [name, null])), ...item.slices };
+    const beside = item.beside && { beside: item.beside.map((answer) => ({ ...ANSWER, ...answer })) };
+    return { ...CASE, ...item, slices, ...beside };
+  }
   const several = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
   const ORDERS = {
@@ -24,7 +32,7 @@
       this.images = data.images;
       this.colours = data.colours;
       this.data = data;
-      this.cases = data.cases.flatMap((part) => JSON.parse(part));
+      this.cases = data.cases.flatMap((part) => JSON.parse(part)).map((item) => whole(item, data.columns));
       this.filters = new Filters(this.cases, data.claims);
       this.sheets = new Map();
       this.cases.forEach((item, i) => {
@@ -140,6 +148,11 @@
 
     line() {
       return selection.text(this.filters.selection);
+    }
+
+    /* Several systems may have read one field: their cases have one key. */
+    lineOf(item) {
+      return this.several && !item.beside && item.system ? selection.text(new Map([["system", [item.system]]])) : "";
     }
 
     /* The user has filtered: whoever listens hears of it. */
@@ -266,6 +279,13 @@
     reveal(card) {
       this.reveals.get(card)?.();
       this.near.unobserve(card);
+    }
+
+    /* All boxes of the page that a case is on: the gold, and those of the systems that it shows. */
+    pageBoxes(item) {
+      const page = this.data.pages[item.sheet] ?? {};
+      const of = (name) => (Array.isArray(page[name]) ? page[name] : []);
+      return [["gold", of("gold")], ...answers(item).map((answer, n) => [n ? `pred${n + 1}` : "pred", of(`pred:${answer.system}`)])];
     }
 
     onSheet(item) {

@@ -55,7 +55,7 @@
     if (Array.isArray(value) && value.length) return value.some((each) => fits(each, wanted));
     if (Array.isArray(value)) return wanted === null;
     if (value === null || value === undefined || wanted === null) return (value ?? null) === wanted;
-    if (String(value) === wanted) return true;
+    if (String(value) === wanted || value === `${wanted}.0`) return true;
     const band = PLAIN.test(value) ? BAND.exec(wanted) : null;
     if (!band) return false;
     const [number, under, low, high, more] = [value, ...band.slice(1)].map(Number);

@@ -14,9 +14,13 @@
       this.scroller = el("div", { class: "fl-scroller", tabindex: "0", role: "region", "aria-label": "page image, scrolls" });
       this.level = el("span", { class: "fl-level" });
       this.toggle = el("button", { type: "button", text: "Other cases", "aria-pressed": "true", onclick: () => this.others() });
+      this.layers = [["All gold", "gold"], ["All predicted", "pred"]].map(([text, name]) => {
+        const layer = { name, button: el("button", { type: "button", text, "aria-pressed": "false", title: `all ${name === "gold" ? "gold" : "predicted"} boxes of this page`, onclick: () => this.layer(layer) }) };
+        return layer;
+      });
       this.tools = el("div", { class: "fl-zoom", role: "group", "aria-label": "zoom" },
         button("−", "zoom out (−)", () => this.zoom(1 / STEP)), this.level, button("+", "zoom in (+)", () => this.zoom(STEP)),
-        button("Field", "show the field (0)", () => this.field()), button("Page", "show the whole page (p)", () => this.page()), this.toggle);
+        button("Field", "show the field (0)", () => this.field()), button("Page", "show the whole page with all boxes (p)", () => this.page(true)), ...this.layers.map(({ button: node }) => node), this.toggle);
       this.note = el("p", { class: "fl-why" });
       this.node = el("div", { class: "fl-viewer" }, this.tools, this.scroller, this.note);
       this.scroller.addEventListener("wheel", (event) => {
@@ -48,7 +52,7 @@
       for (const end of ["pointerup", "pointercancel"]) box.addEventListener(end, () => { from = null; });
     }
 
-    show(item, images, others) {
+    show(item, images, others, boxes) {
       const image = imageOf(item, images);
       this.item = item;
       this.image = image;
@@ -72,6 +76,13 @@
         node.addEventListener("click", () => this.pick(i));
         overlay.prepend(node);
       }
+      for (const layer of this.layers) {
+        const mine = boxes.filter(([name]) => name.startsWith(layer.name));
+        layer.nodes = mine.flatMap(([name, list]) => list.map((box) => mark(box, `${side(name)} fl-all`, image, 1)));
+        layer.button.hidden = layer.nodes.length === 0;
+        overlay.prepend(...layer.nodes);
+      }
+      this.paint();
       this.toggle.hidden = overlay.querySelector(".fl-other") === null;
       this.stage = el("div", { class: "fl-stage" }, el("img", { src: image.src, alt: "page image", draggable: "false", onerror: damaged }), overlay);
       this.scroller.replaceChildren(this.stage);
@@ -83,6 +94,17 @@
       const shown = this.toggle.getAttribute("aria-pressed") !== "true";
       this.toggle.setAttribute("aria-pressed", String(shown));
       this.scroller.classList.toggle("fl-alone", !shown);
+    }
+
+    layer({ button }, shown = button.getAttribute("aria-pressed") !== "true") {
+      button.setAttribute("aria-pressed", String(shown));
+      this.paint();
+    }
+
+    paint() {
+      for (const { button, nodes } of this.layers) {
+        for (const node of nodes) node.classList.toggle("fl-off", button.getAttribute("aria-pressed") !== "true");
+      }
     }
 
     size(scale) {
@@ -115,8 +137,9 @@
       box.scrollTop = (y + h / 2) * height * this.scale - box.clientHeight / 2;
     }
 
-    page() {
+    page(all) {
       if (!this.image) return;
+      if (all) for (const layer of this.layers) this.layer(layer, true);
       this.size(Math.min(this.scroller.clientWidth / this.image.width, this.scroller.clientHeight / this.image.height));
     }
   }

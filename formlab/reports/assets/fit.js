@@ -77,9 +77,10 @@
     const names = namesOf(named[0].encoding.x, rows);
     const step = room / Math.max(1, names.length) - 4;
     if (widest(names) <= step) return;
-    const words = names.flatMap((name) => String(name).split(/[\s]+/));
-    const more = widest(words) <= step
-      ? { labelExpr: "split(datum.label, ' ')", labelLimit: step }
+    const lines = Object.fromEntries(names.map((name) => [String(name), wrapped(name, step, LABEL)]));
+    const fits = Object.values(lines).every((text) => [text].flat().length < 4 && widest([text].flat()) <= step);
+    const more = fits
+      ? { labelExpr: `(${JSON.stringify(lines)})[datum.label]`, labelLimit: step }
       : { labelAngle: named[0].encoding.x.axis?.orient === "top" ? 40 : -40, labelAlign: "right", labelLimit: 110 };
     for (const layer of named) layer.encoding.x.axis = { ...layer.encoding.x.axis, ...more };
   }
@@ -103,8 +104,12 @@
     const room = Math.max(80, width - left - (ends ? 56 : 12) - (isNames(layers[0].encoding?.y) ? 0 : 44));
     nameColumns(layers, rows, room);
     legends(layers, width);
+    const cells = layers.find((layer) => markOf(layer) === "rect" && isNames(layer.encoding?.x));
+    const cell = cells ? room / Math.max(1, namesOf(cells.encoding.x, rows).length) : 0;
     for (const layer of layers) {
-      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = Math.min(layer.mark.limit, room);
+      // About six characters stand in a cell.
+      if (cell && markOf(layer) === "text") layer.mark.fontSize = Math.min(layer.mark.fontSize ?? 11, Math.max(7, cell / 4.2));
+      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = room;
     }
     return { room, across: 1 };
   }
@@ -113,10 +118,9 @@
   function panels(view, rows, width) {
     const head = (channel) => ({ ...channel, header: { ...channel.header, labelLimit: width } });
     const { row, column } = view.facet;
+    const before = row || column ? (column ? namesOf(column, rows).length : 1) : view.columns || namesOf(view.facet, rows).length || 1;
     if (!row && !column) {
-      const count = namesOf(view.facet, rows).length || 1;
-      const most = Math.max(1, Math.floor(width / PANEL));
-      view.columns = Math.min(view.columns || count, most, count);
+      view.columns = Math.min(before, Math.max(1, Math.floor(width / PANEL)));
       view.facet = head(view.facet);
     } else if (column && width / namesOf(column, rows).length < PANEL) {
       const sides = [row, column].filter(Boolean);
@@ -131,6 +135,7 @@
       view.columns = 1;
       view.resolve = { ...view.resolve, axis: { ...view.resolve?.axis, x: "independent" } };
     }
+    if (view.columns && typeof view.spec.width === "number") view.spec.width *= before / view.columns;
     const across = view.columns || (column ? namesOf(column, rows).length : 1);
     return { ...single(view.spec, rows, width / across - (row && !view.columns ? 20 : 0) - 8), across };
   }

@@ -2,7 +2,7 @@
    the galleries of the page show what the address says. */
 "use strict";
 (() => {
-  const { el, visible, words, selection, show } = window.formlabGallery;
+  const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
   const { kinds } = window.formlabReport;
   const HINT = "click: show these cases";
   // Whose cases they are: left out of an address where all cases are theirs.
@@ -11,17 +11,16 @@
   const galleries = [];
   kinds.gallery = (data, box) => { 
     box.replaceChildren();
-    const gallery = show(box, data);
-    if (gallery.knows) galleries.push(gallery);
+    galleries.push(show(box, data));
   };
 
+  const fits = (item, column, values) => valuesOf(item, column).some((own) => values.some((value) => selection.fits(own, value)));
   const counts = new WeakMap();
   function count(gallery, column, values) {
     if (!counts.has(gallery)) counts.set(gallery, new Map());
     const known = counts.get(gallery);
-    const pair = new Map([[column, values]]);
-    const line = selection.text(pair);
-    if (!known.has(line)) known.set(line, gallery.fitting(pair));
+    const line = selection.text([[column, values]]);
+    if (!known.has(line)) known.set(line, gallery.cases.filter((item) => fits(item, column, values)).length);
     return known.get(line);
   }
 
@@ -83,17 +82,24 @@
     else location.hash = to;
   }
 
+  /* Whoever comes back to the mark goes on from it with the keyboard. */
+  function refocus() {
+    const { top = -1 } = last?.isConnected ? last.getBoundingClientRect() : {};
+    if (top >= 0 && top < innerHeight) last.focus({ preventScroll: true });
+  }
+
   /* An entry that was seen before comes back by Back or Forward: the browser scrolls by itself. */
   const seen = () => history.state?.formlab === true;
   const remember = (to) => history.replaceState({ formlab: true }, "", to);
   addEventListener("hashchange", () => {
+    if (!galleries.length) return;
     const back = seen();
     if (!back) remember(location.href);
     follow(!back);
-    if (back) last?.focus({ preventScroll: true });
+    if (back) requestAnimationFrame(refocus);
   });
   document.addEventListener("formlab-selection", (event) => {
-    if (busy) return;
+    if (busy || !galleries.some((gallery) => gallery.root === event.target)) return;
     notice.hidden = true;
     const line = String(event.detail?.line ?? "");
     remember(line ? `#${line}` : location.pathname + location.search);
@@ -134,19 +140,27 @@
     const holder = box.querySelector(".fl-plotly");
     if (holder?.on) attachPlotly(holder);
     for (const link of box.querySelectorAll("a[href^='#']")) {
-      if (selection.read(link.hash)?.size && address(link.hash.slice(1)) === null) link.removeAttribute("href");
+      if (!selection.read(link.hash)?.size || address(link.hash.slice(1)) !== null) continue;
+      // No gallery of this page can show these cases: no link, and no point before it.
+      if (link.previousSibling?.nodeType === Node.TEXT_NODE) link.previousSibling.remove();
+      link.remove();
     }
   }
+
+  // Texts of plotly's figures are escaped.
+  const plain = (line) => line.replaceAll("&amp;", "&");
 
   /* Of a surface `layout.meta.cases` has the lines of its cells, by row and column. */
   function attachPlotly(holder) {
     const lines = holder.layout?.meta?.cases;
+    if (!Array.isArray(lines) || !lines.flat().some((line) => typeof line === "string" && address(plain(line)) !== null)) return;
     const at = (point) => {
       const [y, x] = Array.isArray(point.pointIndex) && point.data.type === "heatmap" ? point.pointIndex : [point.y, point.x].map(Math.round);
       const line = lines?.[y]?.[x];
-      return typeof line === "string" ? line.replaceAll("&amp;", "&") : null;
+      return typeof line === "string" ? plain(line) : null;
     };
-    if (!Array.isArray(lines)) return;
+    holder.classList.add("fl-linked");
+    holder.after(el("p", { class: "fl-note", text: "Click a cell to show its cases." }));
     holder.on("plotly_click", ({ points }) => { const line = at(points[0]); if (line) go(line); });
   }
 
@@ -194,6 +208,7 @@
     started = true;
     boxes.forEach(listen);
     boxes.filter((box) => box.dataset.state === "drawn").forEach(attach);
+    if (!galleries.length) return;
     if (!seen()) remember(location.href);
     if (location.hash) follow(true);
   }

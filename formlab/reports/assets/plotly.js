@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { el, visible } = window.formlabGallery;
-  const { ink, kinds } = window.formlabReport;
+  const { ink, kinds, paint } = window.formlabReport;
 
   const AXIS = /^[xyz]axis\d*$/;
   function look(layout, height) {
@@ -18,6 +18,9 @@
     for (const name of Object.keys(layout).filter((key) => /^scene\d*$/.test(key))) {
       for (const axis of ["xaxis", "yaxis", "zaxis"]) layout[name][axis] = layout[name][axis] || {};
       for (const axis of ["xaxis", "yaxis", "zaxis"]) {
+        const title = layout[name][axis].title;
+        // A scene has no room beyond its box.
+        if (typeof title?.text === "string") title.text = title.text.replace(/([^<>]{18,26}) /g, "$1<br>");
         Object.assign(layout[name][axis], { gridcolor: rule, zerolinecolor: rule, color: text, backgroundcolor: "rgba(0,0,0,0)" });
       }
       layout[name].bgcolor = "rgba(0,0,0,0)";
@@ -81,8 +84,18 @@
     });
   }
 
+  /* Marks in the page's colours. */
+  function coloured(figure) {
+    for (const trace of figure.data ?? []) {
+      for (const holder of [trace.marker, trace.line, trace.error_x, trace.error_y, trace.error_z]) {
+        if (typeof holder?.color === "string") holder.color = paint(holder.color);
+      }
+    }
+    return figure;
+  }
+
   async function plotly(data, box) {
-    let figure = structuredClone(data.figure);
+    let figure = coloured(structuredClone(data.figure));
     figure.layout = figure.layout || {};
     const solid = figure.data.some((trace) => SOLID.has(trace.type));
     const lost = solid && !webgl;

@@ -4,7 +4,7 @@
   const { el, visible } = window.formlabGallery;
   const { root, dark, isDark, kinds, links: cases } = window.formlabReport;
   kinds.episodes = (data, box) => { box.replaceChildren(); window.formlabEpisodes.show(box, data); };
-  kinds.explorer = (data, box) => { box.replaceChildren(); window.formlabExplorer.show(box, data); };
+  kinds.explorer = (data, box) => { box.replaceChildren(); cases.galleries.push(window.formlabExplorer.show(box, data).linked); };
   const CHARTS = new Set(["vega", "plotly"]);
   const state = new Map();
 

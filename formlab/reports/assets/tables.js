@@ -81,5 +81,8 @@
     ];
   }
 
-  window.formlabReport.kinds.table = (data, box) => { box.replaceChildren(...table(data).filter(Boolean)); };
+  window.formlabReport.kinds.table = (data, box) => {
+    const parts = table(data).filter(Boolean);
+    box.replaceChildren(...data.fold ? [el("details", { class: "fl-fold" }, el("summary", { text: visible(data.fold) }), ...parts)] : parts);
+  };
 })();

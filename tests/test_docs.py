@@ -1,0 +1,207 @@
+"""The documentation: the site works with no network, and what its pages tell to run is run."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import lxml.html
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from formlab import benchmarks, browser, charts, metrics
+from formlab.cli import main
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+# Pages whose Python is run by another file of tests.
+ELSEWHERE = {
+    "docs/tutorials/own-data.md": "own/test_own_data_page.py",
+    "docs/plugins/README.md": "plugins/test_toys.py", "docs/ci.md": "test_testing.py",
+}  # fmt: skip
+# What a page names: the sample in the place of what the reader has.
+FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}
+FOLLOWED = ["README.md", "docs/commands.md", "docs/review.md", "docs/tutorials/funsd.md"]
+OWN_PARTS = "docs/tutorials/own-parts.md"
+# Names of `charts` that draw nothing, and two that need the files of people or of a judge.
+NO_EXAMPLE = {
+    "beside", "cited", "note", "p_words", "published", "published_levels", "sentences", "signed",
+    "span", "difference_caption", "few_shot_caption", "slice_caption", "worst_caption",
+    "audit_figures", "label_corrections",
+}  # fmt: skip
+BLOCK = re.compile(
+    r"^```(\w+)(?: (\S+))?\n(.*?)^```$|^<!-- made: source (\S+) -->", re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The site, built once; a warning fails the build."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--site-dir", folder], cwd=ROOT, text=True,
+        capture_output=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def parsed(site):
+    pages = {file: lxml.html.parse(file).getroot() for file in site.rglob("*.html")}
+    return {file: page for file, page in pages.items() if file.name != "sample_report.html"}
+
+
+def test_no_page_loads_anything_from_the_net(site, parsed):
+    for file, page in parsed.items():
+        loaded = page.xpath("//script/@src | //img/@src | //iframe/@src | //link/@href")
+        assert not [address for address in loaded if re.match("(https?:)?//", address)], file
+    for file in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        assert not re.search(r"url\(.?https?:|@import|<image", file.read_text()), file
+
+
+def test_every_link_and_anchor_leads_somewhere(site, parsed):
+    ids = {file: set(page.xpath("//@id | //a/@name")) for file, page in parsed.items()}
+    broken = []
+    for file, page in parsed.items():
+        for link in page.xpath("//a/@href | //img/@src | //link/@href | //script/@src"):
+            address, anchor = urldefrag(link)
+            if urlsplit(address).scheme:
+                continue
+            target = (file.parent / unquote(address)).resolve() if address else file
+            known = target.is_file() and (not anchor or unquote(anchor) in ids.get(target, anchor))
+            # The theme's own link to the top of a page.
+            if not known and anchor != "__skip" and file.name != "404.html":
+                broken.append(f"{file.relative_to(site)}: {link}")
+    assert len(ids) > 35
+    assert broken == []
+
+
+@pytest.mark.browser
+def test_pages_open_from_files_in_both_schemes_and_search_finds_a_metric(site):
+    for scheme, body in (("light", "default"), ("dark", "slate")):
+        with browser.page(site / "index.html", scheme=scheme) as visit:
+            page = visit.page
+            for name in ("index", "charts", "reference/metrics", "reference/api/charts"):
+                page.goto((site / f"{name}.html").as_uri())
+                assert page.locator("body").get_attribute("data-md-color-scheme") == body
+                widths = "img => img.complete && img.naturalWidth"
+                pictures = page.locator("article img")
+                assert all(pictures.nth(n).evaluate(widths) for n in range(pictures.count()))
+            if scheme == "light":
+                page.locator("input[name=query]").fill("tree_similarity")
+                found = page.locator(".md-search-result__link").first
+                found.wait_for(state="attached")
+                assert "reference/metrics.html" in found.get_attribute("href")
+            assert visit.trouble == []
+
+
+def test_every_metric_and_benchmark_has_its_definition(parsed):
+    pages = {
+        file.stem: page.text_content()
+        for file, page in parsed.items()
+        if file.parent.name == "reference"
+    }
+    for name in metrics.METRICS.builtin:
+        entry = metrics.get(name)
+        assert entry.source in pages["metrics"], name
+        assert entry.unit in pages["metrics"], name
+    for name, entry in benchmarks.BENCHMARKS.items():
+        assert name not in benchmarks.BENCHMARKS.builtin or entry.citation in pages["benchmarks"]
+
+
+def test_every_chart_has_an_example():
+    page = (DOCS / "charts.md").read_text()
+    drawn = set(re.findall(r"charts\.(\w+)\(", page))
+    made = {name for name in charts.__all__ if name[0].islower() and name != "theme"}
+    assert drawn <= made
+    assert made - drawn - NO_EXAMPLE == set()
+
+
+def test_every_block_of_python_is_run():
+    for file in PAGES:
+        name = str(file.relative_to(ROOT))
+        marks = {mark for kind, mark, *_ in BLOCK.findall(file.read_text()) if kind == "python"}
+        if marks and name not in ELSEWHERE:
+            assert marks == {"chart"} or name in [*FOLLOWED, OWN_PARTS], name
+    for name, test in ELSEWHERE.items():
+        assert Path(name).name in (ROOT / "tests" / test).read_text()
+
+
+def follow(name, run, execute):
+    """Make the files of a page here, and run its commands and its Python, in their order."""
+    for folder, sample in FOLDERS.get(name, {}).items():
+        Path(folder).symlink_to(benchmarks.SAMPLES / sample)
+    for kind, mark, content, source in BLOCK.findall((ROOT / name).read_text()):
+        if source:
+            shutil.copy(DOCS / source, ".")
+        elif kind == "text" and mark:
+            Path(mark).parent.mkdir(parents=True, exist_ok=True)
+            Path(mark).write_text(content)
+        elif kind == "sh":
+            for line in content.splitlines():
+                words = shlex.split(line)[1:]
+                # One report tells that the command is right; figures as files take a browser.
+                if words[0] == "report":
+                    words += ["--no-figures"] + ["00_overview"] * words[1].startswith("--")
+                run(words)
+        elif kind == "python":
+            execute(content)
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_commands_and_python_of_a_page_run(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+
+    def run(words):
+        # The OCR engine reads two pages here.
+        words = ["2" if word == "20" else word for word in words]
+        done = CliRunner().invoke(main, words, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+    follow(name, run, lambda code: exec(compile(code, name, "exec"), names))
+    if name == "README.md":
+        causes = names["evaluations"][0].fields.drop_nulls("cause").select("gold", "cause").rows()
+        assert dict(causes) == {"Noor Haddad": "characters", "705.35": "lost_separator"}
+        assert "better" in capsys.readouterr().out
+
+
+def test_plug_ins_of_the_tutorial_run_and_its_score_is_right(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    env = os.environ | {"FORMLAB_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    printed = []
+
+    def python(*arguments):
+        done = subprocess.run([sys.executable, *arguments], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        printed.append(done.stdout)
+
+    follow(OWN_PARTS, lambda words: python("-m", "formlab.cli", *words), lambda c: python("-c", c))
+    # Of 1005 and 3190, read as 1005 and 8190, seven of eight digits are right.
+    assert "0.875" in "".join(printed)
+    assert list(Path("reports").glob("10_content_modality--lines.html"))
+
+
+def test_citation_is_valid_and_of_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
+    assert (cited["cff-version"], cited["type"]) == ("1.2.0", "software")
+    assert cited["version"] == project["version"]
+    assert cited["license"] == project["license"]
+    assert all("name" in author for author in cited["authors"])
+    assert f"version = {{{project['version']}}}" in (DOCS / "questions.md").read_text()
+
+
+def test_readme_is_one_page_with_its_test_command():
+    page = (ROOT / "README.md").read_text()
+    assert "make test" in page
+    assert len(page.splitlines()) < 110

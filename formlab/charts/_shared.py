@@ -249,8 +249,7 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     shown = rows.select(
         "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
         pl.Series("effect", effects, dtype=pl.String), "n_cases", "n_docs",
-        pl.col("p_adjusted").fill_nan(None), pl.col("what_to_try").replace("", None),
-        pl.Series("report", pages, dtype=pl.String),
+        pl.col("p_adjusted").fill_nan(None), pl.Series("report", pages, dtype=pl.String),
     )  # fmt: skip
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     if shown["p_adjusted"].count():

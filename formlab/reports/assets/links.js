@@ -133,7 +133,7 @@
     const marks = [...box.querySelectorAll(".fl-vega svg *, tr[data-cases]")].filter((node) => lineOf(node) !== null);
     let first = "0";
     for (const node of marks) {
-      node.classList.add("fl-link");
+      node.classList.add("fl-leads");
       if (!stops(node)) continue;
       node.setAttribute("tabindex", first);
       if (node.tagName === "TR") node.title = HINT;
@@ -178,7 +178,7 @@
   };
   /* Left and right go through all marks in the order of reading, up and down to the next row. */
   function next(box, node, key) {
-    const marks = [...box.querySelectorAll(".fl-link[tabindex]")].filter((mark) => mark.getClientRects().length)
+    const marks = [...box.querySelectorAll(".fl-leads[tabindex]")].filter((mark) => mark.getClientRects().length)
       .map((mark) => [mark, ...middle(mark)]).sort((a, b) => a[1] - b[1] || a[2] - b[2]);
     const place = marks.findIndex(([mark]) => mark === node);
     const [, y, x] = marks[place];
@@ -192,7 +192,7 @@
   function listen(box) {
     // A chart is drawn again in other colours, and for another width.
     if (box.dataset.kind === "vega") new MutationObserver(() => attach(box)).observe(box, { childList: true, subtree: true });
-    const of = (event) => event.target.closest?.(".fl-link");
+    const of = (event) => event.target.closest?.(".fl-leads");
     box.addEventListener("click", (event) => {
       const node = of(event);
       if (!node || event.target.closest("a, button") || String(getSelection())) return;

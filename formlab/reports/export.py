@@ -188,5 +188,5 @@ def _summary(notebook: nbformat.NotebookNode, bundles: list[Any], name: str) -> 
             cards = sanitize.data(value) if isinstance(value, list) else []
             texts = [{k: str(v) for k, v in c.items()} for c in cards if isinstance(c, dict)]
             finding = payload.get("finding" if kind == "cards" else "sentence")
-            return Summary(title, finding, texts)
+            return Summary(title, finding if isinstance(finding, str) else None, texts)
     return Summary(title)

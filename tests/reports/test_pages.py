@@ -48,9 +48,9 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
         assert page.locator(".fl-card").count() == 2
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Enter")
-        assert page.locator("dialog[open] h3").inner_text() == "/name"
+        assert page.locator("dialog[open] h3").inner_text() == "name"
         page.keyboard.press("ArrowLeft")
-        assert page.locator("dialog[open] h3").inner_text() == "/total"
+        assert page.locator("dialog[open] h3").inner_text() == "total"
         assert page.locator("dialog[open] .fl-merged del").inner_text() == "0"
         assert page.locator("dialog[open] .fl-merged ins").inner_text() == "O"
         page.keyboard.press("Escape")

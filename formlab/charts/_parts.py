@@ -25,8 +25,6 @@ TITLES = {
     "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
     "doc_id": "document", "system_a": "first system", "system_b": "second system",
 }  # fmt: skip
-# The column of a chart's rows that says which cases are behind each: see `formlab.selection`.
-CASES = "_cases"
 # The column of the label that stands at a point: see `_names`.
 NAME = "_name"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
@@ -128,7 +126,7 @@ class Plot:
     ) -> Plot | Caption:  # fmt: skip
         """The rows whose `needed` numbers are known; a note where there are none.
 
-        Each row has the line of its cases in the column `CASES`; `style` is no column of cases,
+        Each row has the line of its cases in the column `LINES`; `style` is no column of cases,
         though it may have the name of one.
         """
         plot = cls(frame, **options)
@@ -149,7 +147,7 @@ class Plot:
         shown = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
-        plot.frame = shown.with_columns(pl.Series(CASES, lines, dtype=pl.String))
+        plot.frame = shown.with_columns(pl.Series(selection.LINES, lines, dtype=pl.String))
         return plot
 
     @property

@@ -111,7 +111,9 @@ def lines(
         return chart.properties(width=wide, height=240, description=text)
     across = max(1, len(plot.values(column)))
     wide = plot.width or (theme.WIDTH + 60) // across - 16
-    head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
+    # Long names of rows stand over their panels, where they are whole.
+    over = {} if column else {"labelOrient": "top"}
+    head = alt.Header(title=None, labelFontSize=13, labelAnchor="start", **over)
     chart = chart.properties(width=wide, height=130)
     return plot.grid(chart, text, row, column, spacing=16, header=head)
 

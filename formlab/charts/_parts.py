@@ -275,6 +275,9 @@ class Plot:
         title: str | None = None, **more: Any,
     ) -> Any:  # fmt: skip
         """The chart once for each pair of values of `row` and `column`."""
+        if row and not column:
+            # Below each other with the heading above: beside a low panel a long one has no room.
+            return self.facet(chart, row, text, spacing=spacing, own=False)
         sides = (("row", row, alt.Row, None), ("column", column, alt.Column, title))
         panels = {
             side: channel(
@@ -287,9 +290,10 @@ class Plot:
         return chart.properties(description=text)
 
     def facet(
-        self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20
-    ) -> Any:
-        """The chart once for each value of `facet`, below or beside each other."""
+        self, chart: Any, facet: str | None, text: str, *, across: bool = False,
+        spacing: int = 20, own: bool = True,
+    ) -> Any:  # fmt: skip
+        """The chart once for each value of `facet`, below or beside each other; rows of its own."""
         if facet is not None:
             head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
             panels = alt.Facet(
@@ -297,5 +301,5 @@ class Plot:
             )
             columns = len(self.values(facet)) if across else 1
             chart = chart.facet(panels, columns=columns, spacing=spacing)
-            chart = chart if across else chart.resolve_scale(y="independent")
+            chart = chart.resolve_scale(y="independent") if own and not across else chart
         return chart.properties(description=text)

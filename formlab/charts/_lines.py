@@ -10,8 +10,9 @@ import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import CASES, OWN, Plot, datum, field
+from formlab.charts._parts import OWN, Plot, datum, field
 from formlab.charts.show import Caption
+from formlab.selection import LINES
 
 
 def lines(
@@ -162,7 +163,7 @@ def slope(
     if isinstance(plot, Caption):
         return plot
     sides = {left: plot.title(left), right: plot.title(right)}
-    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips, CASES])
+    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips, LINES])
     long = plot.frame.unpivot(
         [left, right], index=list(keep), variable_name="by", value_name="rank"
     )

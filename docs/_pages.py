@@ -186,9 +186,10 @@ def made_api(room: str, *names: str) -> Iterator[str]:
     for name in sorted(names or module.__all__, key=lambda name: (name.lower(), name)):
         member = inspect.unwrap(getattr(module, name))
         if inspect.isfunction(member) or inspect.isclass(member):
-            mark = f"{room}.{name}"
-            yield f"### {room.removeprefix('formlab.')}.{name} {{#{mark}}}\n"
-            yield f"::: {member.__module__}.{member.__qualname__}\n"
+            called = f"{room.removeprefix('formlab.')}.{name}"
+            yield f'<a id="{room}.{name}"></a>\n'
+            yield f"::: {member.__module__}.{member.__qualname__}"
+            yield f"    options: {{heading: {called}, toc_label: {called}}}\n"
 
 
 def with_pictures(markdown: str, file: Any, config: Any, files: Any) -> str:
@@ -231,4 +232,7 @@ def run(code: str, where: str, names: dict[str, Any]) -> Any:
 
 def picture(spec: dict[str, Any]) -> str:
     """A chart as SVG on white, as in print."""
-    return vl_convert.vegalite_to_svg({**spec, "background": "white"}, allowed_base_urls=[])
+    # A browser's font may be wider than the one that the room for names is measured with.
+    room = {"left": 24, "right": 24, "top": 5, "bottom": 5}
+    spec = {**spec, "background": "white", "padding": room}
+    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])

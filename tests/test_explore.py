@@ -173,14 +173,13 @@ def test_report_gets_data_and_a_notebook_a_frame(results, monkeypatch):
     monkeypatch.delenv(theme.REPORT_VARIABLE)
     explorer = explore.Explorer(results)
     explorer._repr_mimebundle_()
-    explorer._host.state = explorer.state | {"line": "slice=kind:header"}
+    explorer._listener.state = json.dumps(explorer.state | {"line": "slice=kind:header"})
     assert set(explorer.selected["kind"]) == {"header"}
 
 
 # ---- in a browser ----
 
 
-# First: the page below stays open, and there is one browser at a time.
 @pytest.mark.browser
 def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, tmp_path):
     cell = (
@@ -189,7 +188,7 @@ def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, 
         "told = ipywidgets.Button(description='choose')\nseen = ipywidgets.Label()\n"
         "told.on_click(lambda _: explorer.choose(line='slice=kind:answer'))\n"
         "display(told, seen, explorer)\n"
-        "explorer._host.observe(lambda _: setattr(seen, 'value', "
+        "explorer._listener.observe(lambda _: setattr(seen, 'value', "
         "f'{explorer.line} {explorer.selected.height}'), 'state')"
     )
     with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
@@ -272,13 +271,18 @@ def explorer(folders):
 
 
 @pytest.fixture(scope="module")
-def opened(explorer, tmp_path_factory):
-    pytest.importorskip("playwright")
+def file(explorer, tmp_path_factory):
     file = tmp_path_factory.mktemp("page") / "explorer.html"
     file.write_text(inline.document(explorer.payload, kind="explorer"), "utf-8")
+    return file
+
+
+@pytest.fixture
+def opened(file):
+    pytest.importorskip("playwright")
     with browser.page(file) as visit:
         visit.page.set_default_timeout(5_000)
-        yield visit, file
+        yield visit
 
 
 def row(page, panel, name):
@@ -286,9 +290,8 @@ def row(page, panel, name):
 
 
 @pytest.mark.browser
-def test_charts_filters_gallery_slices_address_and_python_agree(opened, explorer):
-    visit, file = opened
-    page = visit.page
+def test_charts_filters_gallery_slices_address_and_python_agree(opened, file, explorer):
+    page = opened.page
     same(page, explorer)
     # A second evaluation, and a row that filters the other chart and the gallery.
     page.get_by_label("Beside it").select_option("1")
@@ -334,17 +337,16 @@ def test_charts_filters_gallery_slices_address_and_python_agree(opened, explorer
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("typeof globalThis.pwned") == "undefined"
-    assert visit.trouble == []
+    assert opened.trouble == []
 
 
 @pytest.mark.browser
 def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
     file = tmp_path / "pages.html"
     file.write_text(inline.document(explore.Explorer([documents_only]).payload, kind="explorer"))
-    visit, _ = opened
-    visit.page.goto(file.as_uri())
-    assert "whole documents" in visit.page.locator(".fx-status").inner_text()
-    assert visit.page.locator(".fx-panel").first.locator("tbody button").count() > 1
+    opened.page.goto(file.as_uri())
+    assert "whole documents" in opened.page.locator(".fx-status").inner_text()
+    assert opened.page.locator(".fx-panel").first.locator("tbody button").count() > 1
     # One document without gold, as a log may have it: scores and nothing else.
     one = documents_only.scores["doc_id"][0]
     log = dataclasses.replace(
@@ -354,6 +356,6 @@ def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
         scores=documents_only.scores.filter(doc_id=one),
     )
     file.write_text(inline.document(explore.Explorer([log]).payload, kind="explorer"))
-    visit.page.reload()
-    assert visit.page.locator(".fx-panel").first.locator("tbody button").all_inner_texts() == [one]
-    assert visit.trouble == []
+    opened.page.reload()
+    assert opened.page.locator(".fx-panel").first.locator("tbody button").all_inner_texts() == [one]
+    assert opened.trouble == []

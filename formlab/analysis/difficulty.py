@@ -87,7 +87,8 @@ def ruler_runs(
     elif sample and not drawn:
         made = evaluation.settings["system"]
         system = str(made["system"])
-        change = {"ruler": True} | {name: made[name] for name in ("texts",) if name in made}
+        # Both are given the same kind of text.
+        change = {"ruler": True} | {name: made[name] for name in made if name == "texts"}
         (second,) = open_compared(benchmark=evaluation.benchmark, system=system, changes=(change,))
     else:
         return {RUNS[drawn]: evaluation}

@@ -16,6 +16,8 @@ from formlab.charts._parts import NAME, Plot, datum, field
 # The room that is counted on in pixels, that of a phone, and what a label takes of it.
 _WIDE, _HIGH, _LETTER, _LINE = 230, 240, 6.2, 12
 _ABOVE = -8
+# So many numbers stand beside each other in one label.
+_LISTED = 5
 Place = tuple[float, float, str]
 
 
@@ -47,7 +49,8 @@ def name_points(
     plot.frame = plot.frame.with_columns(pl.Series(NAME, column, dtype=pl.String))
     if texts is full:
         return ""
-    return ";  ".join(f"{n} {full[name]}" for name, n in numbers.items())
+    key = "; ".join(f"{n} {full[name]}" for name, n in numbers.items())
+    return f"{key}. Several at one place: from left to right."
 
 
 def _places(
@@ -90,12 +93,12 @@ def _overlap(one: tuple[float, float, float], other: tuple[float, float, float])
 
 
 def _joined(places: list[Place], group: list[int]) -> str:
-    """The texts of a group; of numbers that follow each other the first and the last."""
-    texts = sorted({places[at][2] for at in group}, key=lambda text: (len(text), text))
-    if not all(text.isdecimal() for text in texts):
+    """The texts of a group from left to right; of many numbers the runs alone."""
+    texts = list(dict.fromkeys(places[at][2] for at in sorted(group, key=places.__getitem__)))
+    if len(texts) <= _LISTED or not all(text.isdecimal() for text in texts):
         return ", ".join(texts)
     runs: list[list[int]] = []
-    for number in map(int, texts):
+    for number in sorted(map(int, texts)):
         if runs and runs[-1][-1] == number - 1:
             runs[-1].append(number)
         else:

@@ -131,7 +131,9 @@ def scores_table(
     columns = ("value", "ci_low", "ci_high", "macro", "n_docs", "n_cases", "n_missing")
     titles = {"value": "pooled", "macro": "mean of documents", "n_cases": "cases"}
     titles |= {"slice_value": "slice"}
-    return table(shown, *key[::-1], *columns, "n_undefined", *some, titles=titles, sparse=True)
+    return table(
+        shown, *key[::-1], *columns, "n_undefined", *some, titles=titles, sparse=True, rows=5_000
+    )
 
 
 def page_error_bars(pages: pl.DataFrame) -> alt.TopLevelMixin | Caption:
@@ -247,8 +249,7 @@ def findings_table(findings: Sequence[Finding], reports: Mapping[str, str]) -> T
     shown = rows.select(
         "finding", pl.format("{} on {}:{}", "system", "benchmark", "split").alias("where"),
         pl.Series("effect", effects, dtype=pl.String), "n_cases", "n_docs",
-        pl.col("p_adjusted").fill_nan(None), pl.col("what_to_try").replace("", None),
-        pl.Series("report", pages, dtype=pl.String),
+        pl.col("p_adjusted").fill_nan(None), pl.Series("report", pages, dtype=pl.String),
     )  # fmt: skip
     below = "Effect: the share of gold values, or the difference. A finding without p is a count."
     if shown["p_adjusted"].count():

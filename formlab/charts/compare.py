@@ -94,11 +94,15 @@ def not_shown(rows: pl.DataFrame) -> Caption:
     of = named(rows.filter(pl.col("better").is_null(), pl.col("difference").is_not_nan()))
     mean = pl.col("metric").map_elements(metrics.is_mean, return_dtype=pl.Boolean)
     whole = of.filter(pl.col("slice_by").is_null() & ~mean.fill_null(False))
-    texts = [
-        what if least is None or math.isnan(least) else f"{what} ({number(least, 2)})"
-        for what, least in whole.group_by("what", maintain_order=True)
-        .agg(pl.col("least_difference").max()).iter_rows()
-    ]  # fmt: skip
+    several = rows.select("system_a", "system_b").n_unique() > 1
+    seen = whole.group_by("what", maintain_order=True).agg(
+        pl.col("least_difference").max(), pl.col("pair").unique(maintain_order=True)
+    )
+    texts = []
+    for what, least, pairs in seen.iter_rows():
+        known = [] if least is None or math.isnan(least) else [number(least, 2)]
+        inside = "; ".join([*known, *([", ".join(pairs)] if several else [])])
+        texts.append(f"{what} ({inside})" if inside else what)
     if not of.height:
         return Caption("A difference was shown in all that was compared.", label="Note")
     rest = [f"{len(texts) - _NAMED:,} other metrics"] * (len(texts) > _NAMED)

@@ -154,6 +154,7 @@ def _drawing(lines: pl.DataFrame, doc_id: str) -> alt.LayerChart:
         base.transform_filter(f"isValid(datum.{side})")
         .mark_text(align="left", fontSize=12, limit=_WIDTH)
         .encode(alt.X(f"{side}_indent:Q", axis=None).scale(x), y, text=f"{side}:N", opacity=kept)
+        .encode(tooltip=f"{side}:N")
         for side in ("gold", "pred")
     ]
     signs = edits.mark_text(fontSize=14, fontWeight="bold").encode(

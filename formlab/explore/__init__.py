@@ -7,16 +7,18 @@ value of Python too. Whatever is shown comes with the Python that makes it.
 from __future__ import annotations
 
 import functools
+import json
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from IPython.display import display
 
 from formlab import analysis, selection
 from formlab.analysis import Finding
 from formlab.charts import theme
 from formlab.errors import DataMissing, UnknownName
-from formlab.explore._live import Host
 from formlab.explore._payload import payload
 from formlab.explore.rates import cases, columns, measures, rates
 from formlab.folders import Evaluation
@@ -75,7 +77,6 @@ class Explorer:
             raise DataMissing("no evaluation with scored fields", remedy="formlab score … --out")
         self._sources = [source for each, source in opened if measures(each)]
         self.findings, self.most = list(findings), most
-        self._host: Host | None = None
         self._state: dict[str, Any] = {"of": [0], "line": "", "slices": {}}
         for name, wanted in _FIRST.items():
             known = list(self._known[name])
@@ -90,7 +91,15 @@ class Explorer:
     @property
     def state(self) -> dict[str, Any]:
         """What is chosen: numbers of evaluations, columns and measures, the line, the slices."""
-        return self._state if self._host is None else {**self._state, **self._host.state}
+        shown = self._listener.state if "_listener" in self.__dict__ else ""
+        return self._state | (json.loads(shown) if shown else {})
+
+    @functools.cached_property
+    def _listener(self) -> Any:
+        # Imported where it is shown: widgets take a second to import.
+        from formlab.gallery._live import SelectionListener
+
+        return SelectionListener(token=secrets.token_hex(8))
 
     @property
     def chosen(self) -> list[Evaluation]:
@@ -159,8 +168,10 @@ class Explorer:
                 name: selection.text(selection.read(each)) for name, each in slices.items()
             }
         self._state = state
-        if self._host is not None:
-            self._host.choose(state)
+        if "_listener" in self.__dict__:
+            # First nothing: the same wish as before would be no change.
+            self._listener.wanted = ""
+            self._listener.state = self._listener.wanted = json.dumps(state)
         return self
 
     def _number(self, name: str) -> int:
@@ -180,12 +191,14 @@ class Explorer:
     def __str__(self) -> str:
         return f"Explorer of {', '.join(self.evaluations)}"
 
-    def _repr_mimebundle_(self, **_: object) -> Any:
-        if theme.in_report():
-            return inline.bundle("explorer", self.payload, str(self))
-        page = inline.document(self.payload, kind="explorer")
-        self._host = Host(page=page, title=str(self), state=self.state)
-        return self._host._repr_mimebundle_()
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        token = "" if theme.in_report() else self._listener.token
+        return inline.bundle("explorer", self.payload, str(self), token=token)
+
+    def _ipython_display_(self) -> None:
+        display(self._repr_mimebundle_(), raw=True)
+        if not theme.in_report():
+            display(self._listener.bundle(), raw=True)
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""In JupyterLab: the cases chosen in a gallery's frame as a Python value."""
+"""In JupyterLab: what is chosen in the frame of a gallery or an explorer as a Python value."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ export default { render({ model, el }) {
     .filter((frame) => frame.dataset.formlab === model.get("token"));
   const ours = (source) => frames().some((frame) => frame.contentWindow === source);
   const hear = ({ data, source }) => {
-    if (data?.formlab !== "selection" || !Array.isArray(data.rows) || !ours(source)) return;
-    model.set("rows", data.rows.filter(Number.isSafeInteger));
+    if (data?.formlab !== "selection" || !ours(source)) return;
+    if (Array.isArray(data.rows)) model.set("rows", data.rows.filter(Number.isSafeInteger));
+    if (typeof data.state === "string") model.set("state", data.state.slice(0, 1e6));
     model.set("line", String(data.line).slice(0, 4000));
     model.save_changes();
   };
+  const choose = () => frames().forEach((frame) => frame.contentWindow.postMessage(
+    { formlab: "choose", state: model.get("wanted") }, "*"));
   el.hidden = true;
   addEventListener("message", hear);
-  return () => removeEventListener("message", hear);
+  model.on("change:wanted", choose);
+  return () => { removeEventListener("message", hear); model.off("change:wanted", choose); };
 } };
 """
 
@@ -30,12 +34,15 @@ export default { render({ model, el }) {
 class SelectionListener(anywidget.AnyWidget):
     """Hears from the frame with the `token` which rows of its gallery are chosen, and their line.
 
+    Of an explorer it hears the whole `state`, as JSON, and tells the frame which one is `wanted`.
     It shows nothing: where widgets do not run, the frame works without it.
     """
 
     _esm = _ESM
     token = traitlets.Unicode("").tag(sync=True)
     line = traitlets.Unicode("").tag(sync=True)
+    state = traitlets.Unicode("").tag(sync=True)
+    wanted = traitlets.Unicode("").tag(sync=True)
     rows = traitlets.List(traitlets.Int(), default_value=None, allow_none=True).tag(sync=True)
 
     def bundle(self) -> dict[str, Any]:

@@ -24,9 +24,10 @@ LEGIBLE = 500_000
 
 
 Document = tuple[str, str, str]
-# Of a page the boxes of the gold, and those of each system; and the same as fractions of its image.
+# Of a page the boxes of the gold, and those of each system; and the same as ten thousandths of its
+# image: left, top, width, height of each, one after the other.
 Boxes = dict[str, list[Box]]
-Fractions = dict[str, list[list[float]]]
+Fractions = dict[str, list[int]]
 
 
 class PageBox(NamedTuple):
@@ -106,14 +107,17 @@ def boxes_of_pages(
 def _all_boxes(
     drawn: Sequence[Mapping[str, Any]], page: PageSource, crops: Crops, boxes: Boxes
 ) -> Fractions:
-    """The boxes of a page as fractions of its image, if that shows the whole page."""
+    """The boxes of a page, if its image shows the whole page."""
     if len({picture["image"] for picture in drawn}) > 1 or drawn[0]["image"] is None:
         return {}
     cut = crops.crop(page, [], whole=True, pixels=max(crops.pixels, LEGIBLE))
     if cut.key != drawn[0]["image"]:
         return {}
     placed = {name: [cut.fractions(box) for box in here] for name, here in boxes.items()}
-    return {n: [[round(f, 4) for f in box] for box in here if box] for n, here in placed.items()}
+    return {
+        name: [round(10_000 * side) for box in here if box for side in box]
+        for name, here in placed.items()
+    }
 
 
 def document_key(row: Row) -> Document:

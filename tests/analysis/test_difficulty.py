@@ -69,8 +69,9 @@ def test_ruler_runs_are_named_by_how_they_were_made(tmp_path):
 
 def test_sample_is_filled_in_again_with_the_ruler_unless_another_run_is_given(monkeypatch):
     asked = []
-    without = dataclasses.replace(made(FORMS), settings={"system": {"system": "m", "ruler": False}})
-    drawn = dataclasses.replace(without, settings={"system": {"system": "m", "ruler": True}})
+    settings = {"system": "m", "ruler": False, "texts": "prose"}
+    without = dataclasses.replace(made(FORMS), settings={"system": settings})
+    drawn = dataclasses.replace(without, settings={"system": settings | {"ruler": True}})
 
     def opened(**wanted):
         asked.append(wanted)
@@ -81,6 +82,8 @@ def test_sample_is_filled_in_again_with_the_ruler_unless_another_run_is_given(mo
     monkeypatch.setattr(module, "open_compared", opened)
     runs = ruler_runs(without, sample=True)
     assert list(runs.values()) == [without, drawn]
-    assert asked == [{"benchmark": "b", "system": "m", "changes": ({"ruler": True},)}]
+    assert asked == [
+        {"benchmark": "b", "system": "m", "changes": ({"ruler": True, "texts": "prose"},)}
+    ]
     assert list(ruler_runs(without).values()) == [without]
     assert len(asked) == 1

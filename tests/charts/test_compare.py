@@ -82,6 +82,8 @@ def test_what_shows_no_difference_is_one_line_with_what_would_have_been_seen():
         "character error rate (CER), all fields (0.05); 1 slices and means over documents."
     )
     assert "WER" not in text
+    both = [row(None, 0.1, -0.1, 0.2, p_holm=1), row(None, 0.2, 0.1, 0.3, b="o")]
+    assert "all fields (0.05; m → n)." in not_shown(frame(*both)).text
     assert "was shown in all" in not_shown(frame(row(None, 0.2, 0.1, 0.3))).text
 
 

@@ -14,6 +14,7 @@ from formlab.reports import _draw, page_assets
 pytestmark = pytest.mark.browser
 
 BY = ["kind", "length"]
+CLIPPED, LONG = "#cause=clipped&slice=kind:answer", "#slice=level:field&slice=length:10–19"
 QUESTIONS = "#slice=level:field&slice=kind:question&slice=length:5–9"
 ODD = [
     "a:b", "a&b=c", "50 %", "#", "ü–½", "", "null", " ", "slice", "\u2028", "a/b", "!'()*~.-_",
@@ -117,7 +118,7 @@ def quoted(address):
 
 def mark(page, chart, *words):
     """The first mark of a chart whose label has all these words."""
-    marks = page.locator(".fl-object").nth(chart).locator(".fl-link[tabindex]")
+    marks = page.locator(".fl-object").nth(chart).locator(".fl-leads[tabindex]")
     labels = marks.evaluate_all("marks => marks.map(m => m.getAttribute('aria-label'))")
     return marks.nth(next(n for n, text in enumerate(labels) if all(w in text for w in words)))
 
@@ -130,8 +131,8 @@ def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
         for place, address in (
             (mark(visit.page, 0, "slice_value: header"), "#slice=level:field&slice=kind:header"),
             (mark(visit.page, 1, "x value: question", "y value: 5–9"), QUESTIONS),
-            (mark(visit.page, 2, "cause: clipped", "kind: answer"), "#cause=clipped&slice=kind:answer"),
-            (visit.page.locator("tr.fl-link", has_text="10–19"), "#slice=level:field&slice=length:10–19"),
+            (mark(visit.page, 2, "cause: clipped", "kind: answer"), CLIPPED),
+            (visit.page.locator("tr.fl-leads", has_text="10–19"), LONG),
         ):  # fmt: skip
             place.click()
             assert shows(visit.page, result, address)
@@ -140,8 +141,8 @@ def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
             visit.page.go_back()
             assert shows(visit.page, result, "")
         # What the page's gallery cannot show leads nowhere.
-        assert visit.page.locator(".fl-object").nth(3).locator(".fl-link").count() == 0
-        assert visit.page.locator(".fl-object").nth(5).locator(".fl-link").count() == 0
+        assert visit.page.locator(".fl-object").nth(3).locator(".fl-leads").count() == 0
+        assert visit.page.locator(".fl-object").nth(5).locator(".fl-leads").count() == 0
         assert visit.trouble == []
     with browser.page(f"{page.as_uri()}{quoted(QUESTIONS)}") as visit:
         assert shows(visit.page, result, QUESTIONS)

@@ -33,7 +33,8 @@
       setTimeout(() => this.of.forEach((e) => this.counts.draws(e)), 50);
       addEventListener("popstate", () => this.arrive());
       addEventListener("message", (event) => {
-        if (event.source === parent && event.data?.formlab === "choose") { this.take({ ...this.state(), ...event.data.state }); this.update(); }
+        const state = event.source === parent && event.data?.formlab === "choose" ? quiet(() => JSON.parse(event.data.state)) : null;
+        if (state) { this.take({ ...this.state(), ...state }); this.update(); }
       });
     }
 
@@ -221,7 +222,7 @@
       for (const panel of this.panels) panel.draw();
       this.python.textContent = this.code();
       this.drawGallery();
-      if (!quietly) quiet(() => parent !== window && parent.postMessage({ formlab: "chosen", state: this.state() }, "*"));
+      if (!quietly) quiet(() => parent !== window && parent.postMessage({ formlab: "selection", line: selection.text(this.selection), state: JSON.stringify(this.state()) }, "*"));
     }
 
     drawChips() {

@@ -287,7 +287,10 @@
     /* All boxes of the page that a case is on: the gold, and those of the systems that it shows. */
     pageBoxes(item) {
       const page = this.data.pages[item.sheet] ?? {};
-      const of = (name) => (Array.isArray(page[name]) ? page[name] : []);
+      const of = (name) => {
+        const sides = page[name] ?? [];
+        return Array.from({ length: sides.length / 4 }, (_, n) => sides.slice(4 * n, 4 * n + 4).map((side) => side / 10_000));
+      };
       return [["gold", of("gold")], ...answers(item).map((answer, n) => [n ? `pred${n + 1}` : "pred", of(`pred:${answer.system}`)])];
     }
 

@@ -113,7 +113,9 @@
     for (const layer of layers) {
       // About six characters stand in a cell.
       if (cell && markOf(layer) === "text") layer.mark.fontSize = Math.min(layer.mark.fontSize ?? 11, Math.max(7, cell / 4.2));
-      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = Math.max(80, room - 20);
+      if (markOf(layer) !== "text" || typeof layer.mark?.limit !== "number") continue;
+      const share = layer.encoding.x?.value === 0 || typeof view.width !== "number" ? 1 : layer.mark.limit / view.width;
+      layer.mark.limit = Math.max(80, (room - 20) * share);
     }
     return { room, across: 1, tall: typeof view.height === "number" ? view.height : 0 };
   }

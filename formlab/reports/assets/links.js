@@ -5,41 +5,44 @@
   const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
   const { kinds } = window.formlabReport;
   const HINT = "click: show these cases";
-  // Whose cases they are: left out of an address where all cases are theirs. A mark of others, or of
-  // right cases, leads nowhere.
-  const WHOSE = ["system", "benchmark", "level", "task"];
-  const PRESENT = new Set([...WHOSE, "outcome"]);
+  // Whose cases they are: left out of an address where all cases are theirs.
+  const WHOSE = new Set(["system", "benchmark", "level", "task"]);
   const LONGEST = 4_000;
   const galleries = [];
-  kinds.gallery = (data, box) => { 
+  kinds.gallery = (data, box) => {
     box.replaceChildren();
     galleries.push(show(box, data));
   };
 
-  const fits = (item, column, values) => valuesOf(item, column).some((own) => values.some((value) => selection.fits(own, value)));
-  const counts = new WeakMap();
-  function count(gallery, column, values) {
-    if (!counts.has(gallery)) counts.set(gallery, new Map());
-    const known = counts.get(gallery);
+  /* The numbers of the cases of a gallery that have one of these values. */
+  const members = new WeakMap();
+  function having(gallery, column, values) {
+    if (!members.has(gallery)) members.set(gallery, new Map());
+    const known = members.get(gallery);
     const line = selection.text([[column, values]]);
-    if (!known.has(line)) known.set(line, gallery.cases.filter((item) => fits(item, column, values)).length);
+    if (!known.has(line)) {
+      const fits = (item) => valuesOf(item, column).some((own) => values.some((value) => selection.fits(own, value)));
+      known.set(line, new Set([...gallery.cases.keys()].filter((i) => fits(gallery.cases[i]))));
+    }
     return known.get(line);
   }
 
-  /* The address for the line of a mark; null where no gallery of the page has its cases. */
+  /* The address for the line of a mark; null where no gallery of the page has a case of it. */
   const addresses = new Map();
   function address(line) {
     if (!addresses.has(line)) addresses.set(line, shortened(line));
     return addresses.get(line);
   }
   function shortened(line) {
-    const chosen = selection.read(line);
-    const knowing = galleries.filter((gallery) => chosen?.size && gallery.knows(chosen));
-    const theirs = [...chosen ?? []].filter(([column]) => PRESENT.has(column));
-    const has = (gallery) => theirs.every(([column, values]) => count(gallery, column, values) > 0);
-    if (!knowing.some(has)) return null;
-    const telling = [...chosen].filter(([column, values]) => !WHOSE.includes(column)
-      || knowing.some((gallery) => count(gallery, column, values) < gallery.cases.length));
+    const chosen = [...selection.read(line) ?? []];
+    const knowing = galleries.filter((gallery) => gallery.knows(new Map(chosen)));
+    const some = (gallery) => {
+      const [first, ...others] = chosen.map(([column, values]) => having(gallery, column, values)).sort((a, b) => a.size - b.size);
+      return first && [...first].some((i) => others.every((cases) => cases.has(i)));
+    };
+    if (!knowing.some(some)) return null;
+    const telling = chosen.filter(([column, values]) => !WHOSE.has(column)
+      || knowing.some((gallery) => having(gallery, column, values).size < gallery.cases.length));
     return telling.length ? selection.text(telling) : null;
   }
 
@@ -130,7 +133,7 @@
     const marks = [...box.querySelectorAll(".fl-vega svg *, tr[data-cases]")].filter((node) => lineOf(node) !== null);
     let first = "0";
     for (const node of marks) {
-      node.classList.add("fl-link");
+      node.classList.add("fl-leads");
       if (!stops(node)) continue;
       node.setAttribute("tabindex", first);
       if (node.tagName === "TR") node.title = HINT;
@@ -175,7 +178,7 @@
   };
   /* Left and right go through all marks in the order of reading, up and down to the next row. */
   function next(box, node, key) {
-    const marks = [...box.querySelectorAll(".fl-link[tabindex]")].filter((mark) => mark.getClientRects().length)
+    const marks = [...box.querySelectorAll(".fl-leads[tabindex]")].filter((mark) => mark.getClientRects().length)
       .map((mark) => [mark, ...middle(mark)]).sort((a, b) => a[1] - b[1] || a[2] - b[2]);
     const place = marks.findIndex(([mark]) => mark === node);
     const [, y, x] = marks[place];
@@ -189,7 +192,7 @@
   function listen(box) {
     // A chart is drawn again in other colours, and for another width.
     if (box.dataset.kind === "vega") new MutationObserver(() => attach(box)).observe(box, { childList: true, subtree: true });
-    const of = (event) => event.target.closest?.(".fl-link");
+    const of = (event) => event.target.closest?.(".fl-leads");
     box.addEventListener("click", (event) => {
       const node = of(event);
       if (!node || event.target.closest("a, button") || String(getSelection())) return;

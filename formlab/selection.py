@@ -16,6 +16,8 @@ _IN_ROWS = (
     "system", "benchmark", "level", "task",
     "doc_id", "outcome", "cause", "status", "flip", "kind", "modality", "subtype",
 )  # fmt: skip
+# The column of a frame that has the lines of its rows already.
+LINES = "_cases"
 # Scores of whole documents and pages are of no cases of their own.
 _WHOLE = ("document", "page")
 # What tables of scores, flips and surfaces call a case without a value in a column.
@@ -89,6 +91,7 @@ def of_rows(
     `columns` names the columns of cases and those of the frame that hold their values, where null
     is no value. Without it, what the frame names like a column of cases is taken, but for the
     columns `without`; ``slice_by`` with ``slice_value``, and ``x`` with ``x_value``, always are.
+    A frame with a column `LINES` has its own.
 
     Raises
     ------
@@ -100,6 +103,8 @@ def of_rows(
     >>> of_rows(pl.DataFrame({"slice_by": ["kind", None], "slice_value": ["answer", None]}))
     ['slice=kind:answer', None]
     """
+    if columns is None and LINES in frame.columns:
+        return frame[LINES].to_list()
     named = dict(columns or {})
     if columns is None:
         named = {name: name for name in _IN_ROWS if name in frame.columns and name not in without}

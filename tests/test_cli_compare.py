@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from formlab import analysis
+from formlab import analysis, reports
 from formlab.cli import main
 from tests.analysis.made_pairs import made
 
@@ -136,3 +136,24 @@ def test_a_folder_without_evaluations_has_no_history(tmp_path):
     assert result.exit_code == 2
     assert result.stderr.startswith("error: no evaluation here or in its folders (")
     assert "Try: " in result.stderr
+
+
+def test_history_builds_a_report_for_each_corpus(folders, tmp_path, monkeypatch):
+    asked = []
+
+    def build(notebooks, **options):
+        asked.append((notebooks, options["name"], options["parameters"]["corpus"]))
+        ok = len(asked) < 2
+        return [reports.ReportResult(
+            name=options["name"], notebook=tmp_path, status="built" if ok else "failed"
+        )]  # fmt: skip
+
+    monkeypatch.setattr(reports, "build", build)
+    arguments = ["history", str(tmp_path), "--out", str(tmp_path / "r")]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert asked == [(["81_history"], "81_history", "b:s")]
+    made("c", [*M, ("4", "/a", 1)]).save(tmp_path / "other")
+    result = CliRunner().invoke(main, arguments)
+    assert [name for _, name, _ in asked[1:]] == ["81_history--b:s"]
+    assert "81_history--b:s: failed" in result.stderr
+    assert result.exit_code == 1

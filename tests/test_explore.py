@@ -180,6 +180,32 @@ def test_report_gets_data_and_a_notebook_a_frame(results, monkeypatch):
 # ---- in a browser ----
 
 
+# First: the page below stays open, and there is one browser at a time.
+@pytest.mark.browser
+def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, tmp_path):
+    cell = (
+        "from formlab import explore\nfrom IPython.display import display\nimport ipywidgets\n"
+        f"explorer = explore.Explorer({folders!r})\n"
+        "told = ipywidgets.Button(description='choose')\nseen = ipywidgets.Label()\n"
+        "told.on_click(lambda _: explorer.choose(line='slice=kind:answer'))\n"
+        "display(told, seen, explorer)\n"
+        "explorer._host.observe(lambda _: setattr(seen, 'value', "
+        "f'{explorer.line} {explorer.selected.height}'), 'state')"
+    )
+    with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
+        page = visit.page
+        page.set_default_timeout(40_000)
+        page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
+        run_cell(page)
+        frame = page.frame_locator("iframe[title^=Explorer]")
+        frame.locator("tbody button", has_text="header").first.click()
+        page.get_by_text("slice=kind:header 43").wait_for()
+        page.get_by_role("button", name="choose").click()
+        frame.locator(".fx-chip", has_text="kind: answer").wait_for()
+        page.get_by_text("slice=kind:answer 250").wait_for()
+        assert visit.requests == []
+
+
 def numbers(page):
     """The rows of each panel by evaluation and label, as numbers."""
     return page.evaluate("""() => {
@@ -319,29 +345,15 @@ def test_documents_alone_are_named_as_such(opened, documents_only, tmp_path):
     visit.page.goto(file.as_uri())
     assert "whole documents" in visit.page.locator(".fx-status").inner_text()
     assert visit.page.locator(".fx-panel").first.locator("tbody button").count() > 1
-    assert visit.trouble == []
-
-
-@pytest.mark.browser
-def test_choosing_in_jupyterlab_is_a_value_of_python_and_the_other_way(folders, tmp_path):
-    cell = (
-        "from formlab import explore\nfrom IPython.display import display\nimport ipywidgets\n"
-        f"explorer = explore.Explorer({folders!r})\n"
-        "told = ipywidgets.Button(description='choose')\nseen = ipywidgets.Label()\n"
-        "told.on_click(lambda _: explorer.choose(line='slice=kind:answer'))\n"
-        "display(told, seen, explorer)\n"
-        "explorer._host.observe(lambda _: setattr(seen, 'value', "
-        "f'{explorer.line} {explorer.selected.height}'), 'state')"
+    # One document without gold, as a log may have it: scores and nothing else.
+    one = documents_only.scores["doc_id"][0]
+    log = dataclasses.replace(
+        documents_only,
+        documents=documents_only.documents.filter(doc_id=one),
+        cases=documents_only.cases.clear(),
+        scores=documents_only.scores.filter(doc_id=one),
     )
-    with jupyterlab(tmp_path, cell) as lab, browser.page(allow=allowed(lab)) as visit:
-        page = visit.page
-        page.set_default_timeout(40_000)
-        page.goto(f"{lab}/lab/tree/demo.ipynb?reset")
-        run_cell(page)
-        frame = page.frame_locator("iframe[title^=Explorer]")
-        frame.locator("tbody button", has_text="header").first.click()
-        page.get_by_text("slice=kind:header 43").wait_for()
-        page.get_by_role("button", name="choose").click()
-        frame.locator(".fx-chip", has_text="kind: answer").wait_for()
-        page.get_by_text("slice=kind:answer 250").wait_for()
-        assert visit.requests == []
+    file.write_text(inline.document(explore.Explorer([log]).payload, kind="explorer"))
+    visit.page.reload()
+    assert visit.page.locator(".fx-panel").first.locator("tbody button").all_inner_texts() == [one]
+    assert visit.trouble == []

@@ -121,10 +121,11 @@ def test_option_and_argument_choose_the_library_of_results(evaluation, pandas_ch
     counts = analysis.corrected_scores([evaluation], tables.table("decisions", []), resamples=0)
     assert isinstance(counts[0], pd.DataFrame)
     # What formlab does with its own functions inside is polars, whatever is chosen.
-    view = explore.SliceView(evaluation, "result", "exact_accuracy", "kind")
-    assert isinstance(view.summary, pl.DataFrame)
+    explorer = explore.Explorer([evaluation])
+    assert isinstance(explore.rates(evaluation, by="kind"), pd.DataFrame)
+    assert explorer.payload["gallery"]["cases"]
     assert isinstance(evaluation.fields, pl.DataFrame)
-    assert len(view.parts()) > 3
+    assert isinstance(explorer.selected, pl.DataFrame)
 
 
 def test_argument_gives_pandas(evaluation):

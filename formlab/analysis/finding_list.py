@@ -39,6 +39,8 @@ from formlab.tables import STATUSES, USABLE, settings_text
 Draws = dict[str, Any]
 # No more than so many findings of one of several evaluations, so that none hides the others.
 _OF_ONE = 2
+# Of one evaluation alone so many causes are findings, if each has this share of its errors.
+_CAUSES, _OF_ERRORS = 3, 0.1
 # From this CER on a page counts as bad: as many edits as half of its characters.
 _BAD_PAGE = 0.5
 # Swaps of documents for the tests between systems; thousands more move p by a hundredth.
@@ -56,9 +58,10 @@ def findings(
 ) -> list[Finding]:
     """What is most worth a look, over all evaluations; always the same for the same ones.
 
-    Counted are answers that cannot be used, documents without any, the largest cause of error and
-    pages of which half or more is wrong. Tested are slices against the rest (`find_slices`), kinds
-    of field (`kinds`) and systems of one corpus (`tell_apart`); what no test supports is left out.
+    Counted are answers that cannot be used, documents without any, the largest cause of error (of
+    one evaluation alone the three largest, if each has a tenth of its errors) and pages of which
+    half or more is wrong. Tested are slices against the rest (`find_slices`), kinds of field
+    (`kinds`) and systems of one corpus (`tell_apart`); what no test supports is left out.
     Each kind of test adjusts over its own comparisons, and all together after Bonferroni.
 
     Parameters
@@ -89,9 +92,9 @@ def findings(
             if finding.holds and p <= alpha:
                 sure.setdefault(number, []).append(dataclasses.replace(finding, p_adjusted=p))
     ranked = sure.get(None, [])
-    each = _OF_ONE if len(evaluations) > 1 else None
+    each, causes = (_OF_ONE, 1) if len(evaluations) > 1 else (None, _CAUSES)
     for number, evaluation in enumerate(evaluations):
-        own = [*_counts(evaluation, draws), *sure.get(number, [])]
+        own = [*_counts(evaluation, draws, causes), *sure.get(number, [])]
         ranked += sorted(own, key=_weight)[:each]
     return sorted(ranked, key=_weight)[:most]
 
@@ -154,12 +157,12 @@ def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _counts(evaluation: Evaluation, draws: Draws) -> Iterator[Finding]:
+def _counts(evaluation: Evaluation, draws: Draws, causes: int) -> Iterator[Finding]:
     """What needs no test because it is a count."""
     cases = asked(evaluation)
     if cases.height:
         yield from _of_answers(evaluation, cases, draws)
-        yield from _of_causes(evaluation, cases, draws)
+        yield from _of_causes(evaluation, cases, draws, causes)
     yield from _of_pages(evaluation, cases, draws)
 
 
@@ -197,29 +200,35 @@ def _commonest(values: pl.Series) -> str:
     return str(counts[values.name].first() or "")
 
 
-def _of_causes(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
-    """The largest cause of error: a count of errors, no comparison of systems or kinds."""
+def _of_causes(
+    evaluation: Evaluation, cases: pl.DataFrame, draws: Draws, most: int
+) -> Iterator[Finding]:
+    """The largest causes of error: counts of errors, no comparison of systems or kinds."""
     # Unusable answers are findings by their status, and lost documents by themselves.
     elsewhere = [*(name for name in STATUSES if name != "missing"), READER, LABEL]
     readable = pl.col("status").is_in([*USABLE, "missing"]) & ~_unanswered(evaluation)
     wrong = (pl.col("outcome") != "match") & readable
-    errors = cases.filter(wrong)
-    named = errors.filter(pl.col("cause").is_not_null(), ~pl.col("cause").is_in(elsewhere))
-    if not named.height:
-        return
-    cause = _commonest(named["cause"])
-    of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
-    rows = cases.filter(of_cause)
-    tied = named["cause"].value_counts().filter(pl.col("count") == rows.height).height > 1
-    lead = "One of the commonest causes" if tied else "The commonest cause"
-    docs = rows["doc_id"].n_unique()
-    over = f"in {docs:,} document{'s' if docs > 1 else ''}"
-    count = f"{rows.height:,} of {errors.height:,} errors"
-    claim = f"{lead} of error is “{word(cause)}”, with {count} {over}"
-    if rows.height == errors.height:
-        claim = f"All {errors.height:,} errors {over} have the same cause, “{word(cause)}”"
-    advice = WHAT_TO_TRY.get(cause, "")
-    yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
+    errors = cases.filter(wrong).height
+    named = pl.col("cause").is_not_null() & ~pl.col("cause").is_in(elsewhere)
+    counts = cases.filter(wrong, named)["cause"].value_counts()
+    counts = counts.sort("count", "cause", descending=[True, False])
+    tied = counts.filter(pl.col("count") == pl.col("count").max()).height > 1
+    for place, (cause, count) in enumerate(counts.head(most).iter_rows()):
+        if place and count < _OF_ERRORS * errors:
+            break
+        of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
+        docs = cases.filter(of_cause)["doc_id"].n_unique()
+        over = f"in {docs:,} document{'s' if docs > 1 else ''}"
+        lead = "One of the commonest causes" if tied else "The commonest cause"
+        counted = f"{count:,} of {errors:,} errors {over}"
+        claim = f"{lead} of error is “{word(cause)}”, with {counted}"
+        if place:
+            # It may stand first, if more values surely have it.
+            claim = f"“{word(cause)}” is the cause of {counted}"
+        if count == errors:
+            claim = f"All {errors:,} errors {over} have the same cause, “{word(cause)}”"
+        advice = WHAT_TO_TRY.get(cause, "")
+        yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
 
 
 def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:

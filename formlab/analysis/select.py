@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from formlab import selection
-from formlab.analysis.finding import KEYS, Finding
+from formlab.analysis.finding import KEYS, Finding, origin
 from formlab.analysis.summarise import sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
@@ -65,11 +65,23 @@ def select(evaluation: Evaluation, line: str, *, findings: Sequence[Finding] = (
         if number not in known:
             raise UnknownName.of("number of a finding", number, known)
     if numbers:
-        keys = pl.concat([known[str(number)].cases.select(KEYS) for number in numbers])
+        keys = pl.concat([_keys(known[str(number)], evaluation) for number in numbers])
         rows = cases.select(KEYS).with_row_index("row")
         rows = rows.join(keys.unique(), on=KEYS, how="semi", nulls_equal=True)["row"]
         fits.append(pl.int_range(cases.height, eager=True).is_in(rows.implode()))
     return cases.filter(*fits)
+
+
+def _keys(finding: Finding, evaluation: Evaluation) -> pl.DataFrame:
+    """The keys of the cases behind a finding; none of one about another evaluation."""
+    # Those of a comparison name both systems.
+    compared = {"system"} if finding.about == "systems" else set()
+    strange = any(
+        getattr(finding, name) not in ("", own)
+        for name, own in origin(evaluation).items()
+        if name not in compared
+    )
+    return finding.cases.select(KEYS).filter(not strange)
 
 
 def _fits(values: pl.Series, chosen: Sequence[str | None]) -> pl.Series:

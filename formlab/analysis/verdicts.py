@@ -296,9 +296,15 @@ def _also(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     title = metrics.title(rows[0]["metric"])
-    shown = [f"{row['better']} beats {_other(row, row['better'])}" for row in rows if row["better"]]
-    details = f" ({_by(rows[0])})" if len(rows) == 1 and shown else ""
-    return f"; in {title} of whole documents {_list(shown) or 'no difference was shown'}{details}"
+    wins: dict[str, list[str]] = {}
+    for row in rows:
+        if row["better"]:
+            wins.setdefault(row["better"], []).append(_other(row, row["better"]))
+    if not wins:
+        return f"; in {title} of whole documents no difference was shown"
+    best = max(wins, key=lambda name: len(wins[name]))
+    details = f" ({_by(rows[0])})" if len(rows) == 1 else ""
+    return f"; in {title} of whole documents {best} beats {_list(wins[best])}{details}"
 
 
 def _does(row: dict[str, Any]) -> str:

@@ -120,7 +120,7 @@ def _length(plot: Plot, x: str, ends: list[float], **more: Any) -> alt.X:
     """The axis of the bars' lengths, which begins at zero."""
     form: dict[str, Any] = {"format": "%"} if plot.percent else {}
     if plot.frame[x].dtype.is_integer():
-        form = {"tickMinStep": 1}
+        form = {"values": list(range(int(ends[1]) + 1))} if ends[1] < 8 else {"tickMinStep": 1}
     axis = alt.Axis(tickCount=6, labelFlush=False, **form)
     channel = plot.numbers(alt.X, x, axis=axis, **more)
     return channel.scale(domain=[min(0, ends[0]), ends[1]], nice=False)

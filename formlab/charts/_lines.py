@@ -10,8 +10,9 @@ import altair as alt
 import polars as pl
 
 from formlab.charts import theme
-from formlab.charts._parts import CASES, OWN, Plot, datum, field
+from formlab.charts._parts import OWN, Plot, datum, field
 from formlab.charts.show import Caption
+from formlab.selection import LINES
 
 
 def lines(
@@ -110,7 +111,9 @@ def lines(
         return chart.properties(width=wide, height=240, description=text)
     across = max(1, len(plot.values(column)))
     wide = plot.width or (theme.WIDTH + 60) // across - 16
-    head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
+    # Long names of rows stand over their panels, where they are whole.
+    over = {} if column else {"labelOrient": "top"}
+    head = alt.Header(title=None, labelFontSize=13, labelAnchor="start", **over)
     chart = chart.properties(width=wide, height=130)
     return plot.grid(chart, text, row, column, spacing=16, header=head)
 
@@ -160,7 +163,7 @@ def slope(
     if isinstance(plot, Caption):
         return plot
     sides = {left: plot.title(left), right: plot.title(right)}
-    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips, CASES])
+    keep = dict.fromkeys([name, *filter(None, [colour]), *plot.tips, LINES])
     long = plot.frame.unpivot(
         [left, right], index=list(keep), variable_name="by", value_name="rank"
     )

@@ -25,8 +25,6 @@ TITLES = {
     "ci_low": "low", "ci_high": "high", "n_docs": "documents", "n_cases": "fields",
     "doc_id": "document", "system_a": "first system", "system_b": "second system",
 }  # fmt: skip
-# The column of a chart's rows that says which cases are behind each: see `formlab.selection`.
-CASES = "_cases"
 # The column of the label that stands at a point: see `_names`.
 NAME = "_name"
 # A label or an alt text no longer than one reads; what a file holds may be longer.
@@ -128,7 +126,7 @@ class Plot:
     ) -> Plot | Caption:  # fmt: skip
         """The rows whose `needed` numbers are known; a note where there are none.
 
-        Each row has the line of its cases in the column `CASES`; `style` is no column of cases,
+        Each row has the line of its cases in the column `LINES`; `style` is no column of cases,
         though it may have the name of one.
         """
         plot = cls(frame, **options)
@@ -149,7 +147,7 @@ class Plot:
         shown = shown.select(
             short(name, kind) for name, kind in shown.schema.items() if not kind.is_nested()
         )
-        plot.frame = shown.with_columns(pl.Series(CASES, lines, dtype=pl.String))
+        plot.frame = shown.with_columns(pl.Series(selection.LINES, lines, dtype=pl.String))
         return plot
 
     @property
@@ -277,6 +275,9 @@ class Plot:
         title: str | None = None, **more: Any,
     ) -> Any:  # fmt: skip
         """The chart once for each pair of values of `row` and `column`."""
+        if row and not column:
+            # Below each other with the heading above: beside a low panel a long one has no room.
+            return self.facet(chart, row, text, spacing=spacing, own=False)
         sides = (("row", row, alt.Row, None), ("column", column, alt.Column, title))
         panels = {
             side: channel(
@@ -289,9 +290,10 @@ class Plot:
         return chart.properties(description=text)
 
     def facet(
-        self, chart: Any, facet: str | None, text: str, *, across: bool = False, spacing: int = 20
-    ) -> Any:
-        """The chart once for each value of `facet`, below or beside each other."""
+        self, chart: Any, facet: str | None, text: str, *, across: bool = False,
+        spacing: int = 20, own: bool = True,
+    ) -> Any:  # fmt: skip
+        """The chart once for each value of `facet`, below or beside each other; rows of its own."""
         if facet is not None:
             head = alt.Header(title=None, labelFontSize=13, labelAnchor="start")
             panels = alt.Facet(
@@ -299,5 +301,5 @@ class Plot:
             )
             columns = len(self.values(facet)) if across else 1
             chart = chart.facet(panels, columns=columns, spacing=spacing)
-            chart = chart if across else chart.resolve_scale(y="independent")
+            chart = chart.resolve_scale(y="independent") if own and not across else chart
         return chart.properties(description=text)

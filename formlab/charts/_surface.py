@@ -11,9 +11,10 @@ from IPython.display import display
 from formlab.charts import theme
 from formlab.charts._heatmap import heatmap
 from formlab.charts._output import number
-from formlab.charts._parts import CASES, Plot, short
+from formlab.charts._parts import Plot, short
 from formlab.charts.show import Caption
 from formlab.errors import UnknownName
+from formlab.selection import LINES
 
 # Each cell is a block of this width, of 1 from middle to middle.
 _BLOCK = 0.9
@@ -82,7 +83,7 @@ def surface(
     cells = {
         (row[x], row[y]): {
             "value": row[value], "low": row.get(low), "high": row.get(high),
-            "text": _hover(plot, row, (x, y), value, low, high, n), "cases": row[CASES],
+            "text": _hover(plot, row, (x, y), value, low, high, n), "cases": row[LINES],
         }
         for row in plot.frame.iter_rows(named=True)
     }  # fmt: skip

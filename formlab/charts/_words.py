@@ -158,7 +158,7 @@ def table(
             raise UnknownName.of("column", name, frame.columns)
     if not frame.height:
         return note(empty)
-    shown = frame.select(columns or frame.columns)
+    shown = frame.select(columns or pl.exclude(selection.LINES))
     if sparse:
         shown = shown.select(name for name in shown.columns if shown[name].count())
     shown = shown.with_columns(p_words(shown[name]) for name in _P if name in shown.columns)

@@ -38,11 +38,11 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     `rows` are from `formlab.compare` and `analysis.flip_matrices`, which has no metric and is of
     fields right. Dots have the colour of the system that does better where `better` names one, and
     are hollow elsewhere. Metrics in units other than shares and error rates (pixels, edits a form)
-    are left out: they share no axis. Of several pairs each has a panel.
+    are left out: they share no axis; so are means over documents. Of several pairs each has a
+    panel.
     """
     # Error rates are 1 where as much is wrong as there is to read.
     rates = [name for name, e in metrics.METRICS.items() if e.high == 1.0 or name in ("cer", "wer")]
-    rates += filter(None, map(metrics.mean_of, rates))
     none = pl.col("better").is_null()
     shown = named(rows).filter(pl.col("metric").is_in(rates) | pl.col("metric").is_null())
     shown = shown.with_columns(
@@ -53,7 +53,7 @@ def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
     return dots(
         shown, "what", "difference", colour="better", kind="shown", filled=SHOWN, zero=True,
         colours=theme.system_colours(systems) | {NOT_SHOWN: theme.NEUTRAL},
-        facet="pair" if shown["pair"].n_unique() > 1 else None, above=True,
+        facet="pair" if shown["pair"].n_unique() > 1 else None,
         tips=["value_a", "value_b", "p", "p_holm", "least_difference"], cases=_cases(shown),
         titles={"difference": "second system less the first", "better": "does better"},
         say="Differences", empty="No difference was shown in any share or error rate.",
@@ -129,7 +129,8 @@ def rank_dots(ranked: pl.DataFrame) -> alt.TopLevelMixin | Caption:
         bar = alt.Chart(ends).mark_rule(
             strokeWidth=5, strokeCap="round", xOffset=12 + 12 * place, color=theme.NEUTRAL
         )
-        names = alt.Y("first:N", sort=order, title=None)
+        # Two layers with an order each would stand in that of the alphabet.
+        names = alt.Y("first:N", scale=alt.Scale(domain=order), title=None)
         drawn = drawn + bar.encode(names, alt.Y2("last"), x=alt.value("width"))
     return drawn
 

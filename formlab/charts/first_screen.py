@@ -20,6 +20,8 @@ from formlab.folders import Evaluation
 # How many of each: more do not fit a window.
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
 _FAILED = "answers that could not be used"
+# What a sentence may begin with besides the name of a system or a number.
+_FIRST_WORDS = {"The", "One", "All", "No", "For", "Where"}
 _KEYS = ("doc_id", "task", "path")
 
 
@@ -147,7 +149,16 @@ class _Row:
         if not self.where:
             return claim
         # The name of a system keeps its letters.
-        starts = claim.partition(" ")[0] in {"The", "One", "All", "No", "Of", "Where"}
+        starts = claim.partition(" ")[0] in {
+            "The",
+            "One",
+            "Another",
+            "All",
+            "No",
+            "Of",
+            "For",
+            "Where",
+        }
         return f"{self.where}: {claim[:1].lower() + claim[1:] if starts else claim}"
 
     @property
@@ -191,7 +202,9 @@ def _wrong(finding: Finding, results: Sequence[Evaluation]) -> int:
     behind, of = finding.cases, finding.system
     rows = [
         one.cases.filter(~pl.col("outcome").is_in(["match", "unscored"]))
-        .select(_KEYS).join(behind, on=_KEYS, how="semi", nulls_equal=True)
+        .join(behind, on=_KEYS, how="semi", nulls_equal=True)
+        # What the gold does not have is known by its place in the answer.
+        .select("doc_id", "task", pl.coalesce("path", "pred_path"))
         for one in results
         if (one.benchmark, one.split) == (finding.benchmark, finding.split)
         and (of == one.system or f", {one.system}, " in f", {of}, ")

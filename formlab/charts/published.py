@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, resources
+from formlab import files, resources, selection
 from formlab.charts._output import MISSING, number
 from formlab.charts._parts import NOTHING, OWN, PUBLISHED, note
 from formlab.charts.show import Caption, Table
@@ -80,7 +80,10 @@ def beside(rows: pl.DataFrame, printed: pl.DataFrame, kind: str = PUBLISHED) -> 
     >>> beside(own, pl.DataFrame({"system": ["GPT-5"], "value": [0.9]}))["system"].to_list()
     ['ocr on b:s', 'GPT-5']
     """
+    # Their lines are made before systems get other names; published figures have no cases.
+    lines = pl.Series(selection.LINES, selection.of_rows(rows), dtype=pl.String)
     own = rows.with_columns(
+        lines,
         pl.format("{} on {}:{}", "system", "benchmark", "split").alias("system"),
         pl.lit(OWN).alias("kind"),
     )

@@ -28,6 +28,8 @@ from formlab.explore.rates import (
 )
 from formlab.folders import Evaluation
 
+# Everything, as a slice without a name.
+_ALL = {"": ""}
 _TITLES = {"doc_id": "document", "certainty": "confidence"}
 
 
@@ -171,15 +173,17 @@ def _tally(c: Counted, name: str) -> np.ndarray:
 def _rates(
     c: Counted, offered: Mapping[str, Any], coded: Mapping[str, Any], known: Mapping[str, str]
 ) -> dict[str, dict[str, list[list[float | None]]]]:
-    """By measure and column: code, value, interval, documents and cases of each row."""
+    """By measure and column, or "" for all: code, value, interval, documents, cases of rows."""
     own = [name for name in known if name in c.measures]
-    rows = c.rows([(by, measure) for measure in own for by in offered if by != "doc_id"])
+    columns: list[Any] = [_ALL, *(name for name in offered if name != "doc_id")]
+    rows = c.rows([(by, measure) for measure in own for by in columns])
     code = {name: {v: at for at, v in enumerate(coded[name][0], start=1)} for name in offered}
     made: dict[str, dict[str, list[list[float | None]]]] = {}
     for row in rows:
-        by, numbers = row["slice_by"], [row[name] for name in ("value", "ci_low", "ci_high")]
+        by = row["slice_by"] if row["slice_value"] != "" else ""
+        numbers = [row[name] for name in ("value", "ci_low", "ci_high")]
         rounded = [round(n, 6) if math.isfinite(n) else None for n in numbers]
-        at = code[by].get(row["slice_value"], 0)
+        at = code[by].get(row["slice_value"], 0) if by else 0
         line = [at, *rounded, row["n_docs"], row["n_cases"]]
         made.setdefault(row["metric"], {}).setdefault(by, []).append(line)
     return made

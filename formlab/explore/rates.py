@@ -104,7 +104,7 @@ def columns(evaluation: Evaluation) -> dict[str, pl.Series]:
     """The columns to look by, each with its value for every one of the `cases`, as text.
 
     Those of `analysis.find_slices`, what a field turned out to be, the document, and a user's own;
-    columns with a single value are left out, and those with more than 60 but for the document.
+    columns with a single value, or with more than 60, are left out, but for the document.
     """
     cases = _units(evaluation)
     names = ("doc_id", *FOLLOWING[:3], *COLUMNS, *BANDS, *evaluation.own)
@@ -114,7 +114,7 @@ def columns(evaluation: Evaluation) -> dict[str, pl.Series]:
         if values.dtype.is_nested():
             continue
         count = values.n_unique()
-        if count > 1 and (count <= _MOST_VALUES or name == "doc_id"):
+        if name == "doc_id" or 1 < count <= _MOST_VALUES:
             known[name] = values
     return known
 

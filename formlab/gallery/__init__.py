@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import json
 import operator
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,9 @@ class Gallery:
     a key of `images` or None with the reason in ``why``; ``view`` and ``boxes`` as fractions of
     the image (left, top, width, height); ``sheet``, a number that the cases of one page share.
     `images` maps keys to ``{src, width, height}``; `src` is a data URI. `pages` has by sheet all
-    boxes of the page, ``gold`` and ``pred:<system>``, and `frame` the row of each case. `total` counts the errors, or cases, before any sample, and `asked` all cases that
-    were scored; `drawn` has ``[cause, shown, all]`` of each cause, and `claims` the findings.
+    boxes of the page, ``gold`` and ``pred:<system>``, and `frame` the row of each case. `total`
+    counts the errors, or cases, before any sample, and `asked` all cases that were scored; `drawn`
+    has ``[cause, shown, all]`` of each cause, and `claims` the findings.
     """
 
     cases: list[dict[str, Any]]
@@ -85,13 +87,49 @@ class Gallery:
         levels = self.frame["level"].unique()
         return {
             "unit": levels[0] if len(levels) == 1 else "case",
-            "cases": texts, "images": self.images, "pages": self.pages, "total": self.total, "asked": self.asked,
+            "cases": texts, "images": self.images, "pages": self.pages,
+            "total": self.total, "asked": self.asked,
             "drawn": self.drawn, "claims": self.claims, "colours": colours,
             "columns": list(self.cases[0]["slices"]) if self.cases else [],
         }  # fmt: skip
 
+    @property
+    def selected(self) -> pl.DataFrame:
+        """The rows of `frame` whose cases are shown in JupyterLab, in that order.
+
+        All of them until something is chosen there, and where widgets do not run.
+
+        Examples
+        --------
+        >>> cases = tables.table("cases", [{"benchmark": "b", "split": "s", "doc_id": "1",
+        ...     "system": "ocr", "task": "value", "outcome": "missing", "path": "/total"}])
+        >>> errors(cases).selected["path"].to_list()
+        ['/total']
+        """
+        rows = self.__dict__["_listener"].rows if "_listener" in self.__dict__ else None
+        return (
+            self.frame
+            if rows is None
+            else self.frame[[row for row in rows if 0 <= row < len(self)]]
+        )
+
+    @functools.cached_property
+    def _listener(self) -> Any:
+        # Imported where it is shown: widgets take a second to import.
+        from formlab.gallery._live import SelectionListener
+
+        return SelectionListener(token=secrets.token_hex(8))
+
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return inline.bundle("gallery", self.payload, str(self))
+        token = "" if theme.in_report() else self._listener.token
+        return inline.bundle("gallery", self.payload, str(self), token=token)
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self._repr_mimebundle_(), raw=True)
+        if not theme.in_report():
+            display(self._listener.bundle(), raw=True)
 
 
 def _filled(case: Mapping[str, Any]) -> dict[str, Any]:

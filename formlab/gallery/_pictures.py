@@ -24,8 +24,9 @@ LEGIBLE = 500_000
 
 
 Document = tuple[str, str, str]
-# Of a page the boxes of the gold, and those of each system.
+# Of a page the boxes of the gold, and those of each system; and the same as fractions of its image.
 Boxes = dict[str, list[Box]]
+Fractions = dict[str, list[list[float]]]
 
 
 class PageBox(NamedTuple):
@@ -52,7 +53,7 @@ def pictures(
     rows: Sequence[Row], beside: Sequence[Sequence[Row]],
     images: Mapping[Document, PageSource], everything: Mapping[tuple[Document, int], Boxes], *,
     crop: bool,
-) -> tuple[list[dict[str, Any]], dict[str, dict[str, object]], dict[int, dict[str, Any]]]:  # fmt: skip
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, object]], dict[int, Fractions]]:  # fmt: skip
     """The picture of each row, the images by key, and all boxes of the pages that are kept whole.
 
     A picture has ``image`` (a key, or None), ``view``, the part of it to show first, ``boxes``,
@@ -71,7 +72,7 @@ def pictures(
     grey = fair < LEGIBLE
     fair = GREY // max(count, 1) if grey else fair
     crops = Crops(Path(), pixels=max(1, min(PAGE_PIXELS, fair)), grey=grey)
-    pages: dict[int, dict[str, Any]] = {}
+    pages: dict[int, Fractions] = {}
     shown: list[dict[str, Any]] = [{}] * len(rows)
     for number, ((document, page), members) in enumerate(sheets.items()):
         drawn = [_none("no page image is known")] * len(members)
@@ -104,7 +105,7 @@ def boxes_of_pages(
 
 def _all_boxes(
     drawn: Sequence[Mapping[str, Any]], page: PageSource, crops: Crops, boxes: Boxes
-) -> dict[str, list[list[float]]]:
+) -> Fractions:
     """The boxes of a page as fractions of its image, if that shows the whole page."""
     if len({picture["image"] for picture in drawn}) > 1 or drawn[0]["image"] is None:
         return {}

@@ -39,9 +39,10 @@ def slices(cases: pl.DataFrame, documents: pl.DataFrame, by: Sequence[str]) -> l
     always = [name for name in _ALWAYS if name in cases.columns and cases[name].count()]
     names = list(dict.fromkeys([*by, *always]))
     parts = []
-    # Documents of two benchmarks may have one name.
+    # Documents of two benchmarks may have one name, and those of two systems are listed twice.
     for group in cases.with_row_index("_row").partition_by(*_CORPUS, maintain_order=True):
         own = documents.join(group.select(_CORPUS).unique(), on=_CORPUS, how="semi")
+        own = own.unique("doc_id", keep="first", maintain_order=True)
         columns = {name: _texts(sliced(group, own, name)) for name in names}
         parts.append(pl.DataFrame({"_row": group["_row"]} | columns))
     if not parts:

@@ -79,13 +79,17 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     )
 
 
-def bundle(kind: str, payload: Mapping[str, Any], title: str) -> dict[str, Any]:
-    """The mime bundle of an object: its data in a report, a frame around its page in JupyterLab."""
+def bundle(kind: str, payload: Mapping[str, Any], title: str, *, token: str = "") -> dict[str, Any]:
+    """The mime bundle of an object: its data in a report, a frame around its page in JupyterLab.
+
+    By the `token` a widget beside the frame knows whose messages it hears.
+    """
     if theme.in_report():
         return {theme.MIME.format(kind): payload, "text/plain": title}
     # srcdoc in a sandbox without allow-same-origin: the frame cannot reach the notebook.
     page = (
         f'<iframe sandbox="allow-scripts allow-downloads" title="{html.escape(title)}" '
+        f'data-formlab="{html.escape(token)}" '
         'style="width:100%;height:780px;border:1px solid #8884;border-radius:8px" '
         f'srcdoc="{html.escape(document(payload, kind=kind))}"></iframe>'
     )

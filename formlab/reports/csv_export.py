@@ -15,7 +15,8 @@ import numpy as np
 
 from formlab import gallery
 from formlab.charts._output import clean
-from formlab.charts._parts import CASES, NAME
+from formlab.charts._parts import NAME
+from formlab.selection import LINES
 
 # A spreadsheet takes a cell for a formula that begins so, also after white space.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
@@ -78,7 +79,7 @@ def _vega(payload: Mapping[str, Any]) -> Rows:
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of a chart without what is for the drawing alone: its cases' address, its label."""
-    return {name: value for name, value in row.items() if name not in (CASES, NAME)}
+    return {name: value for name, value in row.items() if name not in (LINES, NAME)}
 
 
 def _inline(spec: Any) -> Iterator[Any]:

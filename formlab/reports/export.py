@@ -21,8 +21,6 @@ from formlab.reports.build_record import Summary
 from formlab.reports.figures import Figure
 
 Facts = Sequence[tuple[str, Sequence[tuple[str, str]]]]
-# What a cell with this tag shows stands right under the title, wherever the cell is.
-SUMMARY_TAG = "summary"
 FAILED_ANCHOR = "failed-cell"
 _TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 
@@ -143,7 +141,7 @@ def _arranged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     first, *rest = [c for c in notebook.cells if _BANNER not in _tags(c)] or [None]
     shown = []
     for cell in rest:
-        if SUMMARY_TAG in _tags(cell) and cell.cell_type == "code":
+        if sections.SUMMARY_TAG in _tags(cell) and cell.cell_type == "code":
             # Its code stays where it runs.
             shown.append(nbformat.v4.new_code_cell(outputs=cell.outputs))
             cell.outputs = []

@@ -12,6 +12,8 @@ from formlab.charts._output import clean
 from formlab.charts.theme import MIME
 from formlab.reports import _draw, sanitize
 
+# What a cell with this tag shows stands right under the title, wherever the cell is.
+SUMMARY_TAG = "summary"
 SOURCES = MIME.format("sources")
 _HEADING = re.compile(r"^##[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 
@@ -33,6 +35,7 @@ def empty(notebook: nbformat.NotebookNode) -> Iterator[Empty]:
     """The sections in which code shows notes alone, or nothing; a section of text is none."""
     for heading, cells in _sections(notebook):
         code = [cell for cell in cells if cell.cell_type == "code"]
+        code = [cell for cell in code if SUMMARY_TAG not in cell.metadata.get("tags", [])]
         text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
         if len(_HEADING.findall(text)) > 1 or (not code and _HEADING.sub("", text).strip()):
             continue

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from formlab import analysis
-from formlab.analysis.history import history
+from formlab.analysis.history import history, last_findings, last_sentence
 from formlab.errors import DataMissing, FormlabError
 from tests.analysis.made_pairs import from_matrix, made
 from tests.analysis.test_finding_systems import noise, with_pages
@@ -147,3 +147,30 @@ def test_corpora_are_grouped_and_never_compared():
     assert dict(rows.select("run", "verdict").rows()) == {
         "a": None, "b": "identical", "few": None, "other": None,
     }  # fmt: skip
+
+
+def test_the_last_run_has_a_finding_for_what_holds_and_one_sentence():
+    base = noise(0, 0.5)
+    better = base.copy()
+    better[:, :3] = 1
+    pages = np.full(20, 0.3)
+    runs = {
+        "a": with_pages(from_matrix("m", base), pages),
+        "b": with_pages(from_matrix("m", better), pages + 0.2),
+    }
+    table = history(runs, **FEW)
+    first, second = last_findings(runs, table)
+    assert str(first) == "The last run is better than the one before in values right"
+    assert (first.holds, first.effect) == (True, pytest.approx((better - base).mean()))
+    assert first.cases.height == (better > base).sum()
+    assert "is worse than the one before in character error rate (CER) of pages" in str(second)
+    sentence = last_sentence(table)
+    fixed = (better > base).sum()
+    assert sentence.startswith(
+        f"The last run (b) is better than a in values right: +{fixed / 160:.3f}"
+    )
+    assert f"160 values in 20 documents, p = 0.002, {fixed} fixed and 0 broken" in sentence
+    assert sentence.endswith("; it is worse in character error rate (CER) of pages.")
+    assert last_findings({"a": runs["a"]}, history({"a": runs["a"]}, **FEW)) == []
+    same = history({"a": runs["a"], "c": runs["a"]}, **FEW)
+    assert last_sentence(same) == "The last run (c) is identical to a: every answer is the same."

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import polars as pl
@@ -117,6 +118,14 @@ def test_no_more_than_four_cards_and_five_findings():
     assert (len(shown["cards"]), len(shown["findings"])) == (4, 5)
     of_cards = payload(evaluation("missing"), cards=charts.Cards(cards[:2], finding="Not said"))
     assert len(of_cards["cards"]) == 2
+
+
+def test_values_that_the_gold_does_not_have_are_counted_one_by_one():
+    key = KEY | {"system": "m", "level": "node", "doc_id": "1", "outcome": "spurious"}
+    cases = tables.table("cases", [key | {"pred_path": f"/{n}"} for n in range(3)])
+    behind = finding("Inserted", paths=[None] * 3)
+    (row,) = payload(dataclasses.replace(evaluation(), cases=cases), behind)["findings"]
+    assert row["wrong"] == 3
 
 
 def test_hostile_text_stays_text():

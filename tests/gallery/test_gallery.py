@@ -10,6 +10,9 @@ import pytest
 from PIL import Image, ImageDraw
 
 from formlab import browser, gallery, tables
+from formlab.analysis.finding import Finding
+from formlab.errors import UnknownName
+from formlab.folders import Corpus, Evaluation
 from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
 
@@ -96,15 +99,137 @@ def test_of_too_many_each_cause_has_its_share_in_the_order_of_the_cases(root):
 
 def test_diff_rebuilds_both_sides():
     rng = random.Random(5)
-    for _ in range(500):
-        gold, pred = ("".join(rng.choices("abc é😀", k=rng.randrange(12))) for _ in range(2))
+    for _ in range(3_000):
+        gold, pred = ("".join(rng.choices("abc é😀.,1", k=rng.randrange(14))) for _ in range(2))
         runs = diff(gold, pred)
         assert "".join(text for op, text in runs if op != "insert") == gold
         assert "".join(text for op, text in runs if op != "delete") == pred
         assert all(text for _, text in runs)
         assert all(a[0] != b[0] for a, b in pairwise(runs))
-    # Unrelated values are not cut to confetti.
-    assert diff("tea", "Sugar 12") == [("delete", "tea"), ("insert", "Sugar 12")]
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "marked"),
+    [
+        # By word: what is missing or extra is a whole word.
+        ("Rheumatic fever", "fever", "-[Rheumatic ]fever"),
+        ("fever", "Rheumatic fever", "+[Rheumatic ]fever"),
+        ("total amount due", "amount due now", "-[total ]amount due+[ now]"),
+        # By character, where words are alike.
+        ("9.00", "9.0O", "9.0-[0]+[O]"),
+        ("1,234.00", "1234.00", "1-[,]234.00"),
+        ("free from 05:30", "free frorn 05:30", "free fro-[m]+[rn] 05:30"),
+        ("HARBOUR BOARD", "HARBOURBOARD", "HARBOUR-[ ]BOARD"),
+        # Words that are not alike are exchanged whole, and so are values.
+        ("Dr. J. Doe", "Dr. Mary Doe", "Dr. -[J.]+[Mary] Doe"),
+        ("tea", "Sugar 12", "-[tea]+[Sugar 12]"),
+        ("John Smith", "Mary Poppins", "-[John Smith]+[Mary Poppins]"),
+        ("9.00", "8.11", "-[9.00]+[8.11]"),
+    ],
+)
+def test_diff_marks_no_more_than_what_differs(gold, pred, marked):
+    signs = {"equal": "{}", "delete": "-[{}]", "insert": "+[{}]"}
+    assert "".join(signs[op].format(text) for op, text in diff(gold, pred)) == marked
+
+
+def records(*rows):
+    key = KEY | {"role": "gold", "status": "ok"}
+    return tables.table("records", [key | {"task": "layout"} | row for row in rows])
+
+
+def test_cases_are_called_by_the_first_name_that_is_known():
+    gold = records(
+        {"path": "/entities/1", "kind": "question", "value": "Date of birth:"},
+        {"path": "/entities/2", "kind": "answer", "value": "1.2.90"},
+        {"path": "/entities/3", "kind": "header", "value": "PATIENT"},
+        {"path": "/links/1/2", "kind": "link", "value": "/entities/1 /entities/2"},
+        # A header is no question, and a label of another document is none of this.
+        {"path": "/links/3/1", "kind": "link", "value": "/entities/3 /entities/1"},
+        {"path": "/entities/9", "kind": "question", "value": "Elsewhere", "doc_id": "2"},
+        {"path": "/vqa/q1", "task": "vqa", "meta": '{"question": "Who signed?"}'},
+    )
+    types = {"types": {"/items/*/price": {"type": "money", "label": "Price each"}}}
+    documents = tables.table("documents", [KEY | {"meta": json.dumps(types)}])
+    paths = {
+        "/entities/2": "Date of birth:", "/entities/1": "answer 1", "/vqa/q1": "Who signed?",
+        "/items/3/price": "Price each", "/items/3/unit_price": "unit price", "/a~1b": "a/b",
+        "/entities/9": "answer 9",
+    }  # fmt: skip
+    rows = [ROW | {"path": path, "kind": "answer"} for path in paths]
+    cases = tables.table("cases", rows)
+    corpus = Corpus(documents, gold, "demo", "test")
+    scored = Evaluation(documents, cases, tables.table("scores", []), "demo", "test", "ocr",
+                        corpus=corpus)  # fmt: skip
+    made = gallery.errors(cases, of=scored)
+    assert {case["path"]: case["label"] for case in made.cases} == paths
+    own = cases.with_columns(question=pl.Series(["Born?", *[None] * 6]))
+    assert [c["label"] for c in gallery.errors(own, of=scored).cases][:2] == ["Born?", "answer 1"]
+    assert gallery.errors(cases).cases[0]["label"] == "answer 2"
+
+
+def test_keys_are_of_the_field_and_stay(root):
+    rows = [{"path": "/a"}, {"path": "/a", "pred_path": "/b"}, {"path": "/a", "doc_id": "2"}]
+    first, second, third = (case["key"] for case in shown(root, *rows).cases)
+    assert len({first, second, third}) == 3
+    other = shown(root, {"path": "/a", "system": "chat", "pred": "x", "cause": "digit"})
+    assert other.cases[0]["key"] == first == "0b7ff11762"
+
+
+def test_cases_carry_the_slices_asked_for_and_the_findings_they_are_behind():
+    rows = [
+        ROW | {"path": "/a", "gold": "abcdef", "modality": "textual"},
+        ROW | {"path": "/b", "benchmark": "other"},
+        ROW | {"path": "/c", "doc_id": "2", "system": "chat"},
+    ]
+    cases = tables.table("cases", rows).with_columns(tags=pl.Series([["x", "y"], [], None]))
+    places = [{"domain": "tax"}, {"doc_id": "2"}, {"benchmark": "other", "domain": "law"}]
+    documents = tables.table("documents", [KEY | place for place in places])
+    keys = cases.select("doc_id", "task", "path")
+    about = {"benchmark": "demo", "split": "test"}
+    findings = [
+        Finding("a", "slice", cases=keys.head(2), system="ocr", **about),
+        Finding("b", "systems", cases=keys, system="ocr, chat", **about),
+        Finding("c", "slice", cases=keys, system="nobody", **about),
+        Finding("d", "slice", cases=keys, system="chat", **about),
+    ]
+    # Two systems read the same documents.
+    twice = pl.concat([documents, documents])
+    made = gallery.errors(
+        cases, documents=twice, by=["length", "domain", "tags"], findings=findings
+    )
+    assert [case["slices"] for case in made.cases] == [
+        {"length": "5–9", "domain": "tax", "tags": ["x", "y"], "modality": "textual"},
+        {"length": "1–4", "domain": "law", "tags": [], "modality": None},
+        {"length": "1–4", "domain": None, "tags": None, "modality": None},
+    ]
+    assert [case["finding"] for case in made.cases] == [[1, 2], [], [2, 4]]
+    assert made.payload["claims"] == ["a", "b", "c", "d"]
+    with pytest.raises(UnknownName, match="column to slice by"):
+        gallery.errors(cases, documents=documents, by=["domian"])
+
+
+def test_pages_of_several_roots_are_shown(root, tmp_path):
+    second = tmp_path / "second"
+    second.mkdir()
+    Image.new("L", (300, 300), 90).save(second / "page.png")
+    rows = [ROW, ROW | {"benchmark": "other"}, ROW | {"benchmark": "third"}]
+    documents = [{name: row[name] for name in KEY} | {"image": "page.png"} for row in rows]
+    cases = tables.table("cases", rows)
+    documents = tables.table("documents", documents)
+    made = gallery.errors(cases, root={"demo": root, "other:test": second}, documents=documents)
+    assert [image_of(made, case).size for case in made.cases[:2]] == [(800, 1000), (300, 300)]
+    assert made.cases[2]["why"] == "no page image is known"
+    scores = tables.table("scores", [])
+    parts = [
+        Evaluation(documents.filter(benchmark=name), cases.filter(benchmark=name), scores, name,
+                   "test", "ocr", root=folder)
+        for name, folder in (("demo", root), ("other", second), ("third", None))
+    ]  # fmt: skip
+    again = gallery.errors(cases, of=parts)
+    assert [case["image"] for case in again.cases] == [case["image"] for case in made.cases]
+    # A missing file names no folder of this machine.
+    (second / "page.png").unlink()
+    assert str(tmp_path) not in gallery.errors(cases, of=parts).cases[1]["why"]
 
 
 def test_area_stays_on_the_page():
@@ -152,6 +277,43 @@ def test_frame_for_lab_draws_its_cards_and_runs_nothing_else(root, tmp_path, mon
         assert frame.locator("dialog[open] img").count() == 1
         assert visit.page.evaluate("typeof pwned") == "undefined"
         assert visit.trouble == []
+
+
+@pytest.mark.browser
+def test_cases_chosen_in_the_frame_are_selected_in_python(root, tmp_path, monkeypatch):
+    monkeypatch.delenv("FORMLAB_REPORT", raising=False)
+    made = shown(root, *({"path": f"/{n}", "kind": "ab"[n % 2]} for n in range(5)))
+    assert made.selected["path"].to_list() == ["/0", "/1", "/2", "/3", "/4"]
+    frame = made._repr_mimebundle_()["text/html"]
+    message = "{formlab: 'selection', line: 'x', rows: [0]}"
+    evil = f'<iframe srcdoc="<script>parent.postMessage({message}, `*`)</script>"></iframe>'
+    listener = made._listener
+    (tmp_path / "lab.html").write_text(frame + evil)
+    with browser.page(tmp_path / "lab.html") as visit:
+        visit.page.evaluate(
+            """async ([source, token]) => {
+                const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+                window.values = { token };
+                window.saved = [];
+                const model = { get: (name) => values[name], save_changes: () => saved.push(0),
+                  set: (name, value) => { values[name] = value; } };
+                (await import(url)).default.render({ model, el: document.createElement("div") });
+                postMessage({ formlab: "selection", line: "", rows: [1] }, "*");
+                const evil = document.querySelectorAll("iframe")[1];
+                evil.srcdoc += " ";
+            }""",
+            [listener._esm, listener.token],
+        )
+        visit.page.frame_locator("iframe >> nth=0").get_by_label("Kind").select_option("b")
+        visit.page.wait_for_function("saved.length > 0")
+        assert visit.page.evaluate("saved.length") == 1
+        assert visit.page.evaluate("values.line") == "slice=kind:b"
+        listener.rows = visit.page.evaluate("values.rows")
+    assert made.selected["path"].to_list() == ["/1", "/3"]
+    # Numbers of another gallery, from a page that is hostile, reach no other row.
+    listener.rows = [99, 4, -1]
+    assert made.selected["path"].to_list() == ["/4"]
+    assert listener.bundle()["text/plain"] == ""
 
 
 @pytest.fixture

@@ -1,6 +1,10 @@
 """The gallery as a page in Chromium: 130 cases, one of them hostile; counts beside polars' own."""
 
+import csv
+import io
+import json
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,6 +12,7 @@ from PIL import Image, ImageDraw
 
 from formlab import browser, gallery, tables
 from formlab.gallery import inline
+from formlab.reports import csv_export
 
 pytestmark = pytest.mark.browser
 
@@ -295,13 +300,30 @@ def test_selection_shows_its_cases_and_a_key_opens_one(page):
     assert link == f"#case={page.evaluate('shown.cases[7].key')}"
 
 
-@pytest.mark.parametrize("kind", ["JSONL", "CSV"])
-def test_chosen_cases_are_saved_as_a_file(page, kind):
-    page.get_by_label("Kind", exact=True).select_option(KINDS[(COUNT - 1) % 3])
-    page.get_by_label("Search").fill("=HYPER")
-    with page.expect_download() as download:
-        page.get_by_role("button", name=kind).click()
-    assert download.value.suggested_filename == f"cases.{kind.lower()}"
+def test_chosen_cases_are_saved_as_the_rows_that_python_has(page, folder):
+    texts = ["=1+1", " +x", "\t@SUM(A1)", "＝2", "\r\n", 'a,"b"\nc', "-", "12", "a\x00", "", None]
+    cases = CASES.head(len(texts)).with_columns(pred=pl.Series(texts), ink=pl.Series(["="] * 11))
+    made = gallery.errors(cases, right=True, by=["ink"])
+    (folder / "saved.html").write_text(inline.document(made.payload), "utf-8")
+    page.goto((folder / "saved.html").as_uri())
+    page.get_by_label("Kind", exact=True).select_option("date")
+    expected = [row for row in gallery.rows(made.payload) if row["kind"] == "date"]
+    files = {}
+    for kind in ("jsonl", "csv"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=kind.upper(), exact=True).click()
+        assert download.value.suggested_filename == f"cases.{kind}"
+        files[kind] = Path(download.value.path()).read_bytes().decode()
+    names = ["doc_id", "path", "label", "gold", "pred", "outcome", "similarity", "key", "cause"]
+    lines = [json.loads(line) for line in files["jsonl"].splitlines()]
+    assert [[line.get(name) for name in names] for line in lines] == [
+        [row.get(name) for name in names] for row in expected
+    ]
+    saved = list(csv.DictReader(io.StringIO(files["csv"], newline="")))
+    right = csv.DictReader(io.StringIO(csv_export.text(expected), newline=""))
+    for mine, other in zip(saved, right, strict=True):
+        assert [mine[name] for name in names] == [other[name] for name in names]
+        assert mine["ink"] == "'="
 
 
 def test_hostile_case_is_text(page):

@@ -72,6 +72,7 @@ def drawn():
         "stacked, long": charts.stacked(HARD, x="value", colour="label", percent=False),
         "lines": charts.lines(CROSS, "label", colour="group", titles=TITLE),
         "lines of numbers": charts.lines(HARD, "size", log=True, row="group", column="kind"),
+        "rows of lines": charts.lines(CROSS, "label", row="group", titles=TITLE),
         "panels of lines": charts.lines(CROSS, "label", row="side", column="group"),
         "heat map": charts.heatmap(HARD, "label", "system", **cells),
         "heat maps": charts.heatmap(CROSS, "label", "group", column="side", **cells),

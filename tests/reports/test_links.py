@@ -1,15 +1,20 @@
 """From a mark to its cases: bars, cells and rows of a page, and the address that they give."""
 
+from urllib.parse import unquote
+
 import polars as pl
 import pytest
 
-from formlab import analysis, browser, charts, gallery
+from formlab import analysis, browser, charts, gallery, selection
+from formlab.errors import DataBroken
+from formlab.gallery import _slices
 from formlab.gallery.inline import policy
 from formlab.reports import _draw, page_assets
 
 pytestmark = pytest.mark.browser
 
 BY = ["kind", "length"]
+QUESTIONS = "#slice=level:field&slice=kind:question&slice=length:5–9"
 ODD = [
     "a:b", "a&b=c", "50 %", "#", "ü–½", "", "null", " ", "slice", "\u2028", "a/b", "!'()*~.-_",
     "😀", "\ufeffx", "%2F", "\x00", "__proto__", "1", "<img src=x onerror=pwned=1>",
@@ -81,18 +86,29 @@ def drawn(page):
         page.wait_for_timeout(50)
 
 
-def chosen(page):
-    """The page's address, and the keys of the cases that its gallery shows."""
-    page.wait_for_timeout(100)
-    see = "[decodeURIComponent(location.hash), formlabReport.links.galleries[0].keys()]"
-    address, keys = page.evaluate(see)
-    return address, sorted(keys)
+def chosen(page, seen=lambda view: True):
+    """The page's address, and the keys of the cases that its gallery shows, once `seen` holds."""
+    see = """[location.hash, formlabReport.links.galleries[0].keys(),
+        document.activeElement.getAttribute('aria-label') ?? '', history.state !== null]"""
+    for _ in range(100):
+        page.wait_for_timeout(50)
+        address, keys, label, handled = page.evaluate(see)
+        view = (unquote(address), sorted(keys), label)
+        if handled and seen(view):
+            break
+    return view
+
+
+def shows(page, result, address, focus=""):
+    """Whether the page comes to show just the cases that this address selects in Python."""
+    wanted = (address, expected(result, address))
+    view = chosen(page, lambda view: view[:2] == wanted and focus in view[2])
+    return view[:2] == wanted and focus in view[2]
 
 
 def expected(result, address):
     """The keys of the wrong cases that an address selects in Python."""
-    made = gallery.errors(analysis.select(result, quoted(address)), most=None)
-    return sorted(case["key"] for case in made.cases)
+    return sorted(_slices.keys(wrong_of(analysis.select(result, quoted(address)))))
 
 
 def quoted(address):
@@ -107,36 +123,98 @@ def mark(page, chart, *words):
 
 
 def test_bars_cells_and_rows_lead_to_exactly_their_cases(page, result):
+    every = expected(result, "")
     with browser.page(page) as visit:
         drawn(visit.page)
-        every = expected(result, "")
-        assert chosen(visit.page) == ("", every)
-        seen = []
-        for place in (
-            mark(visit.page, 0, "slice_value: header"),
-            mark(visit.page, 1, "x value: question", "y value: 5–9"),
-            mark(visit.page, 2, "cause: clipped", "kind: answer"),
-            visit.page.locator("tr.fl-link", has_text="10–19"),
-        ):
+        assert shows(visit.page, result, "")
+        for place, address in (
+            (mark(visit.page, 0, "slice_value: header"), "#slice=level:field&slice=kind:header"),
+            (mark(visit.page, 1, "x value: question", "y value: 5–9"), QUESTIONS),
+            (mark(visit.page, 2, "cause: clipped", "kind: answer"), "#cause=clipped&slice=kind:answer"),
+            (visit.page.locator("tr.fl-link", has_text="10–19"), "#slice=level:field&slice=length:10–19"),
+        ):  # fmt: skip
             place.click()
-            address, keys = chosen(visit.page)
-            assert keys == expected(result, address)
-            assert 0 < len(keys) < len(every)
-            top = visit.page.locator(".fl-gallery").bounding_box()["y"]
-            assert -1 <= top <= 200
-            seen.append((address, keys))
+            assert shows(visit.page, result, address)
+            assert 0 < len(expected(result, address)) < len(every)
+            assert -1 <= visit.page.locator(".fl-gallery").bounding_box()["y"] <= 200
             visit.page.go_back()
-            assert chosen(visit.page) == ("", every)
-        assert [address for address, _ in seen] == [
-            "#slice=level:field&slice=kind:header",
-            "#slice=level:field&slice=kind:question&slice=length:5–9",
-            "#cause=clipped&slice=kind:answer",
-            "#slice=level:field&slice=length:10–19",
-        ]
+            assert shows(visit.page, result, "")
         # What the page's gallery cannot show leads nowhere.
         assert visit.page.locator(".fl-object").nth(3).locator(".fl-link").count() == 0
         assert visit.page.locator(".fl-object").nth(5).locator(".fl-link").count() == 0
         assert visit.trouble == []
-    for address, keys in seen[1:2]:
-        with browser.page(f"{page.as_uri()}{quoted(address)}") as visit:
-            assert chosen(visit.page) == (address, keys)
+    with browser.page(f"{page.as_uri()}{quoted(QUESTIONS)}") as visit:
+        assert shows(visit.page, result, QUESTIONS)
+
+
+def test_keys_lead_to_cases_and_addresses_are_read_as_python_reads_them(page, result):
+    case = expected(result, "slice=kind:header")[0]
+    with browser.page(f"{page.as_uri()}#case={case}") as visit:
+        assert visit.page.locator("dialog[open]").count() == 1
+        visit.page.keyboard.press("Escape")
+        drawn(visit.page)
+        # One stop a chart; arrow keys go on to the next mark, Enter leads to its cases.
+        stops = visit.page.locator(".fl-object").nth(0).locator("[tabindex='0']")
+        stops.focus()
+        visit.page.keyboard.press("ArrowDown")
+        assert shows(visit.page, result, "", "slice_value: header")
+        assert stops.count() == 1
+        for key in ("Enter", " "):
+            visit.page.keyboard.press(key)
+            assert shows(visit.page, result, "#slice=level:field&slice=kind:header")
+            visit.page.go_back()
+            assert shows(visit.page, result, "", "slice_value: header")
+        # Filters of the gallery are in the address; a heading's anchor changes none of them.
+        visit.page.get_by_label("Kind", exact=True).select_option("question")
+        assert shows(visit.page, result, "#slice=kind:question")
+        go(visit.page, "#part-1")
+        assert chosen(visit.page)[:2] == ("#part-1", expected(result, "slice=kind:question"))
+        # Nothing of what is hostile or unknown is shown, and nothing is filtered by it.
+        for bad in HOSTILE:
+            go(visit.page, "#")
+            assert shows(visit.page, result, "")
+            go(visit.page, bad)
+            none = bad.startswith("#slice=kind:")
+            assert len(chosen(visit.page)[1]) == (0 if none else len(expected(result, "")))
+        assert "<img src=x" in visit.page.locator(".fl-notice").inner_text()
+        assert visit.page.locator("img[src=x]").count() == 0
+        table = visit.page.locator(".fl-object").nth(5)
+        assert table.locator("tbody tr:visible").count() == 15
+        table.get_by_role("searchbox").fill("/ENTITIES/1")
+        rows = table.locator("tbody tr:visible").all_inner_texts()
+        assert rows
+        assert all("/entities/1" in row for row in rows)
+        assert table.get_by_role("status").inner_text() == f"{len(rows)} of 40"
+        table.get_by_role("searchbox").fill("")
+        table.get_by_role("button", name="show all 40 rows").click()
+        assert table.locator("tbody tr:visible").count() == 40
+        assert visit.page.evaluate("globalThis.pwned") is None
+        selections = [{name: [*ODD, None], "kind": ["answer"]} for name in filter(None, ODD)]
+        written = [selection.text(each) for each in selections]
+        script = "all => all.map(one => formlabGallery.selection.text(new Map(one)))"
+        assert visit.page.evaluate(script, [list(each.items()) for each in selections]) == written
+        script = """lines => lines.map(line => {
+            const chosen = formlabGallery.selection.read(line);
+            return chosen && [...chosen];
+        })"""
+        lines = [*written, *LINES]
+        assert visit.page.evaluate(script, lines) == [in_python(line) for line in lines]
+        assert visit.trouble == []
+
+
+HOSTILE = [
+    "#slice=%zz&cause=%E0%A4%A", "#slice=__proto__:x", "#slice=constructor", "#javascript:pwned=1",
+    "#slice=ink:<img src=x onerror=pwned=1>", f"#slice=kind:{'x' * 5_000}".replace("kind", "knd"),
+    "#finding=99", "#case=<img src=x>", "#slice=kind:<img src=x onerror=pwned=1>",
+]  # fmt: skip
+
+
+def go(page, address):
+    page.evaluate("to => { location.hash = to; }", address)
+
+
+def in_python(line):
+    try:
+        return [list(pair) for pair in selection.read(line).items()]
+    except DataBroken:
+        return None

@@ -62,6 +62,13 @@ def test_notebook_with_a_list_gets_all_evaluations_or_those_of_one_corpus(tmp_pa
     assert planned(Request(path, {}, folders)) == [both]
 
 
+def test_notebook_on_request_is_made_of_evaluations_only_if_it_is_named(tmp_path, folders):
+    path = book(tmp_path / "a.ipynb", on_request=True)
+    assert planned(Request(path, {}, folders, choosing=True)) == []
+    assert len(planned(Request(path, {}, folders))) == 3
+    assert [name for name, _ in planned(Request(path))] == ["a"]
+
+
 def test_split_folders_are_one_evaluation(tmp_path):
     for split in ("train", "test"):
         evaluation(tmp_path / "evals" / "rules" / split, split=split)

@@ -26,6 +26,8 @@
     return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
   }
 
+  const named = ([value, low, high, documents, cases], head) => ({ ...head, value, low, high, documents, cases });
+
   class Counts {
     constructor(data) {
       this.evaluations = data.evaluations.map((each) => ({ ...each, document: unpack(each.document) }));
@@ -69,15 +71,13 @@
     /* For each unit: 2 if it fits, 1 if it fits but for what became of it, else 0. */
     fits(e, selection) {
       const filters = this.filters(e, selection);
-      return Uint8Array.from(this.evaluations[e].document, (_, unit) => {
-        let fit = 2;
-        for (const { codes, ok, after } of filters) {
-          if (ok[codes[unit]]) continue;
-          if (!after) return 0;
-          fit = 1;
+      const made = new Uint8Array(this.evaluations[e].document.length).fill(2);
+      for (const { codes, ok, after } of filters) {
+        for (let unit = 0; unit < made.length; unit += 1) {
+          if (!ok[codes[unit]]) made[unit] = after ? Math.min(made[unit], 1) : 0;
         }
-        return fit;
-      });
+      }
+      return made;
     }
 
     /* The rows of a measure: by a column, or for slices, pairs of a name and a selection. */
@@ -87,7 +87,7 @@
       const column = this.columns.get(by);
       const label = (code) => (code === 0 ? null : column.values[code - 1]);
       const ready = others.size === 0 ? this.rates[e][measure]?.[by] : undefined;
-      if (ready) return ready.map(([code, value, low, high, documents, cases]) => ({ code, label: label(code), value, low, high, documents, cases }));
+      if (ready) return ready.map(([code, ...numbers]) => named(numbers, { code, label: label(code) }));
       if (!this.scored(e, measure)) return [];
       const sums = new Map();
       const of = (code) => { if (!sums.has(code)) sums.set(code, new Sums()); return sums.get(code); };
@@ -109,6 +109,8 @@
 
     /* One number over what a selection chooses, and one of the slices made by hand. */
     row(e, measure, selection, own = new Map(), head = {}) {
+      const ready = this.ready(e, measure, own.size === 0 ? selection : selection.size === 0 ? own : null);
+      if (ready) return named(ready, head);
       const sum = new Sums();
       const [fit, inside] = [this.fits(e, selection), this.fits(e, own)];
       this.each(e, measure, (unit, document, hits, total) => {
@@ -119,9 +121,21 @@
       return this.finish(e, sum, head);
     }
 
+    /* What Python counted: everything, or one value of one column. */
+    ready(e, measure, selection) {
+      const rates = this.rates[e][measure];
+      if (!rates || selection === null) return null;
+      if (selection.size === 0) return rates[""]?.[0].slice(1);
+      const [[name, values]] = selection;
+      const column = this.columns.get(name);
+      if (selection.size > 1 || values.length !== 1) return null;
+      const wanted = values[0] === null ? 0 : column.number.get(values[0]);
+      return rates[name]?.find(([code]) => code === wanted)?.slice(1);
+    }
+
     scored(e, measure) {
-      const { pairs, codes } = this.measures.get(measure);
-      return codes[e].some((code) => pairs[code][1] > 0 || pairs[code][0] > 0);
+      const { pairs, codes } = this.measures.get(measure) ?? { pairs: [], codes: [] };
+      return codes[e]?.some((code) => pairs[code][1] > 0 || pairs[code][0] > 0) ?? false;
     }
 
     each(e, measure, add) {
@@ -140,19 +154,25 @@
       return { ...head, value: whole > 0 ? add(hits) / whole : null, low, high, documents, cases };
     }
 
-    interval(e, { place, hits, total }) {
-      const often = this.draws(e);
-      const [above, below] = [new Float64Array(DRAWS), new Float64Array(DRAWS)];
-      for (const [document, n] of place) {
-        const [h, t, start] = [hits[n], total[n], document * DRAWS];
-        if (h === 0 && t === 0) continue;
-        for (let draw = 0; draw < DRAWS; draw += 1) {
-          above[draw] += often[start + draw] * h;
-          below[draw] += often[start + draw] * t;
-        }
-      }
-      const known = above.map((h, draw) => h / below[draw]).filter((value) => Number.isFinite(value)).sort();
+    interval(e, sum) {
+      const above = this.summed(e, sum, sum.hits);
+      // Rows that share their values share their totals.
+      const whole = sum.all ?? sum;
+      whole.below ??= this.summed(e, whole, whole.total);
+      const known = above.map((hits, draw) => hits / whole.below[draw]).filter((value) => Number.isFinite(value)).sort();
       return known.length ? [quantile(known, 0.025), quantile(known, 0.975)] : [null, null];
+    }
+
+    /* One number of each document summed over each draw. */
+    summed(e, { place }, numbers) {
+      const often = this.draws(e);
+      const sums = new Float64Array(DRAWS);
+      for (const [document, n] of place) {
+        const [own, start] = [numbers[n], document * DRAWS];
+        if (own === 0) continue;
+        for (let draw = 0; draw < DRAWS; draw += 1) sums[draw] += often[start + draw] * own;
+      }
+      return sums;
     }
   }
 
@@ -177,7 +197,7 @@
       const sum = new Sums();
       for (const [document, n] of all.place) sum.add(document, 0, all.total[n]);
       for (const [document, n] of this.place) sum.add(document, this.hits[n], 0);
-      return Object.assign(sum, { taken: [...all.taken], cases: all.cases });
+      return Object.assign(sum, { all, taken: [...all.taken], cases: all.cases });
     }
   }
 

@@ -29,6 +29,8 @@
       this.take(this.first);
       this.remember(quiet(() => JSON.parse(localStorage.getItem(this.key))));
       this.arrive();
+      // The draws for intervals under filters are ready before the first click.
+      setTimeout(() => this.of.forEach((e) => this.counts.draws(e)), 50);
       addEventListener("popstate", () => this.arrive());
       addEventListener("message", (event) => {
         if (event.source === parent && event.data?.formlab === "choose") { this.take({ ...this.state(), ...event.data.state }); this.update(); }
@@ -47,7 +49,7 @@
       const offered = (name) => (columns.has(name) && name !== "finding") || name === SLICES;
       this.by = [0, 1].map((n) => (offered(by?.[n]) ? by[n] : [...columns.keys()][Math.min(n, columns.size - 1)]));
       this.measured = [0, 1].map((n) => (known.has(measures?.[n]) ? measures[n] : [...known.keys()][0]));
-      this.slices = new Map();
+      [this.slices, this.wasAfter, this.gaveWay] = [new Map(), false, null];
       this.remember(slices);
       this.choose(selection.read(line ?? ""));
     }
@@ -211,6 +213,7 @@
         select.replaceChildren(...(n ? [option("-1", "none", String(this.of[1] ?? -1)), ...names.filter((_, e) => e !== this.of[0])] : names));
       });
       this.choices[1].parentNode.hidden = evaluations.length < 2;
+      this.measureErrors();
       this.fit = new Map(this.of.map((e) => [e, this.counts.fits(e, this.selection)]));
       this.drawChips();
       this.drawStatus();
@@ -234,15 +237,34 @@
       this.chips.replaceChildren(...chips);
     }
 
+    /* Whether a filter is of what became of values: then these are errors among all values. */
+    get after() {
+      return [...this.selection.keys()].some((name) => this.counts.columns.get(name).after);
+    }
+
+    /* Of chosen errors no share is right: while they are chosen, that measure gives way. */
+    measureErrors() {
+      const { after } = this;
+      if (after === this.wasAfter) return;
+      this.wasAfter = after;
+      const given = this.gaveWay ?? [false, false];
+      this.gaveWay = [0, 1].map((n) => after && this.measured[n] === "outcome");
+      [0, 1].forEach((n) => {
+        if (this.gaveWay[n]) this.measured[n] = "errors";
+        else if (!after && given[n] && this.measured[n] === "errors") this.measured[n] = "outcome";
+      });
+    }
+
     drawStatus() {
       this.status.replaceChildren(...this.of.map((e, n) => {
         const each = this.counts.evaluations[e];
         const thing = each.whole ? "document" : "value";
-        const right = this.counts.scored(e, "outcome") ? this.counts.row(e, "outcome", this.selection) : null;
+        const name = this.after ? "errors" : "outcome";
+        const row = this.counts.scored(e, name) ? this.counts.row(e, name, this.selection) : null;
         const chosen = this.fit.get(e).reduce((sum, fit) => sum + (fit === 2), 0);
         const scope = each.whole ? "No field of it was scored: these are whole documents. " : "";
-        const share = right && right.cases ? `${percent(right.value)} of ${count(right.cases, thing)} right${interval(right, percent)}, in ${count(right.documents, "document")}` : count(chosen, thing);
-        return el("p", {}, mark(each, n), el("b", {}, el("bdi", { text: ` ${visible(each.name)} ` })), scope + share);
+        const rate = row?.cases ? `${percent(row.value)} of ${count(row.cases, thing)} ${this.after ? "wrong as chosen" : "right"}${interval(row, percent)}, in ${count(row.documents, "document")}` : count(chosen, thing);
+        return el("p", {}, mark(each, n), el("b", {}, el("bdi", { text: ` ${visible(each.name)} ` })), scope + rate);
       }));
     }
 
@@ -259,7 +281,8 @@
       const { filters } = this.gallery;
       const facets = new Set(filters.facets.map(({ column }) => column));
       const rest = new Map([...this.selection].filter(([name, values]) => values.length !== 1 || !facets.has(name)));
-      const [cards, { pairs, codes }] = [[], this.counts.measures.get("errors")];
+      const cards = [];
+      const wrongs = this.counts.measures.get("errors");
       let [wrong, shown] = [0, 0];
       for (const e of this.of) {
         const full = this.fit.get(e);
@@ -268,13 +291,15 @@
           const card = this.shown.get(e)?.get(unit);
           if (card !== undefined) cards.push(card);
           if (full[unit] < 2) return;
-          if (pairs[codes[e][unit]][0] > 0) wrong += 1;
+          if (wrongs?.pairs[wrongs.codes[e][unit]][0] > 0) wrong += 1;
           if (card !== undefined) shown += 1;
         });
       }
       this.cardsNote.textContent = shown < wrong ? `Of ${count(wrong, "wrong case")} chosen, a sample of ${grouped.format(shown)} is below.` : `${count(wrong, "wrong case")} chosen, all below.`;
       filters.mirror(cards, this.counts.columns, this.selection);
       this.gallery.update();
+      // A filter of the gallery with one value left is none.
+      for (const { select, chosen } of filters.facets) select.parentNode.hidden = chosen === "" && select.length < 3;
     }
 
     /* The Python that makes the tables and the cases shown. A JSON text is one of Python too. */

@@ -3,8 +3,8 @@
 (() => {
   const { el, visible, words, title, answers, chip, goldValue, predValue, picture, selection, save, Filters, CaseDialog } = window.formlabGallery;
   const PAGE = 24;
-  /* So many filters stand in the bar; the others fold away. */
-  const FILTERS = 6;
+  /* So many filters stand in the bar, on a phone a few; the others fold away. */
+  const [FILTERS, FEW] = [6, 2];
   const collator = new Intl.Collator("en", { numeric: true });
   const grouped = new Intl.NumberFormat("en");
   const count = (n) => grouped.format(n);
@@ -53,7 +53,7 @@
       const more = el("div", { class: "fl-more", hidden: "" });
       this.filters.facets.forEach((facet, n) => {
         facet.select = el("select", { "aria-label": facet.label, onchange: () => { facet.chosen = facet.select.value; this.filtered(); } });
-        (n < FILTERS ? bar : more).append(el("label", {}, el("span", { text: facet.label }), facet.select));
+        (n < FILTERS ? bar : more).append(el("label", { class: n < FEW ? "" : "fl-facet" }, el("span", { text: facet.label }), facet.select));
       });
       const sort = el("select", { "aria-label": "Sort", onchange: () => { this.order = sort.value; this.update(); } });
       for (const [value, [text]] of Object.entries(ORDERS)) {
@@ -64,8 +64,8 @@
         el("label", {}, el("span", { text: "Sort" }), sort),
         el("label", { class: "fl-search" }, el("span", { text: "Search" }), this.search),
       );
-      this.more = more;
-      if (more.children.length) bar.append(this.unfold(more), more);
+      this.bar = bar;
+      if (this.filters.facets.length > FEW) bar.append(this.unfold(more), more);
       this.count = el("p", { class: "fl-count", role: "status", "aria-live": "polite" });
       this.chosen = el("div", { class: "fl-chosen" });
       this.grid = el("ul", { class: "fl-grid", role: "list", "aria-label": "cases", onkeydown: (event) => this.pressed(event) });
@@ -78,11 +78,14 @@
     }
 
     unfold(more) {
-      const button = el("button", { type: "button", class: "fl-unfold", "aria-expanded": "false", text: "More filters", onclick: () => {
-        more.hidden = !more.hidden;
-        button.setAttribute("aria-expanded", String(!more.hidden));
-      } });
-      return button;
+      this.more = el("button", { type: "button", class: more.children.length ? "fl-unfold" : "fl-unfold fl-narrow", "aria-expanded": "false", text: "More filters", onclick: () => this.fold(!more.hidden) });
+      return this.more;
+    }
+
+    fold(folded) {
+      this.bar.querySelector(".fl-more").hidden = folded;
+      this.bar.classList.toggle("fl-open", !folded);
+      this.more.setAttribute("aria-expanded", String(!folded));
     }
 
     legend() {
@@ -177,7 +180,7 @@
       const by = ORDERS[this.order][1];
       this.found = by ? found.sort((a, b) => by(this.cases[a], this.cases[b]) || a - b) : found;
       this.restrictions();
-      if ([...this.more.querySelectorAll("select")].some((select) => select.value !== "")) this.more.hidden = false;
+      if (this.filters.facets.some(({ chosen }, n) => n >= FILTERS && chosen !== "")) this.fold(false);
       this.turn(0);
     }
 

@@ -89,8 +89,12 @@
     for (const layer of layers) {
       for (const channel of Object.values(layer.encoding ?? {})) {
         if (!channel?.legend || !Array.isArray(channel.scale?.domain) || channel.type === "quantitative") continue;
-        const most = Math.max(1, Math.floor(width / (widest(channel.scale.domain) + 44)));
-        channel.legend = { ...channel.legend, columns: Math.min(most, channel.scale.domain.length), labelLimit: Math.max(80, width - 48) };
+        const names = channel.scale.domain;
+        const most = Math.max(1, Math.floor(width / (widest(names) + 44)));
+        channel.legend = { ...channel.legend, columns: Math.min(most, names.length), labelLimit: Math.max(80, width - 30) };
+        if (widest(names) <= width - 36) continue;
+        const lines = Object.fromEntries(names.map((name) => [String(name), wrapped(name, width - 36, LABEL)]));
+        channel.legend.labelExpr = `(${JSON.stringify(lines)})[datum.label]`;
       }
     }
   }
@@ -103,25 +107,29 @@
     const ends = layers.some((layer) => markOf(layer) === "text" && layer.encoding.x?.value === "width");
     const room = Math.max(80, width - left - (ends ? 56 : 12) - (isNames(layers[0].encoding?.y) ? 0 : 44));
     nameColumns(layers, rows, room);
-    legends(layers, width);
+    legends(layers, room);
     const cells = layers.find((layer) => markOf(layer) === "rect" && isNames(layer.encoding?.x));
     const cell = cells ? room / Math.max(1, namesOf(cells.encoding.x, rows).length) : 0;
     for (const layer of layers) {
       // About six characters stand in a cell.
       if (cell && markOf(layer) === "text") layer.mark.fontSize = Math.min(layer.mark.fontSize ?? 11, Math.max(7, cell / 4.2));
-      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = room;
+      if (markOf(layer) === "text" && typeof layer.mark?.limit === "number") layer.mark.limit = Math.max(80, room - 20);
     }
-    return { room, across: 1 };
+    return { room, across: 1, tall: typeof view.height === "number" ? view.height : 0 };
   }
 
   /* Panels below each other where they are too narrow beside each other. */
   function panels(view, rows, width) {
-    const head = (channel) => ({ ...channel, header: { ...channel.header, labelLimit: width } });
+    const head = (channel, names = namesOf(channel, rows)) => {
+      const lines = Object.fromEntries(names.map((name) => [String(name), wrapped(name, width - 8)]));
+      return { ...channel, header: { ...channel.header, labelLimit: width, labelExpr: `(${JSON.stringify(lines)})[datum.label]` } };
+    };
     const { row, column } = view.facet;
     const before = row || column ? (column ? namesOf(column, rows).length : 1) : view.columns || namesOf(view.facet, rows).length || 1;
     if (!row && !column) {
       view.columns = Math.min(before, Math.max(1, Math.floor(width / PANEL)));
-      view.facet = head(view.facet);
+      // Panels abreast have a part of the width each.
+      if (view.columns === 1) view.facet = head(view.facet);
     } else if (column && width / namesOf(column, rows).length < PANEL) {
       const sides = [row, column].filter(Boolean);
       const name = sides.map((side) => `datum[${JSON.stringify(String(side.field).replace(/\\(.)/g, "$1"))}]`).join(" + ' · ' + ");
@@ -146,7 +154,10 @@
     if (parts) {
       const across = view.hconcat ? parts.length : 1;
       const each = parts.map((part) => place(part, rowsOf(part, rows), width / across));
-      return { room: Math.min(...each.map((part) => part.room)), across: across * Math.max(...each.map((part) => part.across)) };
+      return {
+        room: Math.min(...each.map((part) => part.room)), tall: 0,
+        across: across * Math.max(...each.map((part) => part.across)),
+      };
     }
     return view.facet ? panels(view, rows, width) : single(view, rows, width);
   }

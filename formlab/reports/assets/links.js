@@ -5,8 +5,10 @@
   const { el, visible, words, selection, show, valuesOf } = window.formlabGallery;
   const { kinds } = window.formlabReport;
   const HINT = "click: show these cases";
-  // Whose cases they are: left out of an address where all cases are theirs.
+  // Whose cases they are: left out of an address where all cases are theirs. A mark of others, or of
+  // right cases, leads nowhere.
   const WHOSE = ["system", "benchmark", "level", "task"];
+  const PRESENT = new Set([...WHOSE, "outcome"]);
   const LONGEST = 4_000;
   const galleries = [];
   kinds.gallery = (data, box) => { 
@@ -33,7 +35,7 @@
   function shortened(line) {
     const chosen = selection.read(line);
     const knowing = galleries.filter((gallery) => chosen?.size && gallery.knows(chosen));
-    const theirs = [...chosen ?? []].filter(([column]) => WHOSE.includes(column));
+    const theirs = [...chosen ?? []].filter(([column]) => PRESENT.has(column));
     const has = (gallery) => theirs.every(([column, values]) => count(gallery, column, values) > 0);
     if (!knowing.some(has)) return null;
     const telling = [...chosen].filter(([column, values]) => !WHOSE.includes(column)
@@ -82,28 +84,31 @@
     else location.hash = to;
   }
 
-  /* Whoever comes back to the mark goes on from it with the keyboard. */
-  function refocus() {
-    const { top = -1 } = last?.isConnected ? last.getBoundingClientRect() : {};
-    if (top >= 0 && top < innerHeight) last.focus({ preventScroll: true });
-  }
-
-  /* An entry that was seen before comes back by Back or Forward: the browser scrolls by itself. */
-  const seen = () => history.state?.formlab === true;
-  const remember = (to) => history.replaceState({ formlab: true }, "", to);
+  /* An entry that has a place came back by Back or Forward: the browser scrolls by itself, and
+     whoever comes back to a mark goes on from it with the keyboard. */
+  const place = () => history.state?.formlab;
+  let at = place() ?? 0;
+  const remember = (to) => history.replaceState({ formlab: at }, "", to);
+  const rewrite = (line) => remember(line ? `#${line}` : location.pathname + location.search);
   addEventListener("hashchange", () => {
     if (!galleries.length) return;
-    const back = seen();
-    if (!back) remember(location.href);
-    follow(!back);
-    if (back) requestAnimationFrame(refocus);
+    const came = place();
+    const back = came < at;
+    at = came ?? at + 1;
+    remember(location.href);
+    follow(came === undefined);
+    if (back) last?.focus({ preventScroll: true });
   });
   document.addEventListener("formlab-selection", (event) => {
     if (busy || !galleries.some((gallery) => gallery.root === event.target)) return;
     notice.hidden = true;
-    const line = String(event.detail?.line ?? "");
-    remember(line ? `#${line}` : location.pathname + location.search);
+    rewrite(String(event.detail?.line ?? ""));
   });
+  // A case that was closed does not open again on the way back.
+  document.addEventListener("close", (event) => {
+    if (!galleries.some((gallery) => gallery.root.contains(event.target)) || selection.key(location.hash) === null) return;
+    rewrite(location.hash.slice(1).split("&").filter((part) => !part.startsWith("case=")).join("&"));
+  }, true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");
     if (link && link.hash === location.hash) follow(true);
@@ -209,7 +214,7 @@
     boxes.forEach(listen);
     boxes.filter((box) => box.dataset.state === "drawn").forEach(attach);
     if (!galleries.length) return;
-    if (!seen()) remember(location.href);
+    remember(location.href);
     if (location.hash) follow(true);
   }
   let started = false;

@@ -51,9 +51,9 @@
       config.title = { ...config.title, color: text, subtitleColor: soft };
       config.text = { color: text, ...config.text };
       spec.config = { ...config, background: "transparent" };
-      const { room, across } = fit.layout(spec, width);
+      const { room, across, tall } = fit.layout(spec, width);
       let names = [];
-      const patch = (compiled) => { names = fit.widths(compiled); return fit.titles(compiled, room, width); };
+      const patch = (compiled) => { names = fit.widths(compiled); return fit.titles(compiled, room, width, tall); };
       const fresh = el("div", {});
       drawn?.finalize();
       drawn = await window.vegaEmbed(fresh, spec, { ast: true, actions: false, renderer: "svg", loader, tooltip, patch });

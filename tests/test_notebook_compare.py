@@ -1,0 +1,157 @@
+"""Notebooks 80 and 81 over made evaluations: what their first screens and figures show."""
+
+import ast
+import json
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from formlab import analysis, charts, gallery
+from tests.analysis.made_pairs import from_matrix
+from tests.analysis.test_finding_systems import noise, pages_alone
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+FEW = {"resamples": 200, "permutations": 999}
+
+
+def run(name, folders, **given):
+    """The payload of the first screen, and all that the notebook displays."""
+    shown = []
+    space = {"display": lambda *parts: shown.extend(parts)}
+    given |= {"evaluations": [str(folder) for folder in folders]} | FEW
+    for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        tags, tree = cell.metadata.get("tags", []), ast.parse(cell.source)
+        last = tree.body.pop() if "summary" in tags else None
+        exec(compile(tree, cell.id, "exec"), space)
+        if last is not None:
+            first = eval(compile(ast.Expression(last.value), cell.id, "eval"), space)
+        if "parameters" in tags:
+            assert set(given) <= set(space)
+            space |= given
+    return first.payload, shown, space
+
+
+def saved(folder, *evaluations):
+    return [each.save(folder / str(n)) for n, each in enumerate(evaluations)]
+
+
+def texts(shown):
+    return [part.text for part in shown if isinstance(part, charts.Caption)]
+
+
+@pytest.fixture
+def good():
+    return from_matrix("m", noise(0, 0.85))
+
+
+def test_two_identical_systems_are_called_identical(tmp_path, good):
+    first, shown, _ = run("80_compare_systems", saved(tmp_path, good, good))
+    assert first["sentence"] == (
+        "m and m (2) are identical: every answer is the same (160 fields in 20 documents)."
+    )
+    assert first["findings"] == []
+    assert "No field is right with one system alone." in texts(shown)
+    assert not [part for part in shown if isinstance(part, gallery.Gallery)]
+
+
+def test_two_systems_that_differ_by_chance_are_not_told_apart(tmp_path):
+    pair = from_matrix("m", noise(2, 0.6)), from_matrix("n", noise(3, 0.6))
+    first, shown, space = run("80_compare_systems", saved(tmp_path, *pair))
+    assert first["sentence"].startswith("No difference in fields right was shown between m and n: ")
+    assert "would have been seen" in first["sentence"]
+    assert first["findings"] == []
+    # All the flipped fields are there, though the systems are not told apart.
+    (cases,) = (part for part in shown if isinstance(part, gallery.Gallery))
+    assert len(cases) == (noise(2, 0.6) != noise(3, 0.6)).sum() == space["flipped"].height
+    assert any(text.startswith("No difference was shown in") for text in texts(shown))
+    assert not [text for text in texts(shown) if text.startswith("Differences that were shown")]
+
+
+def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_path, good):
+    bad = from_matrix("n", noise(1, 0.4))
+    first, shown, space = run("80_compare_systems", saved(tmp_path, good, bad))
+    gain = noise(0, 0.85).mean() - noise(1, 0.4).mean()
+    assert first["sentence"].startswith(
+        f"m gets more fields right than n: {gain:+.3f} of the fields, 95 % interval +0."
+    )
+    assert "160 fields in 20 documents, p = 0.001" in first["sentence"]
+    assert [row["place"] for row in first["findings"]] == [1]
+    (cases,) = (part for part in shown if isinstance(part, gallery.Gallery))
+    only_a = (noise(0, 0.85) > noise(1, 0.4)).sum()
+    flips = [case["slices"]["flip"] for case in cases.cases]
+    assert flips.count("only a") == only_a
+    assert {tuple(case["finding"]) for case in cases.cases} == {(1,)}
+    # A row of the table of flips selects fields that are in the gallery.
+    (table,) = (p for p in shown if isinstance(p, charts.Table) and "only_a" in p.frame.columns)
+    assert table.frame["only_a"][0] == only_a
+    dots = [part for part in shown if hasattr(part, "to_dict")]
+    names = [row["what"] for row in next(iter(dots[0].to_dict()["datasets"].values()))]
+    assert names[0] == "fields right"
+    assert space["differences"].filter(better="m").height == len(names)
+
+
+def test_three_systems_have_a_verdict_each_and_a_plot_of_their_ranks(tmp_path, good):
+    rest = from_matrix("n", noise(1, 0.83)), from_matrix("o", noise(2, 0.3))
+    first, shown, _ = run("80_compare_systems", saved(tmp_path, good, *rest))
+    assert " gets more fields right than o" in first["sentence"]
+    (table,) = (p for p in shown if isinstance(p, charts.Table) and "verdict" in p.frame.columns)
+    rows = table.frame.select("system_a", "verdict", "system_b").rows()
+    assert rows == [("m", "≈", "n"), ("m", ">", "o"), ("n", ">", "o")]
+    (cases,) = (part for part in shown if isinstance(part, gallery.Gallery))
+    assert {case["slices"]["pair"] for case in cases.cases} == {"m → n", "m → o", "n → o"}
+
+
+def test_systems_of_whole_pages_are_compared_without_fields(tmp_path):
+    pair = pages_alone("m", np.full(12, 0.6)), pages_alone("n", np.full(12, 0.1))
+    first, _, _ = run("80_compare_systems", saved(tmp_path, *pair))
+    assert first["sentence"].startswith(
+        "n has the lower character error rate (CER) of whole documents than m: −0.500, "
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [
+        (noise(0, 0.4), "identical to 0: every answer is the same"),
+        (noise(0, 0.4) | noise(1, 0.5), "better than 0 in values right: +0."),
+        (noise(0, 0.4) & noise(1, 0.5), "worse than 0 in values right: −0."),
+        (noise(5, 0.4), "not shown to differ from 0 in values right: "),
+    ],
+    ids=["identical", "better", "worse", "chance"],
+)
+def test_history_begins_with_what_the_last_run_changed(tmp_path, last, says):
+    runs = saved(tmp_path, from_matrix("m", noise(0, 0.4)), from_matrix("m", last))
+    first, shown, space = run("81_history", runs)
+    assert first["sentence"].startswith(f"The last run (1) is {says}")
+    fixed, broken = (int((x > y).sum()) for x, y in ((last, noise(0, 0.4)), (noise(0, 0.4), last)))
+    assert [card["value"] for card in first["cards"][1:]] == [str(fixed), str(broken)]
+    held = says.startswith(("better", "worse"))
+    assert len(first["findings"]) == held
+    galleries = [part for part in shown if isinstance(part, gallery.Gallery)]
+    assert len(galleries) == (fixed + broken > 0)
+    for cases in galleries:
+        changes = [case["slices"]["change"] for case in cases.cases]
+        assert (changes.count("fixed"), changes.count("broken")) == (fixed, broken)
+        assert changes == sorted(changes)
+        assert {tuple(case["finding"]) for case in cases.cases} == {(1,) if held else ()}
+    json.dumps(first)
+    assert space["history"].height == analysis.history(space["runs"], **FEW).height
+
+
+def test_one_run_is_no_history_and_other_gold_is_not_compared(tmp_path):
+    m = from_matrix("m", noise(0, 0.6))
+    first, _, _ = run("81_history", saved(tmp_path / "one", m))
+    assert first["sentence"] == "There is one run, 0: nothing to compare it with yet."
+    other = from_matrix("m", noise(1, 0.6))
+    moved = type(other)(
+        **vars(other) | {"cases": other.cases.with_columns(gold=other.cases["pred"])}
+    )
+    first, shown, _ = run("81_history", saved(tmp_path / "two", m, moved))
+    assert first["sentence"].startswith(
+        "The last run (1) cannot be compared with 0: these evaluation"
+    )
+    assert "The last run changed no value" in " ".join(texts(shown))

@@ -147,7 +147,7 @@ def test_whole_texts_are_of_the_pages_with_the_most_wrong_facts():
 
 def test_nearest_fields_are_counted_by_the_field_that_was_meant():
     missed = pl.DataFrame({
-        "template": ["A", "A", "A"], "path": ["a", "a", None], "near": ["b", "b", "c"],
+        "template": ["A", "A", "A"], "path": ["/a", "/a", None], "near": ["/b", "/b", "/c"],
         "near_distance": [0.0, 6.0, 2.0], "distance": [30.0, 50.0, None], "doc_id": ["1", "1", "2"],
     })  # fmt: skip
     meant = run("40_form_filling", ["far-clicks-miss-2"], missed=missed)["meant"]

@@ -180,4 +180,5 @@ def _tested(p: float, count: int) -> str:
 
 
 def _seen(row: dict[str, Any]) -> str:
-    return seen_text(row["difference"], row["least_difference"])
+    share = row["about"] == "fields"
+    return seen_text(row["difference"], row["least_difference"], share=share)

@@ -275,7 +275,9 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
         if row["metric"] == OUTCOME:
             flipped = flips(_of_gold(before), _of_gold(last))
             flipped = flipped.filter(pl.col("right_a") != pl.col("right_b"))
-            more = {"cases": keys(flipped), "what_to_try": "Look at the fields that broke."}
+            more = {"cases": keys(flipped)}
+            if row["broken"]:
+                more["what_to_try"] = "Look at the fields that broke."
         found.append(Finding(
             f"The last run is {row['verdict']} than the one before in {_what(row)}", "systems",
             effect=row["difference"], ci_low=row["difference_low"], ci_high=row["difference_high"],

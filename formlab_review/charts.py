@@ -43,7 +43,7 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
     ]
     finding = (
         f"A majority of systems contradicts {majority:,} label{'s' * (majority != 1)} with the "
-        f"same value; {reviewer} has decided {done:,} of {items:,} items."
+        f"same value; {done:,} of {items:,} items are decided by {reviewer}."
     )
     return Cards(cards, finding=finding)
 

@@ -6,6 +6,8 @@
   const MISSING = "–";
   // From so many rows on a table can be filtered, and from so many only the first are shown.
   const [FILTERED, FOLDED, FIRST] = [9, 31, 15];
+  // Text of so many characters needs a wide column on a phone.
+  const LONG = 60;
   const format = (value, digits) => {
     if (value === null || value === undefined) return MISSING;
     if (typeof value === "boolean") return value ? "yes" : "no";
@@ -46,7 +48,7 @@
     };
     const aside = new Set(data.aside || []);
     const rows = data.rows.map((row, y) => el("tr", { class: aside.has(y) ? "aside" : null, "data-cases": data.cases?.[y] }, ...row.map((value, x) => el("td", {
-      class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}`,
+      class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}${String(value).length > LONG ? " long" : ""}`,
     }, ...cell(format(value, data.columns[x].digits), data.columns[x])))));
     body.append(...rows);
     const [filter, sift] = sifted(body, rows);

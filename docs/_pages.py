@@ -18,6 +18,7 @@ from typing import Any
 
 import altair as alt
 import click
+import nbformat
 import polars as pl
 import vl_convert
 import yaml
@@ -63,6 +64,14 @@ def made_source(name: str) -> Iterator[str]:
     """The code of an example that is a file of its own."""
     code = (ROOT / "docs" / name).read_text(encoding="utf-8")
     yield f'```python title="{Path(name).name}"\n{code}```'
+
+
+def made_notebooks() -> Iterator[str]:
+    """The question that each notebook asks, which is its heading."""
+    yield "| notebook | question |\n|---|---|"
+    for file in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        head = nbformat.read(file, as_version=4).cells[0].source.splitlines()[0]
+        yield f"| `{file.stem}` | {head.removeprefix('# ')} |"
 
 
 def made_tables() -> Iterator[str]:

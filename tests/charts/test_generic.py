@@ -227,3 +227,46 @@ def test_a_chart_from_outside_is_found_by_its_name():
     assert charts.violin is charts.CHARTS["violin"] is violin
     with pytest.raises(AttributeError, match="viola"):
         _ = charts.viola
+
+
+def of_published(values, names):
+    """Points of one row: the first measured here, the others published."""
+    kinds = [charts.OWN] + [charts.PUBLISHED] * (len(values) - 1)
+    return charts.dots(pl.DataFrame({"label": ["a"] * len(values), "value": values, "kind": kinds,
+                                     "system": names}), kind="kind", domain=[0, 1])  # fmt: skip
+
+
+def test_published_points_are_named_in_full_where_there_is_room():
+    chart = of_published([0.5, 0.1, 0.9], ["ocr", "GPT-5", "Grok"])
+    assert {row["system"]: row["_name"] for row in rows(chart)} == {
+        "ocr": None, "GPT-5": "GPT-5", "Grok": "Grok",
+    }  # fmt: skip
+    assert "title" not in chart.to_dict()
+    # Of the 230 pixels counted on each label takes some; three layers for its three sides.
+    assert len(layers(chart, "text")) == 3
+    # Rows that have their system's name need no other.
+    by_name = charts.dots(KINDS.with_columns(system="label"), "system", kind="kind")
+    assert "_name" not in rows(by_name)[0]
+
+
+def test_published_points_too_near_for_names_have_numbers_and_a_key():
+    names = ["ocr", "GPT-5", "Grok 3", "Qwen", "Gemini"]
+    chart = of_published([0.5, 0.31, 0.3, 0.305, 0.9], names)
+    # From left to right: Grok 3 (2), Qwen (3), GPT-5 (1) at one place; Gemini (4) far from them.
+    assert sorted(row["_name"] for row in rows(chart) if row["_name"]) == ["2, 3, 1", "4"]
+    key = chart.to_dict()["title"]["text"]
+    assert key.startswith("1 GPT-5; 2 Grok 3; 3 Qwen; 4 Gemini. ")
+    many = of_published([0.5] + [0.3] * 7, ["ocr", *"abcdefg"])
+    assert [row["_name"] for row in rows(many) if row["_name"]] == ["1–7"]
+
+
+def test_a_smoothed_line_says_so_and_stands_where_its_points_stand():
+    frame = FRAME.with_columns(smooth=pl.Series([0.3, 0.4, 0.5]))
+    chart = charts.lines(frame, "label", colour="group", smooth="smooth")
+    (line,), (point,) = layers(chart, "line"), layers(chart, "point")
+    assert (line["encoding"]["y"]["field"], point["encoding"]["y"]["field"]) == ("smooth", "value")
+    assert "mean of neighbouring points" in line["encoding"]["y"]["title"]
+    assert line["encoding"]["xOffset"] == point["encoding"]["xOffset"]
+    # Without intervals and smoothing points and lines share the place of the name.
+    plain = charts.lines(FRAME.drop("ci_low"), "label", colour="group")
+    assert "xOffset" not in layers(plain, "line")[0]["encoding"]

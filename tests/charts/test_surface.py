@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from formlab import browser, charts
+from formlab.charts import _surface
 from tests.reports.conftest import report_page
 
 ROWS = [("4", "2", 0.5, 8, 0.25, 0.75), ("4", "3", None, 0, None, None),
@@ -78,3 +79,18 @@ def test_arrow_keys_turn_the_surface_in_a_report(tmp_path):
         assert visit.trouble == []
     assert (after["x"], after["y"]) != (before["x"], before["y"])
     assert after["z"] == pytest.approx(before["z"])
+
+
+def test_one_call_shows_both_and_says_interval_and_count_of_a_cell(monkeypatch):
+    shown = []
+    monkeypatch.setattr(_surface, "display", lambda *parts: shown.extend(parts))
+    both = surface()
+    both._ipython_display_()
+    assert shown == list(both)
+    tip = both[1].to_dict()["layer"][0]["encoding"]["tooltip"]
+    assert [line["title"] for line in tip][-4:] == [
+        "click accuracy", "95 % interval from", "to", "fields",
+    ]  # fmt: skip
+    # A long name is shortened along the scene, which has no room, and whole everywhere else.
+    long = surface(TABLE.with_columns(fields=pl.lit("a name of twenty letters")))
+    assert long[0].to_dict()["layout"]["scene"]["xaxis"]["ticktext"] == ["a name of twe…"]

@@ -72,7 +72,7 @@ _CUT_OFF = r"""() => {
         && getComputedStyle(scroller).backgroundImage.includes("gradient");
     for (const node of document.querySelectorAll("main table, .fl-caption, "
         + ".fl-cards, .fl-cards *, main p, main h2")) {
-        const scroller = node.closest(".fl-scroll, .fl-html");
+        const scroller = node.closest(".fl-scroll, .fl-html, .fl-ep-table");
         const edge = node.getBoundingClientRect();
         if (!edge.width || (scroller && cued(scroller))) continue;
         const frame = (scroller || document.querySelector("main")).getBoundingClientRect();

@@ -51,13 +51,13 @@ def test_gallery_filters_opens_and_closes_by_keyboard(results):
         assert page.locator("dialog[open] h3").inner_text() == "name"
         page.keyboard.press("ArrowLeft")
         assert page.locator("dialog[open] h3").inner_text() == "total"
-        assert page.locator("dialog[open] .fl-merged del").inner_text() == "0"
-        assert page.locator("dialog[open] .fl-merged ins").inner_text() == "O"
+        assert page.locator("dialog[open] mark").inner_text() == "O"
+        assert page.locator("dialog[open] mark").get_attribute("title") == "gold: 0"
         page.keyboard.press("Escape")
         assert page.locator("dialog[open]").count() == 0
         page.get_by_label("Outcome", exact=True).select_option("missing")
         assert page.locator(".fl-card").count() == 1
-        assert page.locator(".fl-count").inner_text() == "1 of 2 cases"
+        assert page.locator(".fl-count").inner_text() == "1 of 2 fields chosen"
         assert "no page image is known" in page.locator(".fl-card").text_content()
         page.locator(".fl-bar input").fill("nothing like it")
         assert page.locator(".fl-card").count() == 0

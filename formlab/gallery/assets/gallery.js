@@ -11,10 +11,15 @@
   /* What is null or empty does not travel. */
   const ANSWER = { system: null, outcome: null, cause: null, stage: null, status: null, pred: null, similarity: null, diff: [] };
   const CASE = { ...ANSWER, path: null, kind: null, task: null, gold: null, image: null, why: null, view: null, boxes: {}, finding: [] };
+  function fill(item, defaults) {
+    for (const name in defaults) if (item[name] === undefined) item[name] = defaults[name];
+  }
   function whole(item, columns) {
-    const slices = { ...Object.fromEntries(columns.map((name) => [name, null])), ...item.slices };
-    const beside = item.beside && { beside: item.beside.map((answer) => ({ ...ANSWER, ...answer })) };
-    return { ...CASE, ...item, slices, ...beside };
+    fill(item, CASE);
+    item.slices ??= {};
+    for (const name of columns) item.slices[name] ??= null;
+    for (const answer of item.beside ?? []) fill(answer, ANSWER);
+    return item;
   }
   const several = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 

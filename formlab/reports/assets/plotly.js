@@ -21,6 +21,8 @@
         const title = layout[name][axis].title;
         // A scene has no room beyond its box.
         if (typeof title?.text === "string") title.text = title.text.replace(/([^<>]{18,26}) /g, "$1<br>");
+        if (title) title.font = { size: 12, ...title.font };
+        layout[name][axis].tickfont = { size: 10, ...layout[name][axis].tickfont };
         Object.assign(layout[name][axis], { gridcolor: rule, zerolinecolor: rule, color: text, backgroundcolor: "rgba(0,0,0,0)" });
       }
       layout[name].bgcolor = "rgba(0,0,0,0)";
@@ -42,7 +44,7 @@
   })();
   /* The scene is clipped at its edges: step back where the window is narrow. */
   function stepBack(layout, width) {
-    const far = width < 520 ? 1.55 : 1.2;
+    const far = width < 420 ? 1.95 : width < 520 ? 1.6 : 1.2;
     for (const name of Object.keys(layout).filter((key) => /^scene\d*$/.test(key))) {
       const eye = { x: 1.25, y: -1.25, z: 0.8, ...layout[name].camera?.eye };
       layout[name].camera = { ...layout[name].camera, eye: { x: eye.x * far, y: eye.y * far, z: eye.z * far } };

@@ -18,8 +18,8 @@ OUTCOME = "outcome"
 ALPHA = 0.05
 # The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
-# The levels whose cases a sentence may call by their level.
-COUNTED = ("field", "fact", "question", "check")
+# What a sentence calls the cases of a level.
+COUNTED = {"field": "fields", "fact": "facts", "question": "answers", "check": "answers"}
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {

@@ -230,9 +230,9 @@ def _of_causes(
 
 
 def _nouns(cases: pl.DataFrame) -> str:
-    """What a sentence calls these cases, by their level if they have one in common."""
-    levels = cases["level"].unique()
-    return f"{levels[0]}s" if levels.len() == 1 and levels[0] in COUNTED else "values"
+    """What a sentence calls these cases, if one word fits all their levels."""
+    nouns = {COUNTED.get(level, "values") for level in cases["level"].unique()}
+    return nouns.pop() if len(nouns) == 1 else "values"
 
 
 def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:

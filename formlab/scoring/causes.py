@@ -77,6 +77,26 @@ WHAT_TO_TRY = {
     "label_error": "Look at the page and correct the gold in the notebook 02_review.",
     "reader": "Read these fields by another rule, or have the system name its fields.",
 }  # fmt: skip
+# What happened, for sentences.
+IN_WORDS = {
+    "missing_document": "the document has no answer", "missed": "the value was missed",
+    "wrong_field": "the answer is from the wrong field",
+    "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
+    "misclick_near": "the click is near the control, not on it",
+    "misclick_other_field": "the click is on another field", "clipped": "the answer is clipped",
+    "merged": "the answer is merged with other text",
+    "lookalike": "a character was taken for a lookalike", "space": "spaces differ",
+    "lost_separator": "a separator was lost", "digit": "a digit was misread",
+    "diacritic": "a diacritic was misread", "characters": "characters were misread",
+    "case": "only the case of letters differs", "punctuation": "only punctuation differs",
+    "date_format": "only the date format differs",
+    "number_format": "only the number format differs",
+    "unit": "the unit differs", "sign": "the sign differs", "scale": "the scale differs",
+    "notation": "only the notation differs", "date_order": "only the date order differs",
+    "spurious": "the answer is spurious", "hallucinated": "the answer is hallucinated",
+    "wrong_source": "another field that the answer follows from is wrong",
+    "wrong_relation": "the relation is wrong",
+}  # fmt: skip
 # What is only written otherwise stays so even where the page supports the answer.
 _WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}
 _PAIR_CACHE = 100_000

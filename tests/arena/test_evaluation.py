@@ -122,6 +122,15 @@ def test_episode_that_crashed_or_stopped_keeps_its_rows_and_says_so(tmp_path):
     ]  # fmt: skip
 
 
+def test_form_that_was_never_sent_is_a_missing_answer_with_the_fields_refused(tmp_path):
+    half = [screen(("holder", "born")), *entering("holder", "Ada Berg")]
+    refused = {"validation": [{"field": "born", "message": "Please fill out this field."}]}
+    done = scored(run(tmp_path, (half, {"status": "unsent", "account": refused})))
+    assert done.cases["status"].to_list() == ["ok", *["missing"] * 4]
+    assert set(done.cases["cause"][1:]) == {"missed"}
+    assert done.notes == {"episodes unsent": 1, "fields refused in episodes unsent": 1}
+
+
 def test_system_that_only_refused_has_that_as_the_status_of_its_fields(tmp_path):
     refusing = [screen(), {"step": 1, "unusable": "refused", "why": "I cannot"}]
     useful = [*refusing, *entering("holder", "Ada Berg")]

@@ -143,7 +143,10 @@ def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         right=(pl.col("outcome") == "match").sum(), values=pl.len()
     )
     if counts.height > 1:
-        levels = [f"{right:,} of {of:,} {name}s" for name, right, of in counts.iter_rows()]
+        levels = [
+            f"{right:,} of {of:,} {name}{'es' if name == 'stretch' else 's'}"
+            for name, right, of in counts.iter_rows()
+        ]
         text += f" ({', '.join(levels)})"
     return text + (f", {row['spurious']:,} more predicted without gold" if row["spurious"] else "")
 

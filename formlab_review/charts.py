@@ -35,14 +35,15 @@ def review_cards(progress: pl.DataFrame, proposed: pl.DataFrame, *, reviewer: st
     done = items - int(progress["open"].sum())
     majority = by_majority(proposed).height
     words = [word for word in decided.REVIEW if word in progress.columns]
+    counts = [(word, int(progress[word].sum())) for word in words]
     cards = [
         Card("items decided", done, f"of {items:,}"),
         Card("labels contradicted by a majority", majority, f"of {proposed.height:,} by any"),
-        *(Card(word.replace("_", " "), int(progress[word].sum())) for word in words),
+        *(Card(word.replace("_", " "), count) for word, count in counts if count),
     ]
     finding = (
-        f"{done:,} of {items:,} items are decided by {reviewer}; a majority of systems contradicts "
-        f"{majority:,} labels with one and the same value."
+        f"A majority of systems contradicts {majority:,} label{'s' * (majority != 1)} with the "
+        f"same value; {done:,} of {items:,} items are decided by {reviewer}."
     )
     return Cards(cards, finding=finding)
 
@@ -72,7 +73,8 @@ def proposals_table(proposed: pl.DataFrame, *, rows: int = 50) -> tuple[Caption,
         agree=pl.format("{} of {}", "n_agree", "n_systems"),
         systems=pl.col("systems").list.join(", "),
     )  # fmt: skip
-    return caption, Table(shown, titles={"doc_id": "document"}, rows=rows)
+    key = {name: name for name in ("doc_id", "task", "path")}
+    return caption, Table(shown, titles={"doc_id": "document"}, rows=rows, cases=key)
 
 
 def agreement_tables(

@@ -157,7 +157,8 @@ class FormReview:
         done, changed = int(progress["verified"].sum()), int(progress["changes"].sum())
         text = f"{done:,} of {progress.height:,} forms are verified by {self.reviewer}, with "
         caption = Caption(f"{text}{changed:,} changes to their annotation.", label="Table")
-        return caption, Table(progress, titles={"doc_id": "form"})
+        fold = "" if done or changed else "All forms"
+        return caption, Table(progress, titles={"doc_id": "form"}, cases={}, fold=fold)
 
     def view(self) -> FormWidget:
         """The widget to review in."""

@@ -28,12 +28,15 @@ ELSEWHERE = {
 }  # fmt: skip
 # What a page names: the sample in the place of what the reader has.
 FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}
-FOLLOWED = ["README.md", "docs/commands.md", "docs/review.md", "docs/tutorials/funsd.md"]
+FOLLOWED = [
+    "README.md", "docs/commands.md", "docs/reading-reports.md", "docs/review.md",
+    "docs/tutorials/funsd.md",
+]  # fmt: skip
 OWN_PARTS = "docs/tutorials/own-parts.md"
 # Names of `charts` that draw nothing, and two that need the files of people or of a judge.
 NO_EXAMPLE = {
     "beside", "cited", "note", "p_words", "published", "published_levels", "sentences", "signed",
-    "span", "difference_caption", "few_shot_caption", "slice_caption", "worst_caption",
+    "span", "few_shot_caption", "slice_caption", "worst_caption",
     "audit_figures", "label_corrections",
 }  # fmt: skip
 BLOCK = re.compile(

@@ -76,9 +76,11 @@ def test_two_systems_that_differ_are_told_apart_with_the_fields_behind_it(tmp_pa
     first, shown, space = run("80_compare_systems", saved(tmp_path, good, bad))
     gain = noise(0, 0.85).mean() - noise(1, 0.4).mean()
     assert first["sentence"].startswith(
-        f"m gets more fields right than n: {gain:+.3f} of the fields, 95 % interval +0."
+        f"m gets more fields right than n: {100 * noise(0, 0.85).mean():.1f} % against "
     )
-    assert "160 fields in 20 documents, p = 0.001" in first["sentence"]
+    says = f"160 fields in 20 documents are right (difference {100 * gain:+.1f} points, 95 % inter"
+    assert says in first["sentence"]
+    assert "; p = 0.001" in first["sentence"]
     assert [row["place"] for row in first["findings"]] == [1]
     (cases,) = (part for part in shown if isinstance(part, gallery.Gallery))
     only_a = (noise(0, 0.85) > noise(1, 0.4)).sum()
@@ -111,7 +113,7 @@ def test_systems_of_whole_pages_are_compared_without_fields(tmp_path):
     pair = pages_alone("m", np.full(12, 0.6)), pages_alone("n", np.full(12, 0.1))
     first, _, _ = run("80_compare_systems", saved(tmp_path, *pair))
     assert first["sentence"].startswith(
-        "n has the lower character error rate (CER) of whole documents than m: −0.500, "
+        "n has the lower character error rate (CER) of whole documents than m: 0.100 against 0.600 "
     )
 
 
@@ -119,8 +121,8 @@ def test_systems_of_whole_pages_are_compared_without_fields(tmp_path):
     ("last", "says"),
     [
         (noise(0, 0.4), "identical to 0: every answer is the same"),
-        (noise(0, 0.4) | noise(1, 0.5), "better than 0 in values right: +0."),
-        (noise(0, 0.4) & noise(1, 0.5), "worse than 0 in values right: −0."),
+        (noise(0, 0.4) | noise(1, 0.5), "better than 0 in values right: +"),
+        (noise(0, 0.4) & noise(1, 0.5), "worse than 0 in values right: −"),
         (noise(5, 0.4), "not shown to differ from 0 in values right: "),
     ],
     ids=["identical", "better", "worse", "chance"],

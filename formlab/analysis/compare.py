@@ -111,11 +111,14 @@ def compare(
         "seed": seed,
     }  # fmt: skip
 
-    table, *elsewhere = (
-        _compared(common(each).evaluations, chosen, by, reference, options)
-        for each in [evaluations, *under_other_rules(evaluations)]
-    )
+    def compared(each: Sequence[Evaluation]) -> pl.DataFrame:
+        return _compared(common(each).evaluations, chosen, by, reference, options)
+
+    table = compared(evaluations)
     read = pl.col("settings").struct.field("read").is_not_null()
+    # Scoring anew under the other rules takes most of the time: only where a rule has a say.
+    asked = table.select(read.any()).item()
+    elsewhere = [compared(each) for each in under_other_rules(evaluations)] if asked else []
     rules = agreeing(table, elsewhere, (*_ROW, "system_a", "system_b"), level=level)
     table = table.with_columns(pl.when(read).then(rules).alias("rules"))
     return table.with_columns(pl.when(shown_apart(level)).then("better").alias("better"))

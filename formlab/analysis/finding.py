@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -142,11 +143,36 @@ def p_text(p: float) -> str:
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
-def seen_text(difference: float, least: float, most: float = 1) -> str:
-    """The end of a sentence that says which difference would have been seen, if it was larger."""
+def points(share: float) -> str:
+    """A difference of shares with its sign, in percentage points."""
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def by_text(row: Mapping[str, Any], *, turned: bool = False) -> str:
+    """A difference with its 95 % interval: of shares of fields in points, else as it is.
+
+    `row` has `metric`, `difference`, `ci_low` and `ci_high`; `turned`: the first less the second.
+    """
+    share = row["metric"] == OUTCOME
+    sign, size, digits = -1 if turned else 1, 100 if share else 1, 1 if share else 3
+    middle, *ends = (
+        f"{sign * size * row[name]:+.{digits}f}".replace("-", "−")
+        for name in ("difference", "ci_low", "ci_high")
+    )
+    low, high = reversed(ends) if turned else ends
+    text = f"{middle} points" if share else middle
+    return text if math.isnan(row["ci_low"]) else f"{text}, 95 % interval {low} to {high}"
+
+
+def seen_text(difference: float, least: float, most: float = 1, *, share: bool = False) -> str:
+    """The end of a sentence that says which difference would have been seen, if it was larger.
+
+    `share`: the difference is one of shares, and is given in percentage points.
+    """
     if not abs(difference) < least < most or least < 0.005:
         return ""
-    return f"; a difference of about {least:.2f} would have been seen"
+    size = f"{100 * least:.2g} points" if share else f"{least:.2f}"
+    return f"; a difference of about {size} would have been seen"
 
 
 def left_out(evaluation: Evaluation) -> list[pl.DataFrame]:

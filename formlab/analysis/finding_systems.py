@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -106,7 +107,8 @@ def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> li
     if not shared:
         return []
     name = metric if metric in shared else shared[0]
-    rows = compare(pair, metric=name, **draws).filter(*whole).to_dicts()
+    alone = [dataclasses.replace(each, scores=each.scores.filter(*whole)) for each in pair]
+    rows = compare(alone, metric=name, **draws).filter(*whole).to_dicts()
     return [row for row in rows if not math.isnan(row["difference"])]
 
 
@@ -180,4 +182,5 @@ def _tested(p: float, count: int) -> str:
 
 
 def _seen(row: dict[str, Any]) -> str:
-    return seen_text(row["difference"], row["least_difference"])
+    share = row["about"] == "fields"
+    return seen_text(row["difference"], row["least_difference"], share=share)

@@ -12,7 +12,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis.comparability import common
 from formlab.analysis.compare import DEPENDS, compare
-from formlab.analysis.finding import ALPHA, OUTCOME, Finding, keys, p_text, seen_text
+from formlab.analysis.finding import ALPHA, OUTCOME, Finding, by_text, keys, p_text, seen_text
 from formlab.analysis.finding_systems import surest_p
 from formlab.analysis.flips import flip_matrix, flips
 from formlab.analysis.history_folders import corpora
@@ -275,7 +275,9 @@ def last_findings(evaluations: Mapping[str, Evaluation], table: pl.DataFrame) ->
         if row["metric"] == OUTCOME:
             flipped = flips(_of_gold(before), _of_gold(last))
             flipped = flipped.filter(pl.col("right_a") != pl.col("right_b"))
-            more = {"cases": keys(flipped), "what_to_try": "Look at the fields that broke."}
+            more = {"cases": keys(flipped)}
+            if row["broken"]:
+                more["what_to_try"] = "Look at the fields that broke."
         found.append(Finding(
             f"The last run is {row['verdict']} than the one before in {_what(row)}", "systems",
             effect=row["difference"], ci_low=row["difference_low"], ci_high=row["difference_high"],
@@ -319,18 +321,16 @@ def _what(row: Mapping[str, Any]) -> str:
 
 
 def _by(row: Mapping[str, Any]) -> str:
-    texts = [f"{row['difference']:+.3f}"]
-    if not np.isnan(row["difference_low"]):
-        texts.append(f"95 % interval {row['difference_low']:+.3f} to {row['difference_high']:+.3f}")
+    counted = row["fixed"] is not None
+    change = row | {"ci_low": row["difference_low"], "ci_high": row["difference_high"]}
     documents = f"{row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    texts.append(
-        f"{row['n_cases']:,} values in {documents}" if row["fixed"] is not None else documents
-    )
+    texts = [by_text(change), f"{row['n_cases']:,} values in {documents}" if counted else documents]
     if not np.isnan(row["p_adjusted"]):
         texts.append(p_text(row["p_adjusted"]))
-    if row["fixed"] is not None:
+    if counted:
         texts.append(f"{row['fixed']:,} fixed and {row['broken']:,} broken")
-    seen = (
-        seen_text(row["difference"], row["least_difference"]) if row["verdict"] == NOT_SHOWN else ""
-    )
-    return ", ".join(texts).replace("-", "−") + seen
+    say = ", ".join(texts)
+    if row["verdict"] != NOT_SHOWN:
+        return say
+    share = row["metric"] == OUTCOME
+    return say + seen_text(row["difference"], row["least_difference"], share=share)

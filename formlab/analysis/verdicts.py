@@ -12,7 +12,7 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis.comparability import KEY, common, fields
 from formlab.analysis.compare import compare, evaluation_pairs, over_metrics
-from formlab.analysis.finding import OUTCOME, Finding, p_text, seen_text
+from formlab.analysis.finding import OUTCOME, Finding, by_text, p_text, seen_text
 from formlab.analysis.intervals import by_document, drawn_sums, percentiles
 from formlab.analysis.summarise import summarise
 from formlab.folders import Evaluation
@@ -259,16 +259,25 @@ def verdict_sentence(table: pl.DataFrame, ranked: pl.DataFrame) -> str:
     if all(row["verdict"] == SAME for row in rows):
         systems = dict.fromkeys(n for row in rows for n in (row["system_a"], row["system_b"]))
         return f"{_list(systems)} are identical: every answer is the same ({_counts(rows[0])})."
-    say = _two(rows[0]) if len(rows) == 1 else _several(rows, ranked)
+    say = _two(rows[0], ranked) if len(rows) == 1 else _several(rows, ranked)
     return f"{say}{_also(table.filter(pl.col('metric') != metric).to_dicts())}."
 
 
-def _two(row: dict[str, Any]) -> str:
+def _two(row: dict[str, Any], ranked: pl.DataFrame) -> str:
     a, b, better = row["system_a"], row["system_b"], row["better"]
+    values = dict(ranked.select("system", "value").iter_rows())
     if better:
         worse = a if better == b else b
-        return f"{better} {_does(row)} than {worse}: {_by(row)}"
-    return f"No difference in {_what(row)} was shown between {a} and {b}: {_by(row)}{_seen(row)}"
+        say, texts = f"{better} {_does(row)} than {worse}", [values[better], values[worse]]
+    else:
+        say = f"No difference in {_what(row)} was shown between {a} and {b}"
+        texts = [values[a], values[b]]
+    share = row["metric"] == OUTCOME
+    both = (" against " if better else " and ").join(
+        f"{100 * value:.1f} %" if share else f"{value:.3f}" for value in texts
+    )
+    over = f"of {_counts(row)} are right" if share else f"over {_counts(row)}"
+    return f"{say}: {both} {over} (difference {_by(row)}; {_tested(row)}{_seen(row)})"
 
 
 def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
@@ -283,7 +292,9 @@ def _several(rows: list[dict[str, Any]], ranked: pl.DataFrame) -> str:
     beaten = [_other(row, best) for row in wins[best]]
     least = min(wins[best], key=lambda row: abs(row["difference"]))
     rest = [name for name in names if name not in (best, *beaten)]
-    say = f"{best} {_does(rows[0])} than {_list(beaten)} (than {_other(least, best)} {_by(least)})"
+    which = f"least ahead of {_other(least, best)}: " if len(beaten) > 1 else ""
+    details = f"{which}{_by(least)}; {_counts(least)}, {_tested(least)}"
+    say = f"{best} {_does(rows[0])} than {_list(beaten)} ({details})"
     return say + (f"; no difference from {_list(rest)} was shown" if rest else "")
 
 
@@ -301,10 +312,11 @@ def _also(rows: list[dict[str, Any]]) -> str:
         if row["better"]:
             wins.setdefault(row["better"], []).append(_other(row, row["better"]))
     if not wins:
-        return f"; in {title} of whole documents no difference was shown"
+        return f". In {title} of whole documents no difference was shown"
     best = max(wins, key=lambda name: len(wins[name]))
-    details = f" ({_by(rows[0])})" if len(rows) == 1 else ""
-    return f"; in {title} of whole documents {best} beats {_list(wins[best])}{details}"
+    row = rows[0]
+    details = f" ({_by(row)}; {_counts(row)}, {_tested(row)})" if len(rows) == 1 else ""
+    return f". In {title} of whole documents {best} beats {_list(wins[best])}{details}"
 
 
 def _does(row: dict[str, Any]) -> str:
@@ -320,21 +332,15 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _by(row: dict[str, Any]) -> str:
-    """By how much, the better system less the other, with interval, n and p."""
-    unit = " of the fields" if row["metric"] == OUTCOME else ""
-    difference, low, high = row["difference"], row["ci_low"], row["ci_high"]
-    if row["better"] == row["system_a"]:
-        difference, low, high = -difference, -high, -low
-    texts = [f"{difference:+.3f}{unit}".replace("-", "−")]
-    if not math.isnan(low):
-        texts.append(f"95 % interval {low:+.3f} to {high:+.3f}")
-    texts.append(_counts(row))
+    """By how much, the better system less the other, with its interval."""
+    return by_text(row, turned=row["better"] == row["system_a"])
+
+
+def _tested(row: dict[str, Any]) -> str:
     if math.isnan(row["p_adjusted"]):
-        texts.append("one document is no test")
-    else:
-        tests = f", adjusted for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
-        texts.append(p_text(row["p_adjusted"]) + tests)
-    return ", ".join(texts).replace(" -", " −")
+        return "a single document cannot be tested"
+    tests = f" after adjusting for {row['n_tested']} tests" if row["n_tested"] > 1 else ""
+    return p_text(row["p_adjusted"]) + tests
 
 
 def _counts(row: dict[str, Any]) -> str:
@@ -343,7 +349,8 @@ def _counts(row: dict[str, Any]) -> str:
 
 
 def _seen(row: dict[str, Any]) -> str:
-    return seen_text(row["difference"], row["least_difference"])
+    share = row["metric"] == OUTCOME
+    return seen_text(row["difference"], row["least_difference"], share=share)
 
 
 def _list(names: Sequence[str] | dict[str, None]) -> str:

@@ -47,7 +47,6 @@ from formlab.charts._words import (
 )
 from formlab.charts.compare import (
     comparison_table,
-    difference_caption,
     difference_dots,
     flip_table,
     not_shown,
@@ -65,7 +64,7 @@ from formlab.registry import Registry
 __all__ = [
     "CHARTS", "ELSEWHERE", "OWN", "PUBLISHED", "Caption", "Card", "Cards", "FirstScreen", "Sources",
     "Table", "audit_figures", "bars", "beside", "caption", "cards", "cause_bars", "cause_table",
-    "cited", "comparison_table", "difference_caption", "difference_dots", "dots",
+    "cited", "comparison_table", "difference_dots", "dots",
     "each_page_figures", "edit_trees", "few_shot_caption", "few_shot_chart", "figure",
     "findings_table", "first_screen", "flip_table", "headline_table", "heatmap",
     "label_corrections", "ladder_lines", "level_dots", "levels_table", "lines", "not_shown", "note",

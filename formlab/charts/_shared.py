@@ -308,6 +308,7 @@ def level_dots(
         panels.append(dots(
             points, "system", kind="kind", metric=first["metric"], n=None, above=True,
             titles={"value": title, "n_cases": "cases"}, say=f"{first['level']}, {title}",
+            width=theme.WIDTH - 180,
         ))  # fmt: skip
     if not panels:
         return note("Nothing was scored.")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import altair as alt
 import polars as pl
 
-from formlab import metrics, tables
-from formlab.analysis.finding import OUTCOME, p_text
+from formlab import metrics
+from formlab.analysis.finding import OUTCOME
 from formlab.charts import theme
 from formlab.charts._dots import dots
 from formlab.charts._output import number
 from formlab.charts._table import Table
-from formlab.charts._words import sentences, signed, table
+from formlab.charts._words import table
 from formlab.charts.show import Caption
 
 # From so many documents on a percentile interval is about as wide as it should be.
@@ -24,12 +23,6 @@ FEW = 20
 _NAMED = 4
 SHOWN, NOT_SHOWN = "a difference was shown", "none was shown"
 _NOTHING = "Neither a field nor a whole document was scored for both systems."
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    if math.isnan(row["ci_low"]):
-        return ""
-    return f"95 % interval {signed(row['ci_low'])} to {signed(row['ci_high'])}"
 
 
 def difference_dots(rows: pl.DataFrame) -> alt.TopLevelMixin | Caption:
@@ -159,26 +152,6 @@ def flip_table(matrix: pl.DataFrame, *, by: str) -> Table | Caption:
         "p is of swapping whole documents, adjusted over the slices.",
         cases=_cases(shown) if shown.height else None, empty=_NOTHING,
     )  # fmt: skip
-
-
-def difference_caption(say: str, rows: pl.DataFrame, *, label: str = "Figure") -> Caption:
-    """A caption with both values, the difference, its interval, n and settings of the first row.
-
-    `say` has no numbers; `rows` are of a comparison or of a matrix of flips.
-    """
-    if not rows.height:
-        return Caption(sentences(say, "Nothing was scored for both systems"), label=label)
-    row = rows.row(0, named=True)
-    counts = f"n = {row['n_cases']:,} in {row['n_docs']:,} document{'s' * (row['n_docs'] != 1)}"
-    interval = _interval(row)
-    tested = f"{interval}, {p_text(row['p'])}, {counts}" if interval else counts
-    title = metrics.title(row["metric"]) if "metric" in row else "share of fields right"
-    numbers = (
-        f"{title[0].upper()}{title[1:]}: {row['system_a']} {number(row['value_a'])}, "
-        f"{row['system_b']} {number(row['value_b'])}, difference {signed(row['difference'])} "
-        f"({tested})"
-    )
-    return Caption(sentences(say, numbers), label=label, settings=tables.settings_text(row))
 
 
 def comparison_table(rows: pl.DataFrame) -> Table | Caption:

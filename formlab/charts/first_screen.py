@@ -198,6 +198,8 @@ class _Row:
             "claim": clean(sentences(one.claim), limit=600), "where": clean(self.where, limit=200),
             "effect": clean(self.effect, limit=300), "share": one.is_share, "value": value,
             "low": low, "high": high, "ends": [0, 1] if one.is_share else list(ends),
+            # Of two systems a field is behind the finding because only one of them has it right.
+            "behind": "flipped field" if one.about == "systems" else "wrong case",
             "place": self.place, "wrong": self.wrong, "try": clean(one.what_to_try, limit=400),
         }  # fmt: skip
 

@@ -35,11 +35,11 @@ STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
 WHAT_TO_TRY = {
     "bad_json": "Use the model's JSON mode or a schema, or ask again with --retry bad.",
     "refused": "Read the answers; reword the question, or leave the page out and say so.",
-    "truncated": "Allow longer answers, or ask for fewer fields at a time.",
+    "truncated": "Allow longer answers (an agent: more steps), or ask for fewer fields at a time.",
     "api_error": "Run the same command again: it asks only for what is missing.",
     "missing_document": "Check that the document was run and that its image can be read.",
-    "missed": "Look whether the text is shaded, faint or a single character; try a larger image"
-    " scale or a lower detection threshold.",
+    "missed": "Look whether the text is shaded, faint or a single character (try a larger image"
+    " scale or a lower detection threshold), or whether the system knows the field at all.",
     "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
     " closely.",
     "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"

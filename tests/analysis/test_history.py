@@ -167,7 +167,7 @@ def test_the_last_run_has_a_finding_for_what_holds_and_one_sentence():
     sentence = last_sentence(table)
     fixed = (better > base).sum()
     assert sentence.startswith(
-        f"The last run (b) is better than a in values right: +{fixed / 160:.3f}"
+        f"The last run (b) is better than a in values right: +{100 * fixed / 160:.1f} points"
     )
     assert f"160 values in 20 documents, p = 0.002, {fixed} fixed and 0 broken" in sentence
     assert sentence.endswith("; it is worse in character error rate (CER) of pages.")

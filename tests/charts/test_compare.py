@@ -7,7 +7,6 @@ from formlab.analysis.flips import MATRIX
 from formlab.analysis.verdicts import RANKS
 from formlab.charts.compare import (
     comparison_table,
-    difference_caption,
     difference_dots,
     flip_table,
     not_shown,
@@ -94,13 +93,6 @@ def test_table_warns_of_few_documents_and_leaves_out_what_all_rows_share():
     assert shown.frame["p"].to_list() == ["< 0.0001"]
     assert "trust p" not in comparison_table(TABLE).note
     assert comparison_table(TABLE).fold == "All 4 comparisons"
-
-
-def test_caption_gives_values_difference_interval_and_n():
-    text = str(difference_caption("So.", TABLE))
-    assert "m 0.300, n 0.200, difference −0.100 (95 % interval −0.150 to −0.050" in text
-    assert "n = 90 in 30 documents" in text
-    assert "Nothing was scored" in str(difference_caption("So.", TABLE.clear()))
 
 
 def flips(value, counts, *, by="kind", **more):

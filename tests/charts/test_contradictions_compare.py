@@ -86,16 +86,6 @@ def comparison_of(draw):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_captions_of_two_systems(seed):
-    draw = np.random.default_rng(seed)
-    matrix, table = matrix_of(draw), comparison_of(draw)
-    for rows in (matrix, table):
-        text = charts.difference_caption("So.", rows).text
-        check(text, rows.head(1))
-        assert ("Nothing was scored" in text) == (not rows.height)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_a_system_is_named_better_only_where_holm_over_all_rows_says_so(seed):
     table = comparison_of(np.random.default_rng(seed))
     named = analysis.over_metrics(table)["better"].to_list()

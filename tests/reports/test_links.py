@@ -5,7 +5,7 @@ from urllib.parse import unquote
 import polars as pl
 import pytest
 
-from formlab import analysis, browser, charts, gallery, selection
+from formlab import analysis, browser, charts, explore, gallery, selection
 from formlab.errors import DataBroken
 from formlab.gallery import _slices
 from formlab.gallery.inline import policy
@@ -50,12 +50,16 @@ def page(result, tmp_path_factory):
         ("table", charts.table(wrong.select("path", "pred"), rows=40)._payload()),
         ("gallery", made.payload),
     ]  # fmt: skip
+    return report(tmp_path_factory.mktemp("links") / "page.html", objects, {"vega"})
+
+
+def report(file, objects, needs):
+    """A page of these kinds and payloads, with what draws them."""
     shown = [
         _draw.output({f"application/vnd.formlab.{kind}+json": payload(kind, data)})
         for kind, data in objects
     ]
-    sources = list(page_assets.scripts({"vega"}).values())
-    file = tmp_path_factory.mktemp("links") / "page.html"
+    sources = list(page_assets.scripts(needs).values())
     file.write_text(
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy(sources)}">'
@@ -219,3 +223,20 @@ def in_python(line):
         return [list(pair) for pair in selection.read(line).items()]
     except DataBroken:
         return None
+
+
+def test_a_finding_of_the_first_screen_leads_to_its_cases_in_the_explorer(result, tmp_path):
+    explorer = explore.Explorer([result])
+    explorer.findings = analysis.findings([result])
+    first = charts.first_screen([result], explorer.findings)
+    objects = [("first", first.payload), ("explorer", explorer.payload)]
+    with browser.page(report(tmp_path / "page.html", objects, {"explorer"})) as visit:
+        drawn(visit.page)
+        links = visit.page.locator("a[href^='#finding=']")
+        assert links.count() == sum(row["wrong"] > 0 for row in first.payload["findings"]) > 0
+        for n, row in enumerate(first.payload["findings"]):
+            links.nth(n).click()
+            visit.page.wait_for_timeout(200)
+            text = visit.page.locator(".fl-count").inner_text()
+            assert text.startswith(f"{row['wrong']} of "), row["claim"]
+        assert visit.trouble == []

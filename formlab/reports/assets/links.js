@@ -9,9 +9,11 @@
   const WHOSE = new Set(["system", "benchmark", "level", "task"]);
   const LONGEST = 4_000;
   const galleries = [];
-  kinds.gallery = (data, box) => {
+  kinds.gallery = async (data, box) => {
     box.replaceChildren();
-    galleries.push(show(box, data));
+    const gallery = show(box, data);
+    if (gallery.loading) await gallery.ready;
+    galleries.push(gallery);
   };
 
   /* The numbers of the cases of a gallery that have one of these values. */
@@ -36,13 +38,15 @@
   function shortened(line) {
     const chosen = [...selection.read(line) ?? []];
     const knowing = galleries.filter((gallery) => gallery.knows(new Map(chosen)));
+    // The explorer holds more cases than its page: it counts those that fit itself.
     const some = (gallery) => {
+      if (gallery.fitting) return gallery.fitting(new Map(chosen)) > 0;
       const [first, ...others] = chosen.map(([column, values]) => having(gallery, column, values)).sort((a, b) => a.size - b.size);
       return first && [...first].some((i) => others.every((cases) => cases.has(i)));
     };
     if (!knowing.some(some)) return null;
     const telling = chosen.filter(([column, values]) => !WHOSE.has(column)
-      || knowing.some((gallery) => having(gallery, column, values).size < gallery.cases.length));
+      || knowing.some((gallery) => gallery.fitting || having(gallery, column, values).size < gallery.cases.length));
     return telling.length ? selection.text(telling) : null;
   }
 

@@ -40,7 +40,7 @@
 
   function finding(row, lead) {
     const link = row.wrong > 0
-      ? el("a", { href: `#finding=${Number(row.place)}`, text: `show ${row.wrong === 1 ? "its wrong case" : `its ${row.wrong.toLocaleString("en")} wrong cases`}` })
+      ? el("a", { href: `#finding=${Number(row.place)}`, text: `show its ${row.wrong === 1 ? "" : `${row.wrong.toLocaleString("en")} `}${visible(row.behind)}${row.wrong === 1 ? "" : "s"}` })
       : null;
     return [
       el("div", {},

@@ -143,11 +143,12 @@ def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         right=(pl.col("outcome") == "match").sum(), values=pl.len()
     )
     if counts.height > 1:
-        levels = [f"{right:,} of {of:,} {name}s" for name, right, of in counts.iter_rows()]
+        levels = [
+            f"{right:,} of {of:,} {name}{'es' if name == 'stretch' else 's'}"
+            for name, right, of in counts.iter_rows()
+        ]
         text += f" ({', '.join(levels)})"
-    return text + (
-        f", {row['spurious']:,} predicted that the gold has not" if row["spurious"] else ""
-    )
+    return text + (f", {row['spurious']:,} more predicted without gold" if row["spurious"] else "")
 
 
 @dataclasses.dataclass(frozen=True)

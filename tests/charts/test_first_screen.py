@@ -119,7 +119,7 @@ def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them
     cases = one.cases.with_columns(level=level, gold=gold)
     (run,) = payload(dataclasses.replace(one, cases=cases))["runs"]
     assert run.endswith(
-        "2 of 3 values right (1 of 2 fields, 1 of 1 questions), 1 more predicted that the gold has not"
+        "2 of 3 values right (1 of 2 fields, 1 of 1 questions), 1 more predicted without gold"
     )
     of = finding("X", of="268 fields")
     assert payload(one, [of])["findings"][0]["effect"].startswith("50.0 % of 268 fields, ")

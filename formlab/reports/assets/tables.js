@@ -7,7 +7,7 @@
   // From so many rows on a table can be filtered, and from so many only the first are shown.
   const [FILTERED, FOLDED, FIRST] = [9, 31, 15];
   // Text of so many characters needs a wide column on a phone.
-  const LONG = 60;
+  const LONG = 30;
   const format = (value, digits) => {
     if (value === null || value === undefined) return MISSING;
     if (typeof value === "boolean") return value ? "yes" : "no";

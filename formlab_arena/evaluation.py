@@ -24,9 +24,9 @@ from formlab_arena.web_episodes import WebEpisode
 BENCHMARK, SPLIT = "formfactory", "arena"
 # The arena's word for a type where the tables have another.
 KINDS = {"multiple": "choice"}
-# A stopped agent answered in part; a crashed one did not answer.
+# A stopped agent answered in part; one that crashed or sent nothing did not answer.
 STATUS = {
-    "submitted": "ok", "unsent": "truncated", "unfinished": "truncated", "crashed": "missing",
+    "submitted": "ok", "unsent": "missing", "unfinished": "truncated", "crashed": "missing",
 }  # fmt: skip
 # A field that the agent never saw is on a page that no click can be on.
 NEVER = [0, 0, 0, 0, 0]
@@ -80,6 +80,10 @@ def read_run(
         predicted += episode.predictions()
         responses.append(episode.response())
         notes[f"episodes {result['status']}"] += result["status"] != "submitted"
+        if result["status"] == "unsent":
+            # Why: what the browser says of a field that it does not accept.
+            refused = (result.get("account") or {}).get("validation", ())
+            notes["fields refused in episodes unsent"] += len(refused)
         notes["labels of the gold on no page"] += len(episode.task.missing)
     sources = {
         path.relative_to(folder).as_posix(): files.sha256(path)

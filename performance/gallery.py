@@ -45,12 +45,13 @@ const look = () => {
   if (!image || !image.complete || !image.naturalWidth) return setTimeout(look, 5);
   requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = performance.now(); }));
 };
-addEventListener('DOMContentLoaded', look);
+look();
 """
 # How long a filter takes, to the layout of its cards; null where there is no gallery.
-FILTER = """() => {
+FILTER = """async () => {
   const made = globalThis.formlabGallery?.galleries[0];
   if (!made) return null;
+  await made.ready;
   const start = performance.now();
   made.choose(formlabGallery.selection.read("slice=kind:answer"));
   document.body.getBoundingClientRect();

@@ -28,7 +28,10 @@ ELSEWHERE = {
 }  # fmt: skip
 # What a page names: the sample in the place of what the reader has.
 FOLDERS = {"docs/tutorials/funsd.md": {"funsd": "funsd"}, "docs/review.md": {"drafts": "formcraft"}}
-FOLLOWED = ["README.md", "docs/commands.md", "docs/review.md", "docs/tutorials/funsd.md"]
+FOLLOWED = [
+    "README.md", "docs/commands.md", "docs/reading-reports.md", "docs/review.md",
+    "docs/tutorials/funsd.md",
+]  # fmt: skip
 OWN_PARTS = "docs/tutorials/own-parts.md"
 # Names of `charts` that draw nothing, and two that need the files of people or of a judge.
 NO_EXAMPLE = {

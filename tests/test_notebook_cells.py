@@ -152,7 +152,7 @@ def test_nearest_fields_are_counted_by_the_field_that_was_meant():
     })  # fmt: skip
     meant = run("40_form_filling", ["far-clicks-miss-2"], missed=missed)["meant"]
     # Two clicks meant for /a hit /b or were next to it; the median of 30 and 50 is 40.
-    assert meant.rows() == [("A", "/a", "/b", 2, 1, 40.0), ("A", None, "/c", 1, 0, None)]
+    assert meant.rows() == [("A", "a", "b", 2, 1, 40.0), ("A", None, "c", 1, 0, None)]
 
 
 def test_wrong_values_are_counted_by_cause_and_by_kind():

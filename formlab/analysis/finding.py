@@ -19,6 +19,8 @@ OUTCOME = "outcome"
 ALPHA = 0.05
 # The columns that identify a case.
 KEYS = ("doc_id", "task", "path")
+# What a sentence calls the cases of a level.
+COUNTED = {"field": "fields", "fact": "facts", "question": "answers", "check": "answers"}
 # No claim may rest on these alone: formlab's own reading rule, and labels that may be wrong.
 READER, LABEL = "reader", "label_error"
 FINDINGS: dict[str, Any] = {
@@ -51,6 +53,8 @@ class Finding:
         pages that of the wrong values on them.
     p, p_adjusted, n_tested
         Of the test, adjusted for the `n_tested` comparisons looked at; NaN for plain counts.
+    of
+        Of what the effect is a share, such as ``268 fields``.
     systems, least
         Of two systems compared their names, and the least difference that would have been seen.
     cases
@@ -80,6 +84,7 @@ class Finding:
     n_tested: int = 0
     what_to_try: str = ""
     metric: str = ""
+    of: str = ""
     settings: str = ""
     systems: tuple[str, ...] = ()
     least: float = NAN
@@ -102,6 +107,8 @@ class Finding:
         if self.about == "pages":
             return "of all pages"
         if self.is_share:
+            if self.of:
+                return f"of {self.of}"
             return "of all values" if self.metric == OUTCOME else ""
         plain = self.metric in ("", OUTCOME)
         return f"difference in {'share right' if plain else metrics.title(self.metric)}"

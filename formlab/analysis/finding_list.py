@@ -8,15 +8,14 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from formlab import tables
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import (
     ALPHA,
+    COUNTED,
     LABEL,
-    NAN,
     OUTCOME,
     READER,
     Finding,
@@ -29,11 +28,11 @@ from formlab.analysis.finding import (
 from formlab.analysis.finding_kinds import kinds
 from formlab.analysis.finding_systems import tell_apart
 from formlab.analysis.flips import MATRIX, flip_matrix, flips
-from formlab.analysis.intervals import by_document, drawn_sums, percentiles
+from formlab.analysis.intervals import share
 from formlab.analysis.slices import find_slices, slice_cases
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
-from formlab.scoring.causes import WHAT_TO_TRY
+from formlab.scoring.causes import IN_WORDS, WHAT_TO_TRY
 from formlab.tables import STATUSES, USABLE, settings_text
 
 Draws = dict[str, Any]
@@ -139,7 +138,7 @@ def _slices(evaluation: Evaluation, alpha: float, draws: Draws) -> list[Finding]
 
 
 def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
-    share = (
+    rates = (
         f"{row['value']:.0%} of {row['n_cases']:,} values are right, {row['rest']:.0%} elsewhere"
     )
     tested = f"{p_text(row['p_adjusted'])}, adjusted for {row['n_tested']:,} slices"
@@ -147,7 +146,7 @@ def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
     name = " and ".join(f"{word(by)} is {value}" for by, value in named)
     low, high = -row["difference_high"], -row["difference_low"]
     return Finding(
-        f"Where {name}, {share.replace('%', ' %')} ({tested})", "slice",
+        f"Where {name}, {rates.replace('%', ' %')} ({tested})", "slice",
         effect=-row["difference"], ci_low=low, ci_high=high,
         at_least=max(low, 0.0) * row["n_cases"], n_docs=row["n_docs"], n_cases=row["n_cases"],
         p=row["p"], p_adjusted=row["p_adjusted"], n_tested=row["n_tested"], metric=OUTCOME,
@@ -218,17 +217,22 @@ def _of_causes(
             break
         of_cause = wrong & pl.col("cause").eq_missing(pl.lit(cause))
         docs = cases.filter(of_cause)["doc_id"].n_unique()
-        over = f"in {docs:,} document{'s' if docs > 1 else ''}"
-        lead = "One of the commonest causes" if tied else "The commonest cause"
-        counted = f"{count:,} of {errors:,} errors {over}"
-        claim = f"{lead} of error is “{word(cause)}”, with {counted}"
-        if place:
-            # It may stand first, if more values surely have it.
-            claim = f"“{word(cause)}” is the cause of {counted}"
+        over = f"{docs:,} document{'s' * (docs > 1)}"
+        what = IN_WORDS.get(cause, f"the cause is “{word(cause)}”")
+        counted = f"in {count:,} of {errors:,} wrong {_nouns(cases)}, in {over}"
+        # The second may stand first, if more values surely have it.
+        lead = "Often" if place or tied else "Most often"
+        claim = f"{lead} {what}: {counted}"
         if count == errors:
-            claim = f"All {errors:,} errors {over} have the same cause, “{word(cause)}”"
+            claim = f"In all {errors:,} wrong {_nouns(cases)}, in {over}, {what}"
         advice = WHAT_TO_TRY.get(cause, "")
         yield _count(evaluation, cases, of_cause, "cause", draws, claim, advice)
+
+
+def _nouns(cases: pl.DataFrame) -> str:
+    """What a sentence calls these cases, if one word fits all their levels."""
+    nouns = {COUNTED.get(level, "values") for level in cases["level"].unique()}
+    return nouns.pop() if len(nouns) == 1 else "values"
 
 
 def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
@@ -246,15 +250,15 @@ def _of_pages(evaluation: Evaluation, cases: pl.DataFrame, draws: Draws) -> Iter
     claim = f"{many} a CER of at least {_BAD_PAGE}; the mean is {pages['value'].mean():.3f}"
     if short:
         claim += f"; at least half of the text is missing from {short:,} of them"
-    share, low, high = _interval(pages, pl.col("value") >= _BAD_PAGE, draws)
+    part, low, high = share(pages, pl.col("value") >= _BAD_PAGE, **draws)
     # A page concerns the values that are wrong on it, as its CER may be one of reading order alone;
     # where no values were scored it counts itself.
     surely = low * pages.height
     if cases.height:
         wrong = (pl.col("outcome") != "match") & pl.col("doc_id").is_in(bad["doc_id"].implode())
-        surely = _interval(cases, wrong, draws)[1] * cases.height
+        surely = share(cases, wrong, **draws)[1] * cases.height
     yield Finding(
-        claim, "pages", effect=share, ci_low=low, ci_high=high,
+        claim, "pages", effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if surely != surely else surely, n_docs=bad.height, n_cases=bad.height,
         metric="cer", settings=settings_text(pages.row(0, named=True)),
         cases=keys(whole), **origin(evaluation),
@@ -267,23 +271,12 @@ def _count(
     draws: Draws, claim: str, advice: str,
 ) -> Finding:  # fmt: skip
     rows = cases.filter(counted)
-    share, low, high = _interval(cases, counted, draws)
+    part, low, high = share(cases, counted, **draws)
     return Finding(
-        claim, about, effect=share, ci_low=low, ci_high=high,
+        claim, about, effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if low != low else low * cases.height, n_docs=rows["doc_id"].n_unique(),
         n_cases=rows.height, what_to_try=advice, metric=OUTCOME, cases=keys(rows),
+        of=f"{cases.height:,} {_nouns(cases)}",
         settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"
         f"level={draws['level']:g},seed={draws['seed']}", **origin(evaluation),
     )  # fmt: skip
-
-
-def _interval(rows: pl.DataFrame, counted: pl.Expr, draws: Draws) -> tuple[float, float, float]:
-    """The share of rows that count, and its percentile interval over documents."""
-    marks = rows.select(counted).to_series().to_numpy()
-    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
-    share = float(marks.mean())
-    if len(names) < 2 or not draws["resamples"]:
-        return share, NAN, NAN
-    parts = by_document(number, [marks, np.ones(len(number))], len(names))
-    summed = drawn_sums(parts, resamples=draws["resamples"], seed=draws["seed"])
-    return share, *percentiles(summed[:, 0] / summed[:, 1], draws["level"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import polars as pl
 
 # The most numbers that one block of resampling weights may hold (float32).
 BLOCK = 5_000_000
@@ -53,3 +54,30 @@ def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:
         return float("nan"), float("nan")
     low, high = np.quantile(known, ((1 - level) / 2, (1 + level) / 2))
     return float(low), float(high)
+
+
+def share(
+    rows: pl.DataFrame, part: pl.Expr, whole: pl.Expr | None = None,
+    *, resamples: int, level: float = 0.95, seed: int = 0,
+) -> tuple[float, float, float]:  # fmt: skip
+    """The share that the sum of `part` has of that of `whole`, and its interval over documents.
+
+    `whole` counts the rows if left out. Of fewer than two documents there is no interval (NaN).
+
+    Examples
+    --------
+    >>> rows = pl.DataFrame({"doc_id": ["a", "a", "b"], "cost": [1.0, 0.0, 3.0]})
+    >>> share(rows, pl.col("cost") > 2, resamples=0)[0]
+    0.3333333333333333
+    """
+    over = pl.repeat(1.0, pl.len()) if whole is None else whole
+    sums = rows.select(part.cast(float).alias("part"), over.alias("whole"))
+    total = sums["whole"].sum()
+    value = sums["part"].sum() / total if total else float("nan")
+    names, number = np.unique(rows["doc_id"].to_numpy(), return_inverse=True)
+    if len(names) < 2 or not resamples:
+        return value, float("nan"), float("nan")
+    parts = by_document(number, [each.to_numpy() for each in sums], len(names))
+    drawn = drawn_sums(parts, resamples=resamples, seed=seed)
+    drawn = drawn[drawn[:, 1] > 0]
+    return value, *percentiles(drawn[:, 0] / drawn[:, 1], level)

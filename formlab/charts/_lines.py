@@ -175,7 +175,11 @@ def slope(
     drawn = dataclasses.replace(
         plot, frame=long.with_columns(both.alias("names"), pl.col("by").replace(sides))
     )
-    across = alt.Axis(orient="top", domain=False, ticks=False, labelFontSize=13, title=None)
+    # Outwards, as the names below: on a phone the two columns stand close.
+    outwards = {"condition": {"test": "datum.index === 0", "value": "right"}, "value": "left"}
+    across = alt.Axis(
+        orient="top", domain=False, ticks=False, labelFontSize=13, title=None, labelAlign=outwards
+    )
     last = float(plot.frame.select(pl.max_horizontal(left, right).max()).item())
     scale = alt.Scale(reverse=True, nice=False, zero=False, domain=[0.6, last + 0.4])
     base = drawn.base.encode(

@@ -49,8 +49,12 @@ def notes_table(evaluation: Evaluation) -> Table | Caption:
     return table(pl.DataFrame(rows), empty="No irregularity was noted.")
 
 
-def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Caption:
+def cause_bars(
+    cases: pl.DataFrame, by: str = "kind", *, what: str = "fields"
+) -> alt.TopLevelMixin | Caption:
     """How many cases each cause has, a piece for each value of `by`, in the stage's colour.
+
+    `what` names the cases.
 
     A note where there is but one cause, which a table says better.
     """
@@ -62,17 +66,17 @@ def cause_bars(cases: pl.DataFrame, by: str = "kind") -> alt.TopLevelMixin | Cap
     return stacked(
         counts, "cause", "cases", colour="stage", pieces=by, percent=False, tips=["try"],
         colours={stage: theme.STAGE_COLOURS[stage] for stage in stages},
-        titles={"cases": "fields", "try": "what to try", "stage": "stage"},
-        say="Fields by cause of error", empty="No field has a cause of error.",
+        titles={"cases": what, "try": "what to try", "stage": "stage"},
+        say=f"{what.capitalize()} by cause of error", empty="No field has a cause of error.",
         cases={"cause": "of_cause", by: by},
     )  # fmt: skip
 
 
-def cause_table(cases: pl.DataFrame) -> Table | Caption:
-    """Each cause with its stage, its fields, their share of all that have one, what to try."""
+def cause_table(cases: pl.DataFrame, *, what: str = "fields") -> Table | Caption:
+    """Each cause with its stage, its cases (called `what`), their share, and what to try."""
     return table(
         _causes(cases), "stage", "cause", "cases", "share", "try",
-        titles={"cases": "fields", "try": "what to try"}, empty="No field has a cause of error.",
+        titles={"cases": what, "try": "what to try"}, empty="No field has a cause of error.",
         cases={"cause": "of_cause"},
     )  # fmt: skip
 

@@ -21,7 +21,9 @@ from formlab.folders import Evaluation
 _CARDS, _FINDINGS, _RUNS = 4, 5, 3
 _FAILED = "answers that could not be used"
 # What a sentence may begin with besides the name of a system or a number.
-_FIRST_WORDS = {"The", "One", "All", "No", "For", "Where"}
+_FIRST_WORDS = {
+    "The", "One", "Another", "All", "No", "Of", "For", "Where", "Most", "Often", "In",
+}  # fmt: skip
 _KEYS = ("doc_id", "task", "path")
 
 
@@ -123,7 +125,7 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
     """What was run and how much was answered; failures by the status of their answers."""
     line = f"{_name(row)}: {row['answered']:,} of {row['documents']:,} documents answered"
     if row["values"]:
-        line += f", {row['right']:,} of {row['values']:,} values right"
+        line += f", {_right(row, evaluation)}"
     elif row["page_cer"] is not None:
         line += f", mean CER of pages {number(row['page_cer'])}"
     failed = [
@@ -131,6 +133,21 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
         for status, count in failures(evaluation).items()
     ]
     return line + (f"; {_FAILED}: {', '.join(failed)}" if failed else "")
+
+
+def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
+    """How many values are right, by level where there are several, and what the gold has not."""
+    text = f"{row['right']:,} of {row['values']:,} values right"
+    asked = evaluation.fields.drop_nulls("gold")
+    counts = asked.group_by("level", maintain_order=True).agg(
+        right=(pl.col("outcome") == "match").sum(), values=pl.len()
+    )
+    if counts.height > 1:
+        levels = [f"{right:,} of {of:,} {name}s" for name, right, of in counts.iter_rows()]
+        text += f" ({', '.join(levels)})"
+    return text + (
+        f", {row['spurious']:,} predicted that the gold has not" if row["spurious"] else ""
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,16 +166,7 @@ class _Row:
         if not self.where:
             return claim
         # The name of a system keeps its letters.
-        starts = claim.partition(" ")[0] in {
-            "The",
-            "One",
-            "Another",
-            "All",
-            "No",
-            "Of",
-            "For",
-            "Where",
-        }
+        starts = claim.partition(" ")[0] in _FIRST_WORDS
         return f"{self.where}: {claim[:1].lower() + claim[1:] if starts else claim}"
 
     @property

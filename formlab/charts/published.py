@@ -172,6 +172,8 @@ def paper_table(
         note=" ".join(text for text, holds in claims if holds) or None,
         strong=tuple((systems.index(name), key) for name, key in best),
         aside=tuple(range(len(systems), len(rows))), numeric=tuple(columns),
+        # Published systems have no cases.
+        cases=[*selection.of_rows(pl.DataFrame({"system": systems})), *[None] * len(theirs)],
     )  # fmt: skip
 
 

@@ -81,14 +81,16 @@ def system_colours(systems: Iterable[str]) -> dict[str, str]:
 
 
 def system_shapes(systems: Iterable[str]) -> dict[str, str]:
-    """A marker shape for each system, in their order.
+    """A marker shape for each system, in their order; with its colour it is no other's of 36.
 
     Examples
     --------
     >>> system_shapes(["ocr", "chat"])
     {'ocr': 'circle', 'chat': 'square'}
     """
-    return dict(zip(dict.fromkeys(systems), itertools.cycle(SYSTEM_SHAPES), strict=False))
+    many = len(SYSTEM_SHAPES)
+    names = enumerate(dict.fromkeys(systems))
+    return {name: SYSTEM_SHAPES[(place + place // many) % many] for place, name in names}
 
 
 def scale(colours: Mapping[str, str]) -> alt.Scale:

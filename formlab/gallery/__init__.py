@@ -88,7 +88,7 @@ class Gallery:
         return {
             "unit": levels[0] if len(levels) == 1 else "case",
             "cases": texts, "images": self.images, "pages": self.pages,
-            "total": self.total, "asked": self.asked,
+            "count": len(self.cases), "total": self.total, "asked": self.asked,
             "drawn": self.drawn, "claims": self.claims, "colours": colours,
             "columns": list(self.cases[0]["slices"]) if self.cases else [],
         }  # fmt: skip

@@ -219,17 +219,18 @@ class Crops:
         return key
 
 
-def _webp(image: Image.Image, **how: Any) -> bytes:
+def _webp(image: Image.Image, *, method: int = 2, **how: Any) -> bytes:
     stream = io.BytesIO()
     # Method 2 takes a third of the time of 4, and its files are as small.
-    image.save(stream, "WEBP", method=2, **how)
+    image.save(stream, "WEBP", method=method, **how)
     return stream.getvalue()
 
 
 def _greys(image: Image.Image) -> bytes:
     step = 255 / (GREYS - 1)
     grey = image.convert("L").point([round(round(value / step) * step) for value in range(256)])
-    data = _webp(grey, lossless=True, quality=50)
+    # Of lossless files method 0 takes half the time of 2, and they are a fourteenth larger.
+    data = _webp(grey, lossless=True, quality=50, method=0)
     if len(data) > PHOTOGRAPH * image.width * image.height:
         return _webp(image, quality=LOW_QUALITY)
     return data

@@ -187,7 +187,8 @@ def _episode(name: str, folder: Path, entry: Row, shots: _Shots, cases: pl.DataF
             size, window = pair(event.get("size")), pair(event.get("window"))
             shot = Screenshot(key, why, size, window, event.get("on"))
             step = shot.step(event.get("step"))
-        elif "screen" in event:
+        elif "screen" in event or (not looks and event.keys() & {"left", "request"}):
+            # How the page was opened is nothing that an agent did.
             continue
         else:
             step = shot.action(event, values)

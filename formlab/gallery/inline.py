@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -27,6 +28,59 @@ def data_block(value: Any) -> str:
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.translate(_ESCAPES)
+
+
+# What may leave the data of an object for a block, or a file, of its own.
+PICTURE = re.compile(r"data:image/(webp|png|jpeg);base64,([A-Za-z0-9+/]*={0,2})")
+_KEY = re.compile(r"[0-9a-f]{8,64}")
+_USED = re.compile(r'"image":"([0-9a-f]{8,64})"')
+
+
+def split(kind: str, payload: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A payload without its pictures and, of a gallery, all but its first cases; those by key.
+
+    They come in blocks behind the scripts, the pictures of the first cards first: a page draws
+    these before the browser has read tens of megabytes.
+    """
+    data = dict(payload)
+    if kind == "explorer" and isinstance(data.get("gallery"), dict):
+        data["gallery"], texts = _without_pictures(data["gallery"])
+        return data, texts
+    if kind != "gallery":
+        return data, {}
+    data, texts = _without_pictures(data)
+    cases = data.get("cases")
+    if isinstance(cases, list) and "count" in data and all(isinstance(t, str) for t in cases):
+        later = {hashlib.sha256(text.encode()).hexdigest()[:16]: text for text in cases[1:]}
+        if len(later) == len(cases) - 1:
+            data |= {"cases": cases[:1], "later": list(later)}
+            texts |= later
+    return data, texts
+
+
+def _without_pictures(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    images, cases = data.get("images"), data.get("cases")
+    if not isinstance(images, dict) or not all(isinstance(i, dict) for i in images.values()):
+        return data, {}
+    first = _USED.findall(str(cases[0])) if isinstance(cases, list) and cases else []
+    texts = {
+        key: images[key]["src"]
+        for key in dict.fromkeys([*first, *images])
+        if key in images and _KEY.fullmatch(key) and PICTURE.fullmatch(str(images[key].get("src")))
+    }
+    kept = {
+        key: {name: value for name, value in image.items() if name != "src" or key not in texts}
+        for key, image in images.items()
+    }
+    return data | {"images": kept}, texts
+
+
+def blocks(texts: Mapping[str, str]) -> str:
+    """The blocks of `split`, to stand behind a page's scripts."""
+    return "".join(
+        f'<script type="text/plain" id="fl-late-{key}">{text.translate(_ESCAPES)}</script>'
+        for key, text in texts.items()
+    )
 
 
 def script_hash(source: str) -> str:
@@ -66,6 +120,7 @@ def assets() -> dict[str, str]:
 
 def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
     """A whole page that shows one object: a gallery, or another kind that builds on its script."""
+    data, texts = split(kind, payload)
     names = ("gallery",) if kind == "gallery" else ("gallery", kind)
     scripts = [assets()[f"{name}.js"] for name in names]
     styles = "".join(assets()[f"{name}.css"] for name in ("tokens", *names))
@@ -74,8 +129,9 @@ def document(payload: Mapping[str, Any], *, kind: str = "gallery") -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
         f"<style>{styles}</style></head>"
         f'<body class="fl-frame"><div id="fl-{kind}"></div>'
-        f'<script type="application/json" id="fl-{kind}-data">{data_block(payload)}</script>'
-        f"{''.join(f'<script>{script}</script>' for script in scripts)}</body></html>"
+        f'<script type="application/json" id="fl-{kind}-data">{data_block(data)}</script>'
+        f"{''.join(f'<script>{script}</script>' for script in scripts)}{blocks(texts)}"
+        "</body></html>"
     )
 
 

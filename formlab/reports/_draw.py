@@ -49,11 +49,18 @@ def payloads(bundle: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return []
 
 
-def output(bundle: Mapping[str, Any]) -> Markup:
-    """The markup of one display output: a data block for ``report.js``, else static."""
+def output(bundle: Mapping[str, Any], late: dict[str, str] | None = None) -> Markup:
+    """The markup of one display output: a data block for ``report.js``, else static.
+
+    What can come behind the scripts, see `inline.split`, is added to `late` if given.
+    """
     for kind, payload in payloads(bundle):
         alt = clean(payload.get("alt") or _joined(bundle.get("text/plain")) or kind, limit=5_000)
-        block = sanitize.trusted(inline.data_block(inert(kind, payload)))
+        data = inert(kind, payload)
+        if late is not None:
+            data, texts = inline.split(kind, data)
+            late |= texts
+        block = sanitize.trusted(inline.data_block(data))
         return Markup(
             '<div class="fl-object" data-kind="{}"><script type="application/json">{}</script>'
             "<noscript><pre>{}</pre></noscript></div>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import time
@@ -75,11 +76,13 @@ def _page(
             drawn, undrawn = figures.save(drawn, out / folder, visit)
             notes += undrawn
             beside += [f"{folder}/{f.stem}.{ending}" for f in drawn if f for ending in f.files]
+        late = functools.partial(page_assets.pictures, out=out, beside=beside)
         linked = settings.figures and settings.layout == "site"
         summary = export(
             executed, out=html, name=job.notebook.stem, facts=facts, failure=failure,
             index=f"{INDEX}.html", assets=assets, figures=drawn, beside=folder if linked else None,
             parts=inputs.part_runs(job.notebook.parent, job.parameters, job.defaults),
+            late=late if settings.layout == "site" else dict,
         )  # fmt: skip
         picture = f"{build_record.THUMBNAILS}{job.name}.webp"
         undrawn = figures.thumbnail(html, out / picture, visit) if visit is not None else [""]

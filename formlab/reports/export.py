@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from nbconvert.exporters import TemplateExporter
 
 from formlab import files
 from formlab.charts._output import clean
+from formlab.gallery import inline
 from formlab.reports import _draw, page_assets, sanitize, sections
 from formlab.reports.build_record import Summary
 from formlab.reports.figures import Figure
@@ -73,13 +74,15 @@ def export(
     figures: Sequence[Figure | None] = (),
     beside: str | None = None,
     parts: Sequence[str] = (),
+    late: Callable[[dict[str, str]], dict[str, str]] = dict,
 ) -> Summary:
     """Write an executed notebook as one HTML page, whole or not at all; its title and findings.
 
     `facts` go into the block "How this was made"; `failure` and `parts` (which evaluations are of
     a part of their corpus) stand on top; `index` is the address of the page that lists all
     reports. For each output of `bundles`, `figures` has the figure whose table is offered as CSV:
-    inside the page, or as a link into the folder `beside`, as seen from `out`.
+    inside the page, or as a link into the folder `beside`, as seen from `out`. `late` may move
+    what `inline.split` took out of the data, as `page_assets.pictures` does.
     """
     notebook = _arranged(notebook)
     outputs = [output.data for _, output in _displays(notebook)]
@@ -112,12 +115,14 @@ def export(
         ],
         "has_code": any(cell.cell_type == "code" and cell.source for cell in notebook.cells),
     }
+    texts: dict[str, str] = {}
     drawn = [
-        Markup("") if id(cell) in hidden else _draw.output(output.data)
+        Markup("") if id(cell) in hidden else _draw.output(output.data, texts)
         for cell, output in _displays(notebook)
     ]
     for at, figure in enumerate(figures):
         drawn[at] += _draw.data_link(figure, beside)
+    page["late"] = sanitize.trusted(inline.blocks(late(texts)))
     body, _ = _Exporter(prose, drawn).from_notebook_node(notebook, resources={"formlab": page})
     files.write_text(out, body)
     return summary

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -21,6 +23,8 @@ from formlab.reports.plan import Layout
 FOLDER = "assets"
 # Vega first: report.js draws as soon as it runs, so it comes last.
 LIBRARIES = ("vega", "plotly")
+# So many pictures of galleries stand inside a page of a site; more become files beside it.
+PICTURES_INSIDE = 2_000
 PAGE_SCRIPTS = ("base", "tables", "words", "fit", "vega", "plotly", "links", "report")
 
 
@@ -83,6 +87,27 @@ def _shared(out: Path, name: str, ending: str, source: str) -> str:
     if not (out / address).is_file() or files.sha256(out / address) != digest:
         files.write_text(out / address, source)
     return address
+
+
+def pictures(texts: Mapping[str, str], *, out: Path, beside: list[str]) -> dict[str, str]:
+    """The late texts of a page of a site, see `inline.split`, with its pictures as files.
+
+    Only where they are many. Each text becomes the file's address, which joins `beside`. Names
+    come from contents alone: a notebook names no file.
+    """
+    matches = {key: inline.PICTURE.fullmatch(text) for key, text in texts.items()}
+    found = {key: match for key, match in matches.items() if match and len(match[2]) % 4 == 0}
+    if len(found) <= PICTURES_INSIDE:
+        return dict(texts)
+    addresses = {}
+    for key, match in found.items():
+        data = base64.b64decode(match[2])
+        name = f"picture-{hashlib.sha256(data).hexdigest()[:32]}.{match[1]}"
+        addresses[key] = f"{FOLDER}/{name}"
+        with files.atomic(out / addresses[key]) as temporary:
+            temporary.write_bytes(data)
+    beside += dict.fromkeys(addresses.values())
+    return texts | addresses
 
 
 def scripts(kinds: set[str]) -> dict[str, str]:

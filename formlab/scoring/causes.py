@@ -35,11 +35,11 @@ STAGE_OF = {cause: stage for stage, names in STAGES.items() for cause in names}
 WHAT_TO_TRY = {
     "bad_json": "Use the model's JSON mode or a schema, or ask again with --retry bad.",
     "refused": "Read the answers; reword the question, or leave the page out and say so.",
-    "truncated": "Allow longer answers, or ask for fewer fields at a time.",
+    "truncated": "Allow longer answers (an agent: more steps), or ask for fewer fields at a time.",
     "api_error": "Run the same command again: it asks only for what is missing.",
     "missing_document": "Check that the document was run and that its image can be read.",
-    "missed": "Look whether the text is shaded, faint or a single character; try a larger image"
-    " scale or a lower detection threshold.",
+    "missed": "Look whether the text is shaded, faint or a single character (try a larger image"
+    " scale or a lower detection threshold), or whether the system knows the field at all.",
     "wrong_field": "Compare the labels of the two fields; describe the field, or its place, more"
     " closely.",
     "wrong_row": "Check how rows are told apart: ruling lines, line breaks within a row, repeated"
@@ -76,6 +76,26 @@ WHAT_TO_TRY = {
     "wrong_relation": "Ask for the value that must stand there, and for those it follows from.",
     "label_error": "Look at the page and correct the gold in the notebook 02_review.",
     "reader": "Read these fields by another rule, or have the system name its fields.",
+}  # fmt: skip
+# What happened, for sentences.
+IN_WORDS = {
+    "missing_document": "the document has no answer", "missed": "the value was missed",
+    "wrong_field": "the answer is from the wrong field",
+    "wrong_row": "the answer is from the wrong row", "wrong_order": "words are in the wrong order",
+    "misclick_near": "the click is near the control, not on it",
+    "misclick_other_field": "the click is on another field", "clipped": "the answer is clipped",
+    "merged": "the answer is merged with other text",
+    "lookalike": "a character was taken for a lookalike", "space": "spaces differ",
+    "lost_separator": "a separator was lost", "digit": "a digit was misread",
+    "diacritic": "a diacritic was misread", "characters": "characters were misread",
+    "case": "only the case of letters differs", "punctuation": "only punctuation differs",
+    "date_format": "only the date format differs",
+    "number_format": "only the number format differs",
+    "unit": "the unit differs", "sign": "the sign differs", "scale": "the scale differs",
+    "notation": "only the notation differs", "date_order": "only the date order differs",
+    "spurious": "the answer is spurious", "hallucinated": "the answer is hallucinated",
+    "wrong_source": "another field that the answer follows from is wrong",
+    "wrong_relation": "the relation is wrong",
 }  # fmt: skip
 # What is only written otherwise stays so even where the page supports the answer.
 _WRITTEN = frozenset(STAGES["form"]) | {"space", "diacritic"}

@@ -44,7 +44,7 @@ def test_counts_say_how_many_values_and_documents():
         "1 of 4 documents has no usable answer, which loses 1 of 7 values"
     )
     assert found["cause"].claim == (
-        "The commonest cause of error is “digit”, with 2 of 3 errors in 1 document"
+        "Most often a digit was misread: in 2 of 3 wrong fields, in 1 document"
     )
     assert (found["cause"].effect, found["cause"].n_cases) == (pytest.approx(2 / 7), 2)
     assert found["cause"].cases["path"].to_list() == ["/1", "/2"]
@@ -70,10 +70,8 @@ def test_no_count_of_causes_rests_on_the_reading_rule_or_on_labels(cause):
 def test_causes_that_tie_are_not_called_the_largest():
     rows = [("1", "a", "mismatch", "ok", "digit"), ("1", "a", "mismatch", "ok", "case")]
     one, other = analysis.findings([evaluation(rows)])
-    assert other.claim == "“digit” is the cause of 1 of 2 errors in 1 document"
-    assert one.claim.startswith(
-        "One of the commonest causes of error is “case”, with 1 of 2 errors"
-    )
+    assert other.claim == "Often a digit was misread: in 1 of 2 wrong fields, in 1 document"
+    assert one.claim.startswith("Often only the case of letters differs: in 1 of 2 wrong fields")
 
 
 def test_no_more_than_two_findings_of_one_evaluation_and_most_in_all():

@@ -112,6 +112,19 @@ def test_evaluations_are_named_by_what_tells_them_apart_and_failures_by_status()
     assert not payload(results * 2)["open"]
 
 
+def test_values_right_are_counted_by_level_and_what_the_gold_has_not_beside_them():
+    one = evaluation("match", "mismatch", "match", "spurious")
+    level = pl.when(path="/2").then(pl.lit("question")).otherwise("level")
+    gold = pl.when(pl.col("outcome") != "spurious").then("gold")
+    cases = one.cases.with_columns(level=level, gold=gold)
+    (run,) = payload(dataclasses.replace(one, cases=cases))["runs"]
+    assert run.endswith(
+        "2 of 3 values right (1 of 2 fields, 1 of 1 questions), 1 more predicted that the gold has not"
+    )
+    of = finding("X", of="268 fields")
+    assert payload(one, [of])["findings"][0]["effect"].startswith("50.0 % of 268 fields, ")
+
+
 def test_no_more_than_four_cards_and_five_findings():
     cards = [charts.Card(str(n), n) for n in range(9)]
     shown = payload(evaluation("missing"), [finding("X")] * 9, cards=cards)

@@ -13,6 +13,7 @@ from formlab import browser, gallery, tables
 from formlab.analysis.finding import Finding
 from formlab.errors import UnknownName
 from formlab.folders import Corpus, Evaluation
+from formlab.gallery import inline
 from formlab.gallery._crops import area
 from formlab.gallery._diff import diff
 
@@ -253,6 +254,30 @@ def test_hostile_values_stay_bounded_and_are_json(root):
     assert "more characters" in made.cases[0]["gold"]
 
 
+def test_only_pictures_and_texts_of_cases_stand_in_blocks_and_none_ends_one():
+    picture = "data:image/webp;base64,UklGRg=="
+    sources = {
+        "0" * 16: picture, "1" * 16: "data:image/svg+xml,<svg onload=x>", "2" * 16: 5,
+        "3" * 16: picture + '"><img>', '"><img src=x>': picture, "../../x": picture,
+    }  # fmt: skip
+    images = {key: {"src": src, "width": 1, "height": 1} for key, src in sources.items()}
+    cases = ["[]", '[{"gold":"</script><img>"}]', "</script><!--"]
+    payload = {"cases": cases, "count": 1, "images": images, "columns": []}
+    data, texts = inline.split("gallery", payload)
+    assert next(iter(texts)) == "0" * 16
+    assert list(texts.values()) == [picture, *cases[1:]]
+    assert [key for key, image in data["images"].items() if "src" not in image] == ["0" * 16]
+    assert data["cases"] == ["[]"]
+    assert data["later"] == list(texts)[1:]
+    assert inline.blocks(texts).count("<") == 2 * len(texts)
+    # What is no gallery's, or none that formlab wrote, stays as it is.
+    for kind, other in (("table", payload), ("gallery", {"images": [1], "cases": [2]})):
+        assert inline.split(kind, other) == (other, {})
+    data, texts = inline.split("explorer", {"gallery": payload})
+    assert data["gallery"]["cases"] == cases
+    assert list(texts.values()) == [picture]
+
+
 def test_report_gets_data(root, monkeypatch):
     monkeypatch.setenv("FORMLAB_REPORT", "1")
     assert set(shown(root)._repr_mimebundle_()) == set(shown(root, BOX)._repr_mimebundle_()) == {
@@ -296,7 +321,7 @@ def test_cases_chosen_in_the_frame_are_selected_in_python(root, tmp_path, monkey
                 window.values = { token };
                 window.saved = [];
                 const model = { get: (name) => values[name], save_changes: () => saved.push(0),
-                  set: (name, value) => { values[name] = value; } };
+                  set: (name, value) => { values[name] = value; }, on: () => {} };
                 (await import(url)).default.render({ model, el: document.createElement("div") });
                 postMessage({ formlab: "selection", line: "", rows: [1] }, "*");
                 const evil = document.querySelectorAll("iframe")[1];

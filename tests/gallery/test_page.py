@@ -400,3 +400,36 @@ def test_verdicts_can_be_chosen_where_cases_carry_them(page, folder):
     assert options(page, "Verdict") == {"all": COUNT, "label error": 7, "–": COUNT - 7}
     page.get_by_label("Verdict", exact=True).select_option("label_error")
     assert holds(page.locator(".fl-card .fl-chip.verdict"), ["label error"] * 7)
+
+
+# The last block of a page is whole when the page is.
+HALTED = """if (location.pathname.endsWith("/late.html")) Object.defineProperty(
+    document, "readyState", { get: () => (globalThis.arrived ? "complete" : "loading") });"""
+
+
+def test_first_cards_are_shown_before_the_other_cases_are_read(page, folder, monkeypatch):
+    monkeypatch.setattr(gallery, "PART", 50)
+    file = written(folder, "late.html")
+    source = file.read_text()
+    assert source.rindex("<script>") < source.index('id="fl-late-')
+    assert source.count('id="fl-late-') == 4 + 2  # four pages, two parts of cases
+    page.add_init_script(HALTED)
+    page.goto(file.as_uri())
+    page.wait_for_function("document.querySelector('.fl-card img')?.naturalWidth > 0")
+    assert page.locator(".fl-card").count() == PAGE
+    assert page.locator(".fl-count").inner_text() == f"{COUNT} fields · showing 1–{PAGE}"
+    assert options(page, "Kind") == {"all": COUNT}
+    assert page.locator(".fl-bar").evaluate("bar => bar.inert")
+    assert page.evaluate("formlabGallery.galleries[0].cases.length") == 50
+    page.locator(".fl-card").nth(1).click()
+    assert page.locator("dialog[open]").count() == 0
+    page.evaluate("globalThis.arrived = true")
+    page.wait_for_selector("dialog[open] .fl-stage img[src]")
+    assert heading(page) == name(1)
+    same = CASES.filter(pl.col("doc_id") == "d1").height
+    assert page.locator("dialog .fl-others h4").inner_text() == f"{same} cases on this page"
+    page.keyboard.press("Escape")
+    assert page.locator("[inert], [aria-busy]").count() == 0
+    assert options(page, "Outcome") == counted(CASES, "outcome")
+    page.get_by_label("Kind", exact=True).select_option("date")
+    assert shown(page) == str(CASES.filter(kind="date").height)

@@ -1,15 +1,19 @@
 """Both layouts in a browser with the network off, what stands beside the pages, and the index."""
 
 import csv
+import functools
+import hashlib
 import io
 from pathlib import Path
 
 import pytest
 from lxml import etree
+from nbformat import v4
 from PIL import Image
 
-from formlab import browser
-from formlab.reports import build_record, figures, index
+from formlab import browser, gallery, tables
+from formlab.reports import build_record, figures, index, page_assets
+from formlab.reports.export import export
 from tests.reports.test_pages import scroll_through
 
 pytestmark = pytest.mark.browser
@@ -142,3 +146,42 @@ def test_index_without_thumbnails_shows_the_state_instead(tmp_path):
     page = Path(index.write(tmp_path)).read_text()
     assert '<span class="fl-blank failed">failed</span>' in page
     assert "no thumbnail: &lt;b&gt;" in page
+
+
+def test_many_pictures_of_galleries_are_files_named_by_their_contents(tmp_path, monkeypatch):
+    monkeypatch.setattr(page_assets, "PICTURES_INSIDE", 1)
+    Image.new("L", (600, 800), 90).save(tmp_path / "a.png")
+    Image.new("L", (600, 800), 200).save(tmp_path / "b.png")
+    key = {"benchmark": "demo", "split": "test"}
+    box = {"x0": 40, "y0": 60, "x1": 120, "y1": 70}
+    rows = [
+        key | box | {"doc_id": d, "system": "ocr", "task": "value", "outcome": "missing"}
+        for d in "ab"
+    ]
+    documents = tables.table("documents", [key | {"doc_id": d, "image": f"{d}.png"} for d in "ab"])
+    made = gallery.errors(tables.table("cases", rows), root=tmp_path, documents=documents)
+    payload = made.payload
+    payload["images"]["../../evil"] = {"src": "../../evil.webp", "width": 1, "height": 1}
+    bundle = {"application/vnd.formlab.gallery+json": payload}
+    cell = v4.new_code_cell(outputs=[v4.new_output("display_data", bundle)])
+    out, beside = tmp_path / "site", []
+    assets = page_assets.of({"gallery"}, layout="site", out=out)
+    export(
+        v4.new_notebook(cells=[v4.new_markdown_cell("# a"), cell]), out=out / "a.html", name="a",
+        assets=assets, late=functools.partial(page_assets.pictures, out=out, beside=beside),
+    )  # fmt: skip
+    names = sorted(file.name for file in (out / "assets").glob("*.webp"))
+    assert [f"assets/{name}" for name in names] == sorted(beside)
+    digests = [hashlib.sha256((out / address).read_bytes()).hexdigest()[:32] for address in beside]
+    assert beside == [f"assets/picture-{digest}.webp" for digest in digests]
+    assert "base64,Ukl" not in (out / "a.html").read_text()
+    assert not list(tmp_path.rglob("*evil*"))
+    with browser.page(out / "a.html") as visit:
+        loaded = "[...document.querySelectorAll('.fl-card img')].map(i => i.naturalWidth > 0)"
+        visit.page.wait_for_function(f"String({loaded}) === 'true,true'")
+        visit.page.locator(".fl-card").first.click()
+        visit.page.wait_for_selector("dialog[open] .fl-stage img[src^='assets/picture-']")
+        assert visit.trouble == []
+    # A few pictures stay in the page.
+    texts = {"0" * 16: "data:image/webp;base64,UklGRg=="}
+    assert page_assets.pictures(texts, out=out, beside=beside) == texts

@@ -1,7 +1,7 @@
 /* A gallery of cases: filters, order and search over all of them, a page of cards at a time. */
 "use strict";
 (() => {
-  const { el, visible, words, title, answers, chip, goldValue, predValue, picture, selection, save, Filters, CaseDialog } = window.formlabGallery;
+  const { el, visible, words, title, answers, chip, goldValue, predValue, picture, late, selection, save, Filters, CaseDialog } = window.formlabGallery;
   const PAGE = 24;
   /* So many filters stand in the bar, on a phone a few; the others fold away. */
   const [FILTERS, FEW] = [6, 2];
@@ -37,23 +37,59 @@
       this.images = data.images;
       this.colours = data.colours;
       this.data = data;
-      this.cases = data.cases.flatMap((part) => JSON.parse(part)).map((item) => whole(item, data.columns));
-      this.filters = new Filters(this.cases, data.claims);
-      this.sheets = new Map();
-      this.cases.forEach((item, i) => {
-        if (!this.sheets.has(item.sheet)) this.sheets.set(item.sheet, []);
-        this.sheets.get(item.sheet).push(i);
-      });
-      this.several = new Set(this.cases.flatMap((item) => answers(item).map((answer) => answer.system))).size > 1;
+      this.several = Object.keys(data.colours.system).length > 1;
       this.order = "given";
+      this.loading = Boolean(data.later?.length);
+      this.index(data.cases.flatMap((part) => this.read(part)));
       this.near = new IntersectionObserver((entries) => {
         for (const entry of entries) if (entry.isIntersecting) this.reveal(entry.target);
       }, { rootMargin: "400px" });
       this.build(root);
       this.update();
+      this.ready = this.loading ? this.rest(data.later) : Promise.resolve();
     }
 
-    build(root) {
+    read(part) {
+      return JSON.parse(part).map((item) => whole(item, this.data.columns));
+    }
+
+    index(cases) {
+      this.cases = cases;
+      this.filters = new Filters(cases, this.data.claims);
+      this.sheets = new Map();
+      cases.forEach((item, i) => {
+        if (!this.sheets.has(item.sheet)) this.sheets.set(item.sheet, []);
+        this.sheets.get(item.sheet).push(i);
+      });
+    }
+
+    /* The first page of cards stands before the other cases are read; then filters and counts do. */
+    async rest(later) {
+      const cases = [...this.cases];
+      for (const id of later) {
+        cases.push(...this.read(await new Promise((use) => { late(id, use); })));
+        await (globalThis.scheduler?.yield?.() ?? new Promise((go) => { setTimeout(go); }));
+      }
+      this.loading = false;
+      this.index(cases);
+      this.top.forEach((node) => node.remove());
+      this.root.prepend(...this.head());
+      this.root.removeAttribute("aria-busy");
+      this.pagers[1].node.inert = false;
+      this.sift();
+      this.announce();
+    }
+
+    /* How many cases there are, before all of them are read too. */
+    get size() {
+      return this.loading ? this.data.count : this.cases.length;
+    }
+
+    get shown() {
+      return this.loading ? this.data.count : this.found.length;
+    }
+
+    bars() {
       const bar = el("div", { class: "fl-bar", role: "search", "aria-label": "filter the cases" });
       const more = el("div", { class: "fl-more", hidden: "" });
       this.filters.facets.forEach((facet, n) => {
@@ -71,14 +107,27 @@
       );
       this.bar = bar;
       if (this.filters.facets.length > FEW) bar.append(this.unfold(more), more);
+      return bar;
+    }
+
+    /* What stands above the cards. */
+    head() {
       this.count = el("p", { class: "fl-count", role: "status", "aria-live": "polite" });
       this.chosen = el("div", { class: "fl-chosen" });
+      const status = el("div", { class: "fl-status" }, this.count, this.chosen, this.exports(), this.pagers[0].node);
+      this.top = [this.bars(), status, this.sample(), this.legend()].filter(Boolean);
+      for (const node of [...this.top, this.pagers[1].node]) node.inert = this.loading;
+      return this.top;
+    }
+
+    build(root) {
       this.grid = el("ul", { class: "fl-grid", role: "list", "aria-label": "cases", onkeydown: (event) => this.pressed(event) });
       this.dialog = new CaseDialog(this);
       this.root = root;
       this.pagers = [this.pager(), this.pager()];
       root.classList.add("fl-gallery");
-      root.append(bar, el("div", { class: "fl-status" }, this.count, this.chosen, this.exports(), this.pagers[0].node), this.sample(), this.legend(), this.grid, this.pagers[1].node, this.dialog.node);
+      root.append(...this.head(), this.grid, this.pagers[1].node, this.dialog.node);
+      if (this.loading) root.setAttribute("aria-busy", "true");
       addEventListener("beforeprint", () => { for (const card of [...this.grid.children]) this.reveal(card); });
     }
 
@@ -112,10 +161,10 @@
     /* Of more errors than are kept, how the sample was drawn. */
     sample() {
       const { total, drawn } = this.data;
-      if (total <= this.cases.length) return "";
+      if (total <= this.size) return null;
       const causes = drawn.map(([cause, shown, all]) => `${visible(words(cause))} ${count(shown)} of ${count(all)}`);
       return el("details", { class: "fl-sample" },
-        el("summary", { text: `${count(this.cases.length)} of ${several(total, "error")}, each cause in proportion` }),
+        el("summary", { text: `${count(this.size)} of ${several(total, "error")}, each cause in proportion` }),
         el("p", { text: `${causes.join(", ")}.` }));
     }
 
@@ -180,13 +229,21 @@
     }
 
     update() {
+      this.sift();
+      if (this.filters.facets.some(({ chosen }, n) => n >= FILTERS && chosen !== "")) this.fold(false);
+      this.turn(0);
+    }
+
+    sift() {
       const { found, counts } = this.filters.find();
-      this.filters.facets.forEach((facet, f) => this.fill(facet, counts[f]));
+      this.filters.facets.forEach((facet, f) => this.fill(facet, this.loading ? Object.assign(new Map(), { all: this.size }) : counts[f]));
       const by = ORDERS[this.order][1];
       this.found = by ? found.sort((a, b) => by(this.cases[a], this.cases[b]) || a - b) : found;
       this.restrictions();
-      if (this.filters.facets.some(({ chosen }, n) => n >= FILTERS && chosen !== "")) this.fold(false);
-      this.turn(0);
+    }
+
+    get pages() {
+      return Math.max(1, Math.ceil(this.shown / PAGE));
     }
 
     /* What restricts the cases beside the filters, each with a button that takes it away. */
@@ -211,8 +268,7 @@
     }
 
     turn(page) {
-      const pages = Math.max(1, Math.ceil(this.found.length / PAGE));
-      this.page = Math.min(Math.max(page, 0), pages - 1);
+      this.page = Math.min(Math.max(page, 0), this.pages - 1);
       const start = this.page * PAGE;
       const shown = this.found.slice(start, start + PAGE);
       this.near.disconnect();
@@ -220,16 +276,16 @@
       this.grid.replaceChildren(...shown.map((i, k) => this.card(i, start + k)));
       if (shown.length === 0) this.grid.append(el("li", { class: "fl-none", text: this.cases.length ? "No case fits these filters." : "There are no cases." }));
       for (const [card] of shown.entries()) this.near.observe(this.grid.children[card]);
-      this.announce(start, shown.length, pages);
+      this.announce();
     }
 
-    announce(start, shown, pages) {
+    announce() {
+      const [pages, start] = [this.pages, this.page * PAGE];
       const { total, asked, unit } = this.data;
-      const all = this.found.length === this.cases.length;
-      const errors = this.cases.length === total && asked > total;
-      const what = !all ? `${count(this.found.length)} of ${several(this.cases.length, unit)} chosen`
-        : errors ? `${count(total)} of ${several(asked, unit)} wrong` : several(this.found.length, unit);
-      this.count.textContent = pages > 1 ? `${what} · showing ${count(start + 1)}–${count(start + shown)}` : what;
+      const errors = this.size === total && asked > total;
+      const what = this.shown < this.size ? `${count(this.shown)} of ${several(this.size, unit)} chosen`
+        : errors ? `${count(total)} of ${several(asked, unit)} wrong` : several(this.shown, unit);
+      this.count.textContent = pages > 1 ? `${what} · showing ${count(start + 1)}–${count(Math.min(start + PAGE, this.shown))}` : what;
       for (const { node, select, back, forward } of this.pagers) {
         node.hidden = pages === 1;
         if (select.length !== pages) select.replaceChildren(...Array.from({ length: pages }, (_, n) => el("option", { value: n, text: `page ${count(n + 1)} of ${count(pages)}` })));
@@ -270,11 +326,11 @@
       const shownValue = (value) => (value === null ? "nothing" : visible(value).slice(0, 120));
       const read = answers(item).map((answer) => `${item.beside ? visible(answer.system) : "predicted"} ${shownValue(answer.pred)}, ${words(answer.outcome)}`).join("; ");
       const [image, reveal] = picture(item, this.images);
-      const card = el("li", { "aria-posinset": place + 1, "aria-setsize": this.found.length },
+      const card = el("li", { "aria-posinset": place + 1, "aria-setsize": this.shown },
         el("div", {
           class: "fl-card", role: "button", tabindex: place % PAGE === 0 ? "0" : "-1", "aria-haspopup": "dialog",
           "data-place": place, "aria-label": `${name}: gold ${shownValue(item.gold)}; ${read}; document ${visible(item.doc_id)}`,
-          onclick: () => { if (String(getSelection()) === "") this.dialog.open(i); },
+          onclick: () => { if (String(getSelection()) === "") this.look(i); },
         }, image, el("div", { class: "fl-body" },
           el("h4", { title: name }, el("bdi", { text: name })),
           this.pair(item), this.chips(item),
@@ -331,7 +387,13 @@
         Home: 0, End: last, PageDown: Math.min(place + PAGE, last), PageUp: Math.max(place - PAGE, 0),
       }[event.key];
       if (to !== undefined) { event.preventDefault(); this.focus(to); }
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.dialog.open(this.found[place]); }
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.look(this.found[place]); }
+    }
+
+    /* Its neighbours and the way to the next case want all cases. */
+    look(i) {
+      if (this.loading) this.ready.then(() => this.dialog.open(i));
+      else this.dialog.open(i);
     }
   }
 
@@ -349,7 +411,7 @@
   if (framed) {
     addEventListener("message", ({ source, data: message }) => {
       const wanted = source === parent && message?.formlab === "choose" ? selection.read(String(message.line)) : null;
-      if (wanted && galleries[0].knows(wanted)) galleries[0].choose(wanted);
+      if (wanted) galleries[0].ready.then(() => { if (galleries[0].knows(wanted)) galleries[0].choose(wanted); });
     });
   }
 })();

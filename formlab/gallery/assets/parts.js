@@ -115,8 +115,22 @@
   const side = (which) => `fl-box ${/^(gold|pred\d*)$/.test(which) ? which : "pred"}`;
   const imageOf = (item, images) => {
     const found = item.image === null ? null : images[item.image];
-    return found && IMAGE.test(found.src) && found.width > 0 && found.height > 0 ? found : null;
+    return found && (found.src === undefined || IMAGE.test(found.src)) && found.width > 0 && found.height > 0 ? found : null;
   };
+
+  /* Long texts stand in blocks behind the scripts, so that cards are drawn before they have come.
+     A block is whole once something follows it. */
+  function late(id, use) {
+    const block = document.getElementById(`fl-late-${id}`);
+    if (block?.nextSibling || document.readyState !== "loading") use(block?.textContent ?? "");
+    else setTimeout(late, 10, id, use);
+  }
+
+  function load(img, key, image, missing) {
+    const set = (src) => { if (IMAGE.test(src)) img.src = src; else missing(); };
+    if (image.src === undefined) late(key, set);
+    else set(image.src);
+  }
 
   /* A card's picture: the image is set by the function that comes with it, when it is near. */
   function picture(item, images) {
@@ -136,8 +150,8 @@
     holder.append(cut, marks(item.boxes, image, item.view, side));
     frame.append(holder);
     if (item.why) frame.append(el("p", { class: "fl-why", text: visible(item.why) }));
-    return [frame, () => { if (!img.src) img.src = image.src; }];
+    return [frame, () => { if (!img.src) load(img, item.image, image, () => missing("the image cannot be shown")); }];
   }
 
-  window.formlabGallery = { el, visible, shape, words, title, answers, chip, ladder, rung, goldValue, predValue, marks, mark, side, imageOf, picture };
+  window.formlabGallery = { el, visible, shape, words, title, answers, chip, ladder, rung, goldValue, predValue, marks, mark, side, imageOf, late, load, picture };
 })();

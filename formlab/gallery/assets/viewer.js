@@ -1,7 +1,7 @@
 /* A page to look at closely: it scrolls by itself, by keyboard and by hand; zooming widens it. */
 "use strict";
 (() => {
-  const { el, visible, marks, mark, side, imageOf } = window.formlabGallery;
+  const { el, visible, marks, mark, side, imageOf, load } = window.formlabGallery;
   const [LEAST, MOST, STEP] = [0.1, 8, 1.4];
   const OTHERS = 400;
 
@@ -84,10 +84,12 @@
       }
       this.paint();
       this.toggle.hidden = overlay.querySelector(".fl-other") === null;
-      this.stage = el("div", { class: "fl-stage" }, el("img", { src: image.src, alt: "page image", draggable: "false", onerror: damaged }), overlay);
+      const img = el("img", { alt: "page image", draggable: "false", onerror: damaged });
+      this.stage = el("div", { class: "fl-stage" }, img, overlay);
       this.scroller.replaceChildren(this.stage);
       this.scroller.style.setProperty("--page", String(image.height / image.width));
       this.field();
+      load(img, item.image, image, damaged);
     }
 
     others() {

@@ -3,7 +3,8 @@
 (() => {
   const { ink } = window.formlabReport;
   const LABEL = 12, TITLE = 13, LINE = 18;
-  const NARROW = 560, PANEL = 250;
+  // Names of rows have at least the room of NAMES, also where panels stand side by side.
+  const NARROW = 560, PANEL = 250, NAMES = 104;
   const pen = document.createElement("canvas").getContext("2d");
   function wide(text, size = LABEL) {
     pen.font = `500 ${size}px ${ink("sans")}`;
@@ -42,9 +43,9 @@
     const own = Math.min(longest, named[0].encoding.y.axis?.labelLimit ?? 220) + 8 + titled;
     const cells = layers.some((layer) => markOf(layer) === "rect");
     const steps = view.height && typeof view.height === "object";
-    if (own <= Math.max(width / 3, 70)) return own;
+    if (own <= Math.max(width / 3, NAMES)) return own;
     if (cells || !steps) {
-      const limit = Math.max(70, width / 3 - 8);
+      const limit = Math.max(NAMES, width / 3 - 8);
       for (const layer of named) layer.encoding.y.axis = { ...layer.encoding.y.axis, labelLimit: limit };
       return Math.min(longest, limit) + 8 + titled;
     }

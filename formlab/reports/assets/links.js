@@ -9,9 +9,11 @@
   const WHOSE = new Set(["system", "benchmark", "level", "task"]);
   const LONGEST = 4_000;
   const galleries = [];
-  kinds.gallery = (data, box) => {
+  kinds.gallery = async (data, box) => {
     box.replaceChildren();
-    galleries.push(show(box, data));
+    const gallery = show(box, data);
+    if (gallery.loading) await gallery.ready;
+    galleries.push(gallery);
   };
 
   /* The numbers of the cases of a gallery that have one of these values. */

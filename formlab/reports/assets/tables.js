@@ -5,9 +5,7 @@
 
   const MISSING = "–";
   // From so many rows on a table can be filtered, and from so many only the first are shown.
-  const [FILTERED, FOLDED, FIRST] = [9, 31, 15];
-  // Text of so many characters needs a wide column on a phone.
-  const LONG = 30;
+  const [FILTERED, FOLDED, FIRST, LONG] = [9, 31, 15, 40];
   const format = (value, digits) => {
     if (value === null || value === undefined) return MISSING;
     if (typeof value === "boolean") return value ? "yes" : "no";
@@ -47,8 +45,10 @@
       return at ? [text.slice(0, at), el("span", { class: "interval", text: text.slice(at) })] : [text];
     };
     const aside = new Set(data.aside || []);
+    // Sentences: on a phone they need more room than a column of words.
+    const long = data.columns.map((column, x) => column.align !== "right" && data.rows.some((row) => String(row[x] ?? "").length > LONG));
     const rows = data.rows.map((row, y) => el("tr", { class: aside.has(y) ? "aside" : null, "data-cases": data.cases?.[y] }, ...row.map((value, x) => el("td", {
-      class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}${String(value).length > LONG ? " long" : ""}`,
+      class: `${data.columns[x].align === "right" ? "right" : "left"}${bold.has(`${y}:${x}`) ? " best" : ""}${long[x] ? " long" : ""}`,
     }, ...cell(format(value, data.columns[x].digits), data.columns[x])))));
     body.append(...rows);
     const [filter, sift] = sifted(body, rows);

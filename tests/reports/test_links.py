@@ -233,8 +233,11 @@ def test_a_finding_of_the_first_screen_leads_to_its_cases_in_the_explorer(result
     with browser.page(report(tmp_path / "page.html", objects, {"explorer"})) as visit:
         drawn(visit.page)
         links = visit.page.locator("a[href^='#finding=']")
-        assert links.count() == sum(row["wrong"] > 0 for row in first.payload["findings"]) > 0
-        for n, row in enumerate(first.payload["findings"]):
+        # The explorer has no cases of whole pages: such a finding has no link.
+        rows = [row for row in first.payload["findings"]
+                if explorer.findings[row["place"] - 1].about != "pages"]  # fmt: skip
+        assert links.count() == len(rows) > 0
+        for n, row in enumerate(rows):
             links.nth(n).click()
             visit.page.wait_for_timeout(200)
             text = visit.page.locator(".fl-count").inner_text()

@@ -175,7 +175,7 @@ def test_commands_and_python_of_a_page_run(name, tmp_path, monkeypatch, capsys):
         wrong = names["evaluations"][0].fields.filter(outcome="mismatch")
         causes = wrong.select("gold", "cause").rows()
         assert dict(causes) == {"Noor Haddad": "characters", "705.35": "lost_separator"}
-        assert "“characters”" in capsys.readouterr().out
+        assert "characters were misread: in 1 of 2 wrong fields" in capsys.readouterr().out
 
 
 def test_plug_ins_of_the_tutorial_run_and_its_score_is_right(tmp_path, monkeypatch):

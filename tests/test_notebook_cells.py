@@ -65,9 +65,9 @@ def test_cells_of_relations_count_items_and_right_ones():
     cells = space["cells"].select("task", "scope", "complexity", "count", "value").rows()
     # Single and cross modality are one cell here: one of two simple questions is right.
     assert set(cells) == {
-        ("questions", "intra-group", "simple", "1 of 2", 0.5),
-        ("questions", "cross-page", "chained", "1 of 1", 1.0),
-        ("consistency checks", "inter-group", "compound", "0 of 1", 0.0),
+        ("vqa", "intra-group", "simple", "1 of 2", 0.5),
+        ("vqa", "cross-page", "chained", "1 of 1", 1.0),
+        ("consistency", "inter-group", "compound", "0 of 1", 0.0),
     }
     # Of 2 · 3 · 3 · 3 cells those without an item stand there as well, and are empty.
     drawn = space["heat"].to_dict()
@@ -115,8 +115,9 @@ def test_forms_stand_with_the_largest_share_of_wrong_fields_first():
         for doc, right, wrong in rows
         for outcome in ["match"] * right + ["missing"] * wrong
     ]
-    result = SimpleNamespace(fields=pl.DataFrame(outcomes))
-    space = run("10_content_modality", ["worst-forms"], result=result, pages=2)
+    given = {"lost": pl.DataFrame(outcomes), "result": None, "pages": 2}
+    given["replace"] = lambda _, cases: SimpleNamespace(fields=cases)
+    space = run("10_content_modality", ["worst-forms"], **given)
     # One of two is wrong in b, one of four in a.
     assert space["listed"].to_list() == ["b", "a"]
 

@@ -58,9 +58,10 @@ def named(rows: pl.DataFrame) -> pl.DataFrame:
 
     Examples
     --------
-    >>> row = {"metric": "cer", "level": "field", "slice_by": "kind", "slice_value": "date"}
-    >>> named(pl.DataFrame([row]))["what"].to_list()
-    ['character error rate (CER), kind date']
+    >>> row = {"system_a": "a", "system_b": "b", "metric": "cer", "level": "field"}
+    >>> row |= {"slice_by": "kind", "slice_value": "date"}
+    >>> named(pl.DataFrame([row])).select("what", "pair").row(0)
+    ('character error rate (CER), kind date', 'a → b')
     """
     texts = []
     for row in rows.iter_rows(named=True):

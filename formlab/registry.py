@@ -181,7 +181,7 @@ class Registry(Mapping[str, Any]):
 
     def plugins(self) -> dict[str, list[Entry]]:
         """The plug-ins by name: entry points, then what files and notebooks register."""
-        load_named()
+        loadnamed()
         entries: dict[str, list[Entry]] = {}
         registered = _STATE.registered.get(self.kind, {}).values()
         for entry in (*_packages().get(self.kind, ()), *registered):
@@ -278,15 +278,15 @@ def load(path: str | Path) -> ModuleType:
     _STATE.files[path] = source.version
     known_files.remember(source.name, source.version)
     # Processes that start from this one find it there, whatever folder they work in.
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), str(path)]))
     return module
 
 
-def load_named() -> None:
+def loadnamed() -> None:
     """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
     if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
         return
-    files = _named()
+    files = named()
     os.environ[VARIABLE] = _STATE.named = os.pathsep.join(files)
     for file in files:
         with suppress(DataMissing, NotAvailable):
@@ -295,7 +295,7 @@ def load_named() -> None:
 
 def problems(*kinds: str) -> list[Problem]:
     """Every plug-in that cannot be used: files, then entries of `kinds`, of all if none."""
-    load_named()
+    loadnamed()
     broken = [state for state in _STATE.files.values() if isinstance(state, Problem)]
     return broken + [p for kind in kinds or KINDS for p in view(kind).problems()]
 
@@ -373,7 +373,8 @@ def _forget(kind: str, name: str) -> None:
         _STATE.registries[kind].loaded.pop(name, None)
 
 
-def _named() -> list[str]:
+def named() -> list[str]:
+    """The files that FORMLAB_PLUGINS names."""
     files = os.environ.get(VARIABLE, "").split(os.pathsep)
     return list(dict.fromkeys(str(Path(file).resolve()) for file in files if file))
 

@@ -181,7 +181,7 @@ class Registry(Mapping[str, Any]):
 
     def plugins(self) -> dict[str, list[Entry]]:
         """The plug-ins by name: entry points, then what files and notebooks register."""
-        loadnamed()
+        load_named()
         entries: dict[str, list[Entry]] = {}
         registered = _STATE.registered.get(self.kind, {}).values()
         for entry in (*_packages().get(self.kind, ()), *registered):
@@ -282,7 +282,7 @@ def load(path: str | Path) -> ModuleType:
     return module
 
 
-def loadnamed() -> None:
+def load_named() -> None:
     """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
     if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
         return
@@ -295,7 +295,7 @@ def loadnamed() -> None:
 
 def problems(*kinds: str) -> list[Problem]:
     """Every plug-in that cannot be used: files, then entries of `kinds`, of all if none."""
-    loadnamed()
+    load_named()
     broken = [state for state in _STATE.files.values() if isinstance(state, Problem)]
     return broken + [p for kind in kinds or KINDS for p in view(kind).problems()]
 

@@ -239,9 +239,8 @@ def evaluation_pairs(
 
 def _rows(evaluations: Sequence[Evaluation], by: Sequence[str]) -> dict[str, dict[Key, Row]]:
     """By system, then metric and slice, the tallies of each document."""
-    codes = {doc: number for number, doc in enumerate(evaluations[0].documents["doc_id"])}
     rows = {
-        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by, codes)}
+        each.system: {tuple(r.labels[name] for name in _ROW): r for r in tallied(each, by)}
         for each in evaluations
     }
     # One slice that holds everything would only be tested once more.
@@ -266,7 +265,7 @@ def _pairs(
         known = [row for row in sides if row]
         base = known[0]
         # A system without a case in the slice (of claims that only the other makes) adds nothing.
-        parts = [row.parts if row else np.zeros_like(base.parts) for row in sides]
+        parts = [row.tally if row else base.tally.nothing() for row in sides]
         labels = [row.labels for row in known]
         yield Pair(*parts, base.score, {
             **{name: labels[0][name] for name in ("benchmark", "split", "task", "mode", *_ROW)},

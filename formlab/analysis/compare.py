@@ -144,12 +144,11 @@ def under_other_rules(evaluations: Sequence[Evaluation]) -> list[list[Evaluation
     Nor are there any where one evaluation does not hold what was scored.
     """
     named = common(evaluations).evaluations
-    if all(each.cases["readings"].null_count() == each.cases.height for each in named):
+    if not any(shard.cases["readings"].count() for each in named for shard in each.shards()):
         return []
     # Scored is all that an evaluation holds, not only what it has in common with the others.
     whole = [
-        dataclasses.replace(each, system=other.system)
-        for each, other in zip(evaluations, named, strict=True)
+        each.changed(system=other.system) for each, other in zip(evaluations, named, strict=True)
     ]
     again = [
         [read_again(each, rule) for each in whole]

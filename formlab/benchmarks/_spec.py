@@ -24,11 +24,11 @@ class Benchmark:
     split from a folder in the published layout, and `reader`, if not None, gives it document by
     document, so that shards of it can be read without the rest; `find_splits`, if not None, counts
     the documents of the splits in a folder, beside those in `splits`. These are functions, or are
-    named as ``module:function`` and imported when used. A model is asked with `prompt`, for an answer of the
-    JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a schema may be a
-    function, or the name of one, of a document's row. Without a schema a model is asked for the
-    fields that the gold of a document has. A split may have `parts`, the one to test on first; the
-    others are read as the split ``<split>-<part>``.
+    named as ``module:function`` and imported when used. A model is asked with `prompt`, for an
+    answer of the JSON schema `schema`, whose leaves stand at their JSON pointers in the gold; a
+    schema may be a function, or the name of one, of a document's row. Without a schema a model is
+    asked for the fields that the gold of a document has. A split may have `parts`, the one to test
+    on first; the others are read as the split ``<split>-<part>``.
     """
 
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,7 +15,7 @@ from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Corpus, Folder, Predictions
 from formlab.formats import Format
 from formlab.own import images as own_images
-from formlab.own._rows import KNOWN, read_rows
+from formlab.own._rows import KNOWN, known_columns
 from formlab.own.corpus import BENCHMARK, corpus, sources_of, table
 from formlab.own.values import read_values
 
@@ -107,7 +107,7 @@ def _columns(source: Any) -> set[str]:
     """The names of a source's columns; none of what is no table, such as a run."""
     if isinstance(source, str | Path) and formats.FORMATS["run"].is_one(Path(source)):
         return set()
-    return {name for _, row in read_rows(source, Counter()).rows for name in row}
+    return known_columns(source)
 
 
 def is_one(path: Path) -> bool:
@@ -175,27 +175,44 @@ def _usual(corpus: Corpus) -> str:
 
 def _matched(values: pl.DataFrame, corpus: Corpus, notes: Counter[str]) -> pl.DataFrame:
     """The answers with documents and paths as the gold names them, where it is clear which."""
-    known = corpus.documents["doc_id"].to_list()
+    renamed = renames(values["doc_id"].unique(), corpus.documents["doc_id"])
+    notes["documents named by their files"] += len(renamed)
+    moved = moves(values["path"].unique(), corpus.records["path"].unique())
+    if renamed:
+        values = values.with_columns(pl.col("doc_id").replace(renamed))
+    return values.with_columns(pl.col("path").replace(moved)) if moved else values
+
+
+def renames(answered: pl.Series, known: pl.Series) -> dict[str, str]:
+    """The documents of the gold that answers name by their files, each by that name."""
+    unmatched = answered.filter(~answered.is_in(known.implode()))
+    if unmatched.is_empty():
+        return {}
     stems: dict[str, list[str]] = {}
     for doc_id in known:
-        for name in {own_images.stem(doc_id), PurePosixPath(own_images.stem(doc_id)).name}:
-            stems.setdefault(name, []).append(doc_id)
-    unmatched = set(values["doc_id"]) - set(known)
-    renamed = {}
-    for doc_id in sorted(unmatched):
         name = own_images.stem(doc_id)
-        candidates = stems.get(name) or stems.get(PurePosixPath(name).name) or []
-        if len(candidates) == 1 and candidates[0] not in renamed.values():
+        for key in {name, own_images.last(name)}:
+            stems.setdefault(key, []).append(doc_id)
+    renamed: dict[str, str] = {}
+    taken: set[str] = set()
+    for doc_id in unmatched.sort():
+        name = own_images.stem(doc_id)
+        candidates = stems.get(name) or stems.get(own_images.last(name)) or []
+        if len(candidates) == 1 and candidates[0] not in taken:
             renamed[doc_id] = candidates[0]
-    taken = set(values["doc_id"]) & set(renamed.values())
-    renamed = {name: doc_id for name, doc_id in renamed.items() if doc_id not in taken}
-    notes["documents named by their files"] += len(renamed)
-    paths = set(corpus.records["path"].drop_nulls())
-    plain = {_unescaped(path): path for path in paths}
-    moved = {path: _path(path, paths, plain) for path in values["path"].drop_nulls().unique()}
-    moved = {path: other for path, other in moved.items() if other != path}
-    values = values.with_columns(pl.col("doc_id").replace(renamed))
-    return values.with_columns(pl.col("path").replace(moved)) if moved else values
+            taken.add(candidates[0])
+    named = set(answered.filter(answered.is_in(list(taken))))
+    return {name: doc_id for name, doc_id in renamed.items() if doc_id not in named}
+
+
+def moves(answered: pl.Series, known: pl.Series) -> dict[str, str]:
+    """The paths of answers that stand for others of the gold."""
+    paths = set(known.drop_nulls())
+    strange = answered.drop_nulls()
+    strange = strange.filter(~strange.is_in(known.implode()))
+    plain = {_unescaped(path): path for path in sorted(paths)} if strange.len() else {}
+    moved = {path: _path(path, paths, plain) for path in strange}
+    return {path: other for path, other in moved.items() if other != path}
 
 
 def _path(path: str, known: set[str], plain: Mapping[str, str]) -> str:

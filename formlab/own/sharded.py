@@ -83,7 +83,7 @@ def plan(
     raise NotImplementedError
 
 
-def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:  # noqa: A001
+def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     """The corpus and the predictions of one shard of a plan, its documents in the gold's order.
 
     Raises

@@ -92,6 +92,9 @@ def each_rows(source: Any, flaws: Counter[str], *, whole: bool = False) -> Itera
 
     With `whole`, a file that can be read at once is.
     """
+    if isinstance(source, RawRows):
+        yield source
+        return
     if isinstance(source, str | Path):
         yield from _of_path(Path(source), flaws, whole=whole)
         return

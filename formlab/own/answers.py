@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,23 +84,29 @@ def pair(
     `columns` name those of either side, or of both: ``gold`` is the column of the gold's values,
     ``prediction`` that of the answers'. `UnknownName` if neither side has one.
     """
-    known = [
-        _columns(side) if columns and not isinstance(side, Folder) else set()
-        for side in (gold, answers)
-    ]
-    named: list[dict[str, str]] = [{}, {}]
-    for name, column in (columns or {}).items():
-        only = SIDES.index(name) if name in SIDES else None
-        sides = [n for n in range(2) if column in known[n] and only in (None, n)]
-        if not sides:
-            raise UnknownName.of("column", column, known[0] | known[1])
-        for n in sides:
-            named[n]["value" if name in SIDES else name] = column
+    named = sides(gold, answers, columns or {})
     if not isinstance(gold, Corpus):
         gold = corpus(gold, images=images, types=types, columns=named[0])
     if not isinstance(answers, Predictions):
         answers = predictions(answers, gold, columns=named[1])
     return gold, answers
+
+
+def sides(gold: Any, answers: Any, columns: Mapping[str, str]) -> list[dict[str, str]]:
+    """The columns of gold and of answers among those that were named for either; see `pair`."""
+    known = [
+        _columns(side) if columns and not isinstance(side, Folder) else set()
+        for side in (gold, answers)
+    ]
+    named: list[dict[str, str]] = [{}, {}]
+    for name, column in columns.items():
+        only = SIDES.index(name) if name in SIDES else None
+        here = [n for n in range(2) if column in known[n] and only in (None, n)]
+        if not here:
+            raise UnknownName.of("column", column, known[0] | known[1])
+        for n in here:
+            named[n]["value" if name in SIDES else name] = column
+    return named
 
 
 def _columns(source: Any) -> set[str]:
@@ -121,20 +127,34 @@ def _read(
 ) -> Predictions:  # fmt: skip
     notes: Counter[str] = Counter()
     values = _matched(read_values(answers, columns=columns, flaws=notes), corpus, notes)
-    if name is None and "system" in values.columns:
-        systems = values["system"].drop_nulls().unique().sort().to_list()
-        if len(systems) > 1:
-            what = f"several systems in one file: {', '.join(systems)}"
-            raise DataBroken(what, where=path, remedy="a file each")
-        name = systems[0] if systems else None
-    name = name or (path.resolve().stem if path else "answers")
-    values = values.drop("system", strict=False)
-    values = _claims(values)
+    if name is None:
+        systems = values["system"].drop_nulls() if "system" in values.columns else ()
+        name = system_of(set(systems), path)
+    return of_values(
+        values, corpus, name=name, usual=_usual(corpus), sources=sources_of(path), notes=notes
+    )
+
+
+def system_of(systems: Collection[str], path: Path | None) -> str:
+    """What the system is called whose answers name `systems`, and are in a file."""
+    if len(systems) > 1:
+        what = f"several systems in one file: {', '.join(sorted(systems))}"
+        raise DataBroken(what, where=path, remedy="a file each")
+    return next(iter(systems), None) or (path.resolve().stem if path else "answers")
+
+
+def of_values(
+    values: pl.DataFrame, corpus: Corpus, *, name: str, usual: str, sources: dict[str, str],
+    notes: Mapping[str, int],
+) -> Predictions:  # fmt: skip
+    """The predictions that values are which name documents and paths as the gold does.
+
+    `usual` is the task of what the gold does not have.
+    """
+    values = _claims(values.drop("system", strict=False))
     values = values.join(_tasks(corpus), on=["doc_id", "path"], how="left", maintain_order="left")
     task = [pl.col("task")] if "task" in values.columns else []
-    values = values.with_columns(
-        pl.coalesce(*task, "gold_task", pl.lit(_usual(corpus))).alias("task")
-    )
+    values = values.with_columns(pl.coalesce(*task, "gold_task", pl.lit(usual)).alias("task"))
     values = values.drop("gold_task")
     # Both sides may have a column of one name: each is kept.
     twice = set(tables.own_columns("records", corpus.records)) & set(values.columns)
@@ -144,7 +164,7 @@ def _read(
         records=table(values, key | {"role": "prediction"}),
         responses=tables.table("responses", []),
         system=name,
-        sources=sources_of(path),
+        sources=sources,
         notes={what: count for what, count in sorted(notes.items()) if count},
     ).check()
 

@@ -224,7 +224,7 @@ def _of_lines(path: Path) -> Iterator[RawRows]:
             while lines := list(islice(stream, _ROWS)):
                 numbered = [(n, text) for n, text in enumerate(lines, start) if text.strip()]
                 rows = _objects(scan, [text for _, text in numbered])
-                rows = rows or [_object(path, number, text) for number, text in numbered]
+                rows = rows or [_object(path, n, text.removesuffix("\n")) for n, text in numbered]
                 numbers = pl.Series([number for number, _ in numbered], dtype=pl.Int64)
                 yield RawRows(rows, _numbered(f"{path.name}:", numbers), path.parent)
                 start += len(lines)

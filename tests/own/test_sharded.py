@@ -67,7 +67,7 @@ SOURCES = {
     "jsonl wide": lambda rows, at: written(wide(rows), at / "x.jsonl"),
     "parquet": lambda rows, at: written(rows, at / "x.parquet"),
     "folder": lambda rows, at: folder(rows, at / "x"),
-    "frame": lambda rows, at: pl.DataFrame(rows, infer_schema_length=None),  # noqa: ARG005
+    "frame": lambda rows, at: pl.DataFrame(rows, infer_schema_length=None),
 }
 
 

@@ -14,8 +14,8 @@ import polars as pl
 from formlab import files
 from formlab.errors import DataBroken
 
-# How many characters are read at once, and rows where `csv` reads them.
-_BLOCK = 16_000_000
+# How many characters are read at once, for the header fewer; and rows where `csv` reads them.
+_FIRST, _BLOCK = 1_000_000, 16_000_000
 _ROWS = 100_000
 # How many lines a quoted cell may go on beyond a block.
 _FURTHER = 100_000
@@ -35,7 +35,7 @@ def blocks(path: Path) -> Iterator[pl.DataFrame]:
 
 def _blocks(stream: TextIO, path: Path) -> Iterator[pl.DataFrame]:
     line, delimiter = 1, ""
-    while text := stream.read(_BLOCK):
+    while text := stream.read(_BLOCK if delimiter else min(_FIRST, _BLOCK)):
         text += stream.readline()
         is_open = text.count('"') % 2
         if is_open:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from formlab.errors import DataBroken
@@ -16,6 +15,8 @@ from formlab.own._rows import DELIMITED, each_rows
 from formlab.own.types import samples
 from formlab.own.values import Roles, first_items, text_column, twice, values_of
 
+# The name of the shard of answers to documents that the gold does not have.
+STRANGE = "strange"
 # How many rows wait before they are written.
 _WAITING = 500_000
 # The values of no document: their columns.
@@ -83,8 +84,7 @@ class Side:
         self._pieces.append(file)
         self.columns = values.columns
         named = values.filter(pl.col("path").is_not_null())
-        before = [] if self.samples is None else [self.samples]
-        self.samples = samples(pl.concat([*before, named.select("path", "value")]))
+        self.samples = samples(named, self.samples)
         if "task" in values.columns:
             task = named["task"].fill_null("text")
             self.tasks.update(dict(task.value_counts().rows()))
@@ -122,12 +122,13 @@ class Side:
             raise twice(doc_id, first, str(self.home / where) if self.home else where)
 
     def partition(self, shards: pl.DataFrame, out: Path) -> None:
-        """Write the values of each document into the folder in `out` that `shards` names.
+        """Write the values of each document into the folder of its shard in `out`.
 
-        `shards` has the columns doc_id, name (what the document is called from now on) and shard.
+        `shards` has the columns doc_id, name (what the document is called from now on) and shard,
+        the number of a shard, null for `STRANGE`.
         What `lists` and `listed_paths` are is known from then on.
         """
-        waiting: dict[str, list[pl.DataFrame]] = {}
+        waiting: dict[int, list[pl.DataFrame]] = {}
         count = rows = 0
         for file in self._pieces:
             values = pl.read_parquet(file)
@@ -136,18 +137,18 @@ class Side:
                 out.mkdir(parents=True, exist_ok=True)
                 values.clear().write_parquet(out / _EMPTY)
             place = values.select("doc_id").join(shards, on="doc_id", maintain_order="left")
-            names, numbers = np.unique(place["shard"].to_numpy(), return_inverse=True)
-            order = np.argsort(numbers, kind="stable")
+            shard = place["shard"].fill_null(-1)
+            order = shard.to_numpy().argsort(kind="stable")
             values = values.with_columns(place["name"].alias("doc_id"))[order]
             start = 0
-            for name, size in zip(names, np.bincount(numbers), strict=True):
-                waiting.setdefault(str(name), []).append(values[start : start + int(size)])
-                start += int(size)
+            for size, number in shard[order].rle().struct.unnest().rows():
+                waiting.setdefault(number, []).append(values[start : start + size])
+                start += size
             rows, count = rows + values.height, count + 1
             if rows >= _WAITING or file == self._pieces[-1]:
-                for name, frames in waiting.items():
-                    (out / name).mkdir(exist_ok=True)
-                    part = out / name / f"{count:06}.parquet"
+                for number, frames in waiting.items():
+                    part = out / name_of(number) / f"{count:06}.parquet"
+                    part.parent.mkdir(exist_ok=True)
                     pl.concat(frames).write_parquet(part, compression="lz4")
                 waiting, rows = {}, 0
         shutil.rmtree(self.folder)
@@ -164,6 +165,11 @@ class Side:
         items = most.filter(is_list).with_columns(pl.int_ranges("len").alias("len")).explode("len")
         items = items.select(pl.format("{}/{}", "path", "len"))
         self.listed_paths = pl.concat([most.filter(~is_list)["path"], items.to_series()])
+
+
+def name_of(shard: int | None) -> str:
+    """The name of a shard by its number."""
+    return STRANGE if shard is None or shard < 0 else f"{shard:05}"
 
 
 def shard_of(folder: Path, columns: list[str] | None = None) -> pl.DataFrame:

@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
-from formlab import files, formats
+from formlab import files, formats, tables
 from formlab.errors import DataBroken, DataMissing
 from formlab.folders import Corpus, Folder, Predictions
 from formlab.own import images as own_images
-from formlab.own._partition import Side, shard_of
+from formlab.own._partition import Side, name_of, shard_of
 from formlab.own._rows import FRAME, RawRows, read_rows
 from formlab.own.answers import moves, renames, sides, system_of
 from formlab.own.answers import of_values as predictions_of
@@ -39,8 +39,6 @@ _FILES = "{}-files.parquet"
 _PAGES = "pages.parquet"
 # How many gold records a shard has at most, unless one document has more.
 RECORDS = 20_000
-# The name of the shard of answers to documents that the gold does not have.
-STRANGE = "strange"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +68,7 @@ class Plan:
         return sum(source["documents"] for source in self.sources)
 
 
+@tables.uncollected()
 def plan(
     gold: Any,
     answers: Any,
@@ -116,6 +115,7 @@ def plan(
     return _plan(folder, stated)
 
 
+@tables.uncollected()
 def open(source: Mapping[str, Any]) -> tuple[Corpus, Predictions]:
     """The corpus and the predictions of one shard of a plan, its documents in the gold's order.
 
@@ -193,7 +193,6 @@ def _cut(
     theirs = answered.with_columns(name=pl.col("doc_id").replace(renamed)).join(
         shards.select("name", "shard"), on="name", how="left", maintain_order="left"
     )
-    theirs = theirs.with_columns(pl.col("shard").fill_null(STRANGE))
     gold.partition(shards, folder / SIDES[0])
     given.partition(theirs, folder / SIDES[1])
     inferred = FieldTypes.inferred(gold.samples, gold.lists)
@@ -222,24 +221,24 @@ def _cut(
 
 
 def _shards(counts: pl.Series, most: int) -> pl.Series:
-    """The shard of each document, of whose values there are `counts`."""
-    names, shard, records = [], 0, 0
+    """The number of the shard of each document, of whose values there are `counts`."""
+    numbers, shard, records = [], 0, 0
     for count in counts:
         # A document has one record more: its page.
         if records and records + count + 1 > most:
             shard, records = shard + 1, 0
         records += count + 1
-        names.append(f"{shard:05}")
-    return pl.Series(names, dtype=pl.String)
+        numbers.append(shard)
+    return pl.Series(numbers, dtype=pl.Int64)
 
 
 def _counted(shards: pl.DataFrame, theirs: pl.DataFrame) -> list[dict[str, Any]]:
     """The name of each shard and what it has."""
     ours = shards.group_by("shard").agg(documents=pl.len(), records=pl.col("n").sum() + pl.len())
     answers = theirs.group_by("shard").agg(answers=pl.col("n").sum())
-    both = ours.join(answers, on="shard", how="full", coalesce=True)
-    # No number is sorted after the name of what is strange.
-    return both.fill_null(0).sort("shard").to_dicts()
+    both = ours.join(answers, on="shard", how="full", coalesce=True, nulls_equal=True)
+    rows = both.sort("shard", nulls_last=True).to_dicts()
+    return [{n: cell or 0 for n, cell in r.items()} | {"shard": name_of(r["shard"])} for r in rows]
 
 
 def _find(folder: Path, root: Path, documents: pl.DataFrame, flaws: Counter[str]) -> None:

@@ -159,9 +159,13 @@ class FieldTypes:
         patterns = [pattern(f"{path}/0" if path in lists else path) for path in paths]
         step = pl.col("path").replace_strict(paths, patterns, default=None, return_dtype=pl.String)
         known = values.select(step, "value")
-        some = samples(known).group_by("path", maintain_order=True).agg(pl.col("value"))
-        fields = ((path, [v for v in values if v is not None]) for path, values in some.rows())
-        return cls({path: FieldType(type=_type_of(known)) for path, known in fields})
+        some = None
+        for piece in known.iter_slices(20_000):
+            some = samples(piece, some)
+        if some is None:
+            return cls()
+        some = some.group_by("path", maintain_order=True).agg(pl.col("value").drop_nulls())
+        return cls({path: FieldType(type=_type_of(known)) for path, known in some.rows()})
 
     def stated(self) -> dict[str, dict[str, Any]]:
         """What differs from the defaults, by pattern, as values for JSON."""
@@ -179,12 +183,16 @@ class FieldTypes:
         return _closed(root)
 
 
-def samples(values: pl.DataFrame) -> pl.DataFrame:
+def samples(values: pl.DataFrame, before: pl.DataFrame | None = None) -> pl.DataFrame:
     """As many different values at each path as types are inferred by, the first ones, and a null.
 
-    The samples of a table are those of the samples of its pieces, in their order.
+    The samples of a table are those of its last piece after the samples of all `before` it.
     """
     values = values.select("path", "value").filter(pl.col("path").is_not_null())
+    if before is not None:
+        counts = before.group_by("path").agg(pl.col("value").count())
+        full = counts.filter(pl.col("value") >= _ENOUGH)["path"]
+        values = pl.concat([before, values.filter(~pl.col("path").is_in(full.implode()))])
     values = values.unique(maintain_order=True)
     place = pl.col("value").is_not_null().cum_sum().over("path")
     return values.filter(pl.col("value").is_null() | (place <= _ENOUGH))

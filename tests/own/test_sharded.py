@@ -118,7 +118,7 @@ def test_shards_together_are_the_whole(form, records, tmp_path, monkeypatch):
         # Each has three values and its page, "d3" a further one in long tables.
         documents = {1: [1] * 5, 12: [3, 2], 1000: [5]}[records]
         assert [corpus.documents.height for corpus, _ in shards] == [*documents, 0]
-        assert plan.sources[-1]["shard"] == sharded.STRANGE
+        assert plan.sources[-1]["shard"] == "strange"
     again = sharded.plan(gold, answers, folder=tmp_path / "work", records=records)
     assert again == plan
 

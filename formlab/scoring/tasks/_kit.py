@@ -98,40 +98,27 @@ def score_table(
     slice_value: str | pl.Series | None = None,
 ) -> pl.DataFrame:
     """`score_rows` by several metrics, one after the other."""
-    once: list[dict] = []
-    numbers: list[np.ndarray] = []
-    stats: list[pl.Series] = []
-    none = pl.Series("stats", [], dtype=tables.SCORES["stats"])
-    for metric, tallies, settings in counted:
-        tallies, settings = _defined(metric, tallies, settings, level, rows.height)
-        pair = tallies.shape[1] == 2
-        sides = tallies.T if pair else np.full((2, rows.height), np.nan)
-        numbers.append(np.stack([*sides, metric.values(tallies, mode)]))
-        parts = none.clear(rows.height) if pair else pl.Series("stats", tallies).cast(none.dtype)
-        stats.append(parts)
-        once.append({"metric": metric.name, "settings": vars(settings)})
-    if not once:
-        return tables.table("scores", [])
-    schema = {name: tables.SCORES[name] for name in ("metric", "settings")}
-    number = np.repeat(np.arange(len(once)), rows.height)
+    if not isinstance(slice_value, pl.Series):
+        slice_value = pl.lit(slice_value, pl.String)
+    # Only what differs between metrics is made for each; they share the rest.
     named = rows.select(
         "benchmark", "split", "doc_id", "system", "path", "status",
-        task=pl.lit(task) if task else "task",
-        slice_value=slice_value if isinstance(slice_value, pl.Series)
-        else pl.lit(slice_value, pl.String),
+        task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
+        slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
     )  # fmt: skip
-    hits, total, value = np.concatenate(numbers, axis=1)
-    table = pl.concat([named] * len(once)).hstack(pl.DataFrame(once, schema=schema)[number])
-    return table.with_columns(
-        # What is not a pair of numbers has none; a value that is NaN is undefined.
-        pl.Series("hits", hits).fill_nan(None),
-        pl.Series("total", total).fill_nan(None),
-        pl.concat(stats),
-        pl.Series("value", value),
-        level=pl.lit(level),
-        mode=pl.lit(mode),
-        slice_by=pl.lit(slice_by, pl.String),
-    ).select(list(tables.SCORES))
+    scores = []
+    for metric, tallies, settings in counted:
+        tallies, settings = _defined(metric, tallies, settings, level, rows.height)
+        pair, stats = tallies.shape[1] == 2, tables.SCORES["stats"]
+        made = pl.lit(pl.Series("settings", [vars(settings)], dtype=tables.SETTINGS)).first()
+        scores.append(named.with_columns(
+            pl.lit(metric.name).alias("metric"), made,
+            *(pl.Series(name, tallies[:, number]) if pair else pl.lit(None, pl.Float64).alias(name)
+              for number, name in enumerate(("hits", "total"))),
+            pl.lit(None, stats).alias("stats") if pair else pl.Series("stats", tallies).cast(stats),
+            pl.Series("value", metric.values(tallies, mode), dtype=pl.Float64),
+        ))  # fmt: skip
+    return pl.concat(scores).select(list(tables.SCORES))
 
 
 def _defined(
@@ -142,10 +129,12 @@ def _defined(
     if tallies.ndim != 2 or len(tallies) != height:
         what = f"tallies of {metric.name} have shape {tallies.shape} for {height} cases"
         raise DataBroken(what, remedy="an array of shape (cases, 2): numerator and denominator")
-    if np.isinf(tallies).any():
-        raise DataBroken(f"tallies of {metric.name} are infinite", remedy="finite numbers, or NaN")
-    # A unit whose tally is NaN is undefined: counted, and in no sum.
-    tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
+    if not np.isfinite(tallies).all():
+        if np.isinf(tallies).any():
+            what = f"tallies of {metric.name} are infinite"
+            raise DataBroken(what, remedy="finite numbers, or NaN")
+        # A unit whose tally is NaN is undefined: counted, and in no sum.
+        tallies = np.where(np.isnan(tallies).any(axis=1, keepdims=True), 0.0, tallies)
     if need := metric.needs(level):
         tallies = np.where(need.holds(tallies)[:, None], tallies, 0.0)
         rules = "|".join(filter(None, (settings.rules, need.rule)))

@@ -24,7 +24,7 @@ from formlab.metrics._words import (
     ngrams_in_common,
     split,
     stemmed,
-)  # fmt: skip
+)
 
 
 def _compared(golds: Sequence[Any], preds: Sequence[Any], scorer: Any) -> np.ndarray:

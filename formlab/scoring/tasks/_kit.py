@@ -100,25 +100,26 @@ def score_table(
     """`score_rows` by several metrics, one after the other."""
     if not isinstance(slice_value, pl.Series):
         slice_value = pl.lit(slice_value, pl.String)
-    # Only what differs between metrics is made for each; they share the rest.
-    named = rows.select(
+    shared = rows.select(
         "benchmark", "split", "doc_id", "system", "path", "status",
         task=pl.lit(task) if task else "task", level=pl.lit(level), mode=pl.lit(mode, pl.String),
         slice_by=pl.lit(slice_by, pl.String), slice_value=slice_value,
     )  # fmt: skip
+    # Only what differs between metrics is made for each; they share the rest, as whole columns.
+    shared = pl.DataFrame(shared.rechunk().get_columns())
     scores = []
     for metric, tallies, settings in counted:
         tallies, settings = _defined(metric, tallies, settings, level, rows.height)
         pair, stats = tallies.shape[1] == 2, tables.SCORES["stats"]
         made = pl.lit(pl.Series("settings", [vars(settings)], dtype=tables.SETTINGS)).first()
-        scores.append(named.with_columns(
+        scores.append(shared.with_columns(
             pl.lit(metric.name).alias("metric"), made,
             *(pl.Series(name, tallies[:, number]) if pair else pl.lit(None, pl.Float64).alias(name)
               for number, name in enumerate(("hits", "total"))),
             pl.lit(None, stats).alias("stats") if pair else pl.Series("stats", tallies).cast(stats),
             pl.Series("value", metric.values(tallies, mode), dtype=pl.Float64),
-        ))  # fmt: skip
-    return pl.concat(scores).select(list(tables.SCORES))
+        ).select(list(tables.SCORES)))  # fmt: skip
+    return pl.concat(scores)
 
 
 def _defined(

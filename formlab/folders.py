@@ -153,6 +153,13 @@ class Evaluation(Folder):
         plugin_records.restore(manifest.get("plugins"), where=folder)
         return cls.opened(folder)
 
+    @classmethod
+    def files(cls, folder: Path, table: str) -> list[Path]:
+        """The files of a table of the evaluation in `folder`, one for each shard."""
+        names = cls.manifest_of(folder).get("shards")
+        homes = [folder] if names is None else [cls.shard_folder(folder, name) for name in names]
+        return [home / f"{table}.parquet" for home in homes]
+
     @staticmethod
     def shard_folder(folder: Path, name: str) -> Path:
         """Where a shard of the evaluation in `folder` is."""
@@ -231,7 +238,8 @@ class Evaluation(Folder):
         _remove(fresh)
         for number, shard in enumerate(self.shards()):
             names.append(f"{number:05}")
-            shard.save_shard(fresh / names[-1])
+            kept = getattr(shard, "kept_tallies", None)
+            shard.save_shard(fresh / names[-1], tallies=kept)
         (folder / MANIFEST).unlink(missing_ok=True)
         _remove(folder / SHARDS)
         fresh.replace(folder / SHARDS)
@@ -241,14 +249,18 @@ class Evaluation(Folder):
         )
         return folder
 
-    def save_shard(self, folder: Path, *, key: str | None = None, parts: bool = True) -> None:
+    def save_shard(
+        self, folder: Path, *, tallies: pl.DataFrame | None, key: str | None = None,
+        parts: bool = True,
+    ) -> None:  # fmt: skip
         """Write one of the shards of an evaluation into its folder.
 
-        `key` stands in its manifest. Without `parts`, its corpus and predictions are there already.
+        `tallies` are its own, if there are any; `key` stands in its manifest. Without `parts`, its
+        corpus and predictions are there already.
         """
         self.check()
         (folder / MANIFEST).unlink(missing_ok=True)
-        if (tallies := getattr(self, "kept_tallies", None)) is not None:
+        if tallies is not None:
             files.write_parquet(folder / TALLIES, tallies)
         self._write(folder, parts=parts, made={}, shard=key)
 

@@ -31,6 +31,7 @@ from formlab.scoring.evaluate import (
 )  # fmt: skip
 from formlab.scoring.fields import READER, others
 from formlab.scoring.kinds import Kinds
+from formlab.scoring.tallies import BY, tallies
 
 # In the folder of a shard: the digest of the source that its corpus and predictions are of.
 _SOURCE = "source.json"
@@ -243,7 +244,8 @@ def _score(state: tuple[Path, str, dict[str, Any]], job: tuple[str, str]) -> dic
     if strange.height:
         shard = with_strange(shard, strange)
     shard = part.with_selection(shard, description)
-    shard.save_shard(folder, key=key, parts=False)
+    by = dict.fromkeys((*BY, *benchmarks.get(shard.benchmark).slices))
+    shard.save_shard(folder, key=key, parts=False, tallies=tallies(shard, list(by)))
     return shard.notes
 
 

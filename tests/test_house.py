@@ -20,7 +20,8 @@ ROOMS = (
     "resources", "workers", "files", "tables", "previews", "progress", "folder", "folders",
     "decisions", "text", "trees", "browser", "benchmarks", "metrics", "systems", "formats", "own", "scoring",
     "logs", "analysis", "testing", "scorers", "charts", "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_score", "cli",
+    "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_summary", "cli_score",
+    "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

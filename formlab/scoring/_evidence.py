@@ -34,11 +34,19 @@ Row = dict[str, Any]
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
-    `values` are documents and gold values: doc_id, gold.
+    `values` are documents and gold values: doc_id, gold. Of several shards the counts are added.
     """
 
-    def __init__(self, values: pl.DataFrame) -> None:
+    def __init__(self, values: pl.DataFrame | None, counted: pl.DataFrame | None = None) -> None:
         self._values = values
+        if counted is not None:
+            self.table = counted
+
+    @classmethod
+    def together(cls, several: Iterable[Words]) -> Words:
+        """The words of shards, each of other documents."""
+        rows = pl.concat([words.table for words in several])
+        return cls(None, _sorted(rows.group_by("is_folded", "word").agg(pl.all().sum())))
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
         """Whether words of the gold stand nowhere else, and the answer's words for them do.
@@ -77,8 +85,8 @@ class Words:
         return written.get(core, 0) > 1 or repeated
 
     @cached_property
-    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        """How often words stand there as written, and in how many documents, so and case folded."""
+    def table(self) -> pl.DataFrame:
+        """How often each word stands there as written, and in how many documents, so and folded."""
         document = pl.col("doc_id").cast(pl.Categorical).to_physical()
         words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
         words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
@@ -89,9 +97,28 @@ class Words:
         documents = pl.col("doc_id").n_unique()
         written = words.group_by("core").agg(pl.col("count").sum(), documents=documents)
         folded = words.group_by("folded").agg(documents=documents)
-        tables = ((written, "core", "count"), (written, "core", "documents"))
-        tables += ((folded, "folded", "documents"),)
-        return tuple(dict(table.select(*names).iter_rows()) for table, *names in tables)
+        written = written.select(pl.lit(False).alias("is_folded"), pl.all()).rename(
+            {"core": "word"}
+        )
+        folded = folded.select(
+            pl.lit(True).alias("is_folded"),
+            "folded",
+            pl.lit(0, pl.UInt32).alias("count"),
+            "documents",
+        )
+        return _sorted(pl.concat([written, folded.rename({"folded": "word"})]))
+
+    @cached_property
+    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        folded = self.table.filter("is_folded").select("word", "documents")
+        written = self.table.filter(~pl.col("is_folded"))
+        tables = written.select("word", "count"), written.select("word", "documents"), folded
+        return tuple(dict(table.iter_rows()) for table in tables)
+
+
+def _sorted(words: pl.DataFrame) -> pl.DataFrame:
+    counts = pl.col("count", "documents").cast(pl.UInt32)
+    return words.with_columns(counts).sort("is_folded", "word")
 
 
 def _around(words: list[str], text: str) -> list[str]:

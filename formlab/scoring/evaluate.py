@@ -20,7 +20,7 @@ from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
 from formlab.scoring.kinds import Kinds
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import BY_KINDS, MARKS, READING, TASKS
+from formlab.scoring.tasks import MARKS, READING, TASKS
 from formlab.scoring.tasks._kit import made_by, score_rows
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -156,9 +156,8 @@ def score_shard(
     notes: Counter[str] = Counter()
     results = []
     for score in dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS):
-        options: dict[str, Any] = {"mode": mode, "threshold": threshold}
+        options: dict[str, Any] = {"mode": mode, "threshold": threshold, "kinds": kinds}
         options |= {"reader": reader} if score in READING else {}
-        options |= {"kinds": kinds} if score in BY_KINDS else {}
         results.append(score(plain, answers, **options))
         notes.update(results[-1].notes)
     cases = pl.concat([scored.cases for scored in results])

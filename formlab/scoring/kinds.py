@@ -16,6 +16,7 @@ from formlab.folders import Corpus, Predictions
 from formlab.metrics.response_validity import was_prompted
 from formlab.own.values import pattern
 from formlab.scoring import rules
+from formlab.scoring._evidence import Words
 from formlab.tables import BOX, RECORDS
 
 # The kinds of records that scoring tells apart; all others are as one.
@@ -30,7 +31,8 @@ class Kinds:
     value and a box, and the kind of those that were read. Where values are judged by rules of their
     fields (`by_rules`), `fields` has the kind of each field, by the pattern of its path, and
     `declared` each field, kind and rule that was declared. `prompted` says whether a model was
-    asked; `marks` are what single families of tasks note, see `formlab.scoring.tasks.MARKS`.
+    asked; `words` are those of the gold; `marks` are what single families of tasks note, see
+    `formlab.scoring.tasks.MARKS`.
     """
 
     gold: pl.DataFrame
@@ -40,6 +42,7 @@ class Kinds:
     by_rules: bool = False
     prompted: bool = False
     marks: frozenset[str] = frozenset()
+    words: Words | None = None
 
     @classmethod
     def of(
@@ -70,12 +73,20 @@ class Kinds:
             representatives(corpus.records), representatives(predictions.records), fields, declared,
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
+            Words(_values(corpus.records)),
         )  # fmt: skip
 
     @classmethod
     def together(cls, several: Iterable[Kinds]) -> Kinds:
         """Those of all shards, in any order."""
-        return reduce(_both, several)
+        several = list(several)
+        words = Words.together(kinds.words for kinds in several)
+        return dataclasses.replace(reduce(_both, several), words=words)
+
+
+def _values(records: pl.DataFrame) -> pl.DataFrame:
+    fields = records.filter(pl.col("path").is_not_null(), pl.col("task") != "layout")
+    return fields.select("doc_id", gold="value")
 
 
 def representatives(records: pl.DataFrame) -> pl.DataFrame:

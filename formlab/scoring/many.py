@@ -310,15 +310,17 @@ def _kept(shards: Iterable[Shard], chosen: set[str]) -> list[tuple[str, list[str
     ]
 
 
-def _plain(how: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(value: Any) -> Any:
     """The same as what JSON can hold, in an order that no process decides."""
-    kinds: Kinds = how["kinds"]
-    return how | {
-        "kinds": [
-            kinds.gold.rows(), kinds.answers.rows(), sorted(kinds.fields.items()),
-            sorted(map(str, kinds.declared)), kinds.by_rules, kinds.prompted, sorted(kinds.marks),
-        ],
-    }  # fmt: skip
+    if isinstance(value, pl.DataFrame):
+        return value.rows()
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    if dataclasses.is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(value[name]) for name in sorted(value, key=str)}
+    return value
 
 
 def _digest(*values: Any) -> str:

@@ -1,12 +1,14 @@
 """What scoring decides by all documents is the same for shards of them."""
 
+import dataclasses
+
 import polars as pl
 import pytest
 
 import formlab
 from formlab import analysis, tables
 from formlab.scoring import part
-from formlab.scoring.kinds import Kinds, representatives
+from formlab.scoring.kinds import Kinds
 
 COLUMNS = list(tables.KEYS["cases"])
 
@@ -58,11 +60,16 @@ def test_kinds_of_shards_are_those_of_the_whole():
     whole = Kinds.of(corpus, predictions)
     several = []
     for doc in corpus.documents["doc_id"]:
-        sides = [side.filter(doc_id=doc) for side in (corpus.records, predictions.records)]
-        several.append(Kinds(*map(representatives, sides), fields=whole.fields, by_rules=True))
+        both = (
+            dataclasses.replace(side, records=side.records.filter(doc_id=doc))
+            for side in (corpus, predictions)
+        )
+        several.append(Kinds.of(*both))
     for order in (several, several[::-1]):
         together = Kinds.together(order)
         assert together.gold.equals(whole.gold)
         assert together.answers.equals(whole.answers)
+        assert together.words.table.equals(whole.words.table)
+        assert together.fields == whole.fields
     assert whole.fields["/items/*/name"] == "string"
     assert whole.gold.filter(pl.col("path") == "").height == 1

@@ -113,7 +113,10 @@ def read_cases(
         joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
     orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
-    cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+    cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
     return in_order(cases, joined), rules, notes
 
 

@@ -75,7 +75,10 @@ def score(
         has_answer = pl.col("doc_id").is_in(usable["doc_id"].unique().implode())
         joined = with_status(joined, predictions.records)
         joined = joined.with_columns(level=pl.lit(LEVELS[task]), has_answer=has_answer)
-        cases = judged(joined, system=predictions.system, threshold=threshold, orders=orders)
+        cases = judged(
+            joined, system=predictions.system, threshold=threshold, orders=orders,
+            words=kinds.words,
+        )  # fmt: skip
         cases = cases.with_columns(dependent=pl.col("typed"), whole=pl.col("typed"))
         if fields is not None:
             if is_read or VALUES in kinds.marks or not claimed.height:

@@ -161,11 +161,11 @@ def score(
             )
             first = shards[0]
             raise no_match(first.benchmark, first.split, choice.documents, predicted, splits)
-        how = {
-            "mode": mode_of(benchmarks.get(shards[0].benchmark), mode), "threshold": threshold,
-            "reader": reader, "kinds": Kinds.together(shard.kinds for shard in shards),
-        }  # fmt: skip
-        key = _digest(files.version(), choice.description, _plain(how))
+        how: dict[str, Any] = {"threshold": threshold, "reader": reader}
+        how["mode"] = mode_of(benchmarks.get(shards[0].benchmark), mode)
+        # How a shard is scored depends on what the others are like.
+        key = _digest(files.version(), choice.description, how, [s.digest for s in shards])
+        how["kinds"] = Kinds.together(shard.kinds for shard in shards)
         scoring = [(shard.name, _digest(shard.digest, key)) for shard in shards]
         scored = team.each("scoring", _score, scoring, (out, choice.description, how))
     notes += sum((Counter(each) for each in scored), Counter()) + Counter(choice.notes)
@@ -308,19 +308,6 @@ def _kept(shards: Iterable[Shard], chosen: set[str]) -> list[tuple[str, list[str
         for shard, names in kept
         if names or shard.strange
     ]
-
-
-def _plain(value: Any) -> Any:
-    """The same as what JSON can hold, in an order that no process decides."""
-    if isinstance(value, pl.DataFrame):
-        return value.rows()
-    if isinstance(value, set | frozenset):
-        return sorted(map(str, value))
-    if dataclasses.is_dataclass(value):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): _plain(value[name]) for name in sorted(value, key=str)}
-    return value
 
 
 def _digest(*values: Any) -> str:

@@ -145,7 +145,7 @@ def score(
     with run.shared(out) as mark:
         team = _Team(mark, workers, scheduler)
         # What is here already goes to other processes by way of the disk.
-        reading = team if open_source else _Team(mark)
+        reading, jobs = (team, list(jobs)) if open_source else (_Team(mark), jobs)
         shards = reading.each("reading", _read, jobs, (out, open_source))
         choice = _choice(shards, documents, limit)
         # Of the whole, whatever is chosen of it.

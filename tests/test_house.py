@@ -20,8 +20,8 @@ ROOMS = (
     "resources", "files", "addresses", "workers", "columns", "tables", "previews", "progress",
     "folder", "folders", "decisions", "text", "trees", "browser", "benchmarks", "metrics",
     "systems", "formats", "own", "scoring", "logs", "analysis", "testing", "scorers", "charts",
-    "gallery", "explore", "reports",
-    "cli_facts", "cli_compare", "cli_init", "cli_open", "cli_report", "cli_score", "cli",
+    "gallery", "explore", "reports", "cli_facts", "cli_compare", "cli_init", "cli_open",
+    "cli_report", "cli_summary", "cli_score", "cli",
 )  # fmt: skip
 # Files that registered ones use and that register nothing themselves.
 HELPERS = {

@@ -15,10 +15,11 @@ from formlab import metrics, tables
 from formlab.analysis.finding import LABEL, OUTCOME, READER, asked, origin
 from formlab.analysis.intervals import BLOCK, by_document, draws, percentiles
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.summarise import of_cases, sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.scoring.bands import sliced
+from formlab.scoring.tallies import of_cases
 from formlab.tables import Settings
 
 # What is known of a field without looking at how it was read.

@@ -25,7 +25,7 @@ from formlab.systems.chat.batch import (
 )
 from formlab.systems.chat.client import Client
 from formlab.systems.chat.limits import Limits
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.prices import PRICES, Price, price_of
 from formlab.systems.chat.run import PageView, TaskResult, predictions, questions, results
 from formlab.systems.chat.shots import Shots, drawn
@@ -35,7 +35,7 @@ from formlab.systems.prompts import read as read_prompt
 from formlab.systems.prompts import version_of
 
 PREFIX = "chat:"
-STORE, OCR_CACHE = "answers.sqlite", "pages"
+STORE = "answers.sqlite"
 # Settings that are needed to read a run before it is finished.
 _PATHS = ("store", "prompts", "prices")
 # What shapes an answer, and therefore stands in a run's settings.
@@ -264,7 +264,7 @@ class _Plan:
         versions = {"openai": metadata.version("openai"), "formlab": files.version()}
         ocr = None
         if chosen["pages"] == "text":
-            ocr = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            ocr = OcrLines(unit=chosen["boxes"])
             versions["rapidocr"] = metadata.version("rapidocr")
         view = PageView(
             chosen["image_limit"], chosen["max_pages"], chosen["boxes"], ocr,
@@ -274,7 +274,7 @@ class _Plan:
         documents, skipped = first(corpus, limit, images=view.limit > 0, texts=texts)
         shots = {}
         if self.examples is not None:
-            words = OcrCache(out / OCR_CACHE, unit=chosen["boxes"])
+            words = OcrLines(unit=chosen["boxes"])
             read = words if chosen["shots_as"] == "text" else None
             tasks = [task for task, _ in self.prompts.values()]
             shots = {task.name: Shots(self.examples, task, view, read) for task in tasks}

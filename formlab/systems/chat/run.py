@@ -22,7 +22,7 @@ from formlab.systems.chat.answers import Answer, content
 from formlab.systems.chat.asker import Asker, Prompt
 from formlab.systems.chat.images import PageImage, pages
 from formlab.systems.chat.limits import Stopped
-from formlab.systems.chat.ocr_cache import OcrCache
+from formlab.systems.chat.ocr_lines import OcrLines
 from formlab.systems.chat.tasks import Task, messages, with_schema
 from formlab.tables import USABLE
 
@@ -71,7 +71,7 @@ class PageView:
     limit: int = 2048
     most: int = 10
     boxes: str = "thousandths"
-    ocr: OcrCache | None = None
+    ocr: OcrLines | None = None
     pixels: int = 0
     dpi: float = 0.0
 

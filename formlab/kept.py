@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import sys
 import threading
@@ -26,6 +27,7 @@ from formlab.known_files import cache_folder
 
 # Folders of the cache: what engines read on pages, and the systems' runs over samples.
 PAGES, RUNS = "ocr", "runs"
+NO_CACHE = "FORMLAB_NO_CACHE"
 GIGABYTES = 2.0
 # Of the room, how much is free after a clean-up, and how much is written until the next.
 _SLACK = 0.1
@@ -51,7 +53,6 @@ class _Here(threading.local):
 
 
 _here = _Here()
-_bypassed = 0
 
 
 def reused() -> Reused:
@@ -61,7 +62,9 @@ def reused() -> Reused:
 
 @contextmanager
 def bypassed(is_bypassed: bool = True) -> Iterator[None]:
-    """Within this block the process takes nothing from shelves and puts nothing there.
+    """Within this block nothing is taken from shelves and nothing put there.
+
+    That holds for the processes started in it too, as with FORMLAB_NO_CACHE=1.
 
     Examples
     --------
@@ -69,12 +72,14 @@ def bypassed(is_bypassed: bool = True) -> Iterator[None]:
     ...     Shelf("ocr").get("a page", lambda: [1, 2])
     [1, 2]
     """
-    global _bypassed
-    _bypassed += is_bypassed
+    before = os.environ.get(NO_CACHE)
+    if is_bypassed:
+        os.environ[NO_CACHE] = "1"
     try:
         yield
     finally:
-        _bypassed -= is_bypassed
+        if is_bypassed and before is None:
+            del os.environ[NO_CACHE]
 
 
 @dataclass
@@ -102,7 +107,7 @@ class Shelf:
         Key and value are JSON; the key has everything that shapes the value. What `make` gives
         goes through JSON as well, so a value that was kept is the same as a new one.
         """
-        if _bypassed:
+        if os.environ.get(NO_CACHE):
             return json.loads(json.dumps(make()))
         digest, begin = key_of(key), time.perf_counter()
         file = self.folder / f"{digest}.json.gz"

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from formlab import files, plugin_records, resources, tables
+from formlab import files, kept, plugin_records, resources, tables
 from formlab.errors import DataBroken, FormlabError
 from formlab.folders import Corpus, Predictions
 from formlab.progress import progress
@@ -24,6 +24,7 @@ from formlab.systems._spec import Reader, System
 
 JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
+REUSED = "documents with pages that OCR had read before"
 Document = dict[str, Any]
 
 
@@ -37,6 +38,7 @@ def run(
     workers: int = 1,
     name: str | None = None,
     wait: bool = False,
+    use_cache: bool = True,
 ) -> Predictions:
     """Read the pages of `corpus` and save the predictions in `out`.
 
@@ -62,6 +64,10 @@ def run(
         What the run is called in tables and charts; by default the system with its settings.
     wait
         Whether to wait for another run into the same folder, instead of refusing.
+    use_cache
+        Whether what OCR read on the same page before, in whatever run, is taken (`formlab.kept`).
+        The records are the same; `seconds` are then those of that reading, and a note counts such
+        pages.
 
     Raises
     ------
@@ -72,6 +78,10 @@ def run(
     NotAvailable
         If the system needs a part of formlab that is not installed.
     """
+    if not use_cache:
+        with kept.bypassed():
+            return run(corpus, system, out=out, settings=settings, limit=limit, workers=workers,
+                       name=name, wait=wait)  # fmt: skip
     if system.extra:
         resources.need(system.extra)
     # A model behind an endpoint is asked many pages at once and has a store of its own.
@@ -135,13 +145,17 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
 
 
 def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), kept.reused()
     rows, error = [], None
     try:
         rows = read(page, root)
     except Exception as caught:  # An error on one page must not lose the others.
         error = str(caught) if isinstance(caught, FormlabError) else f"{caught!r}"
-    return {"seconds": time.perf_counter() - begin, "error": error, "records": rows}
+    seconds, after = time.perf_counter() - begin, kept.reused()
+    # Those of the reading itself, whenever it was.
+    seconds += after.seconds - before.seconds
+    result = {"seconds": seconds, "error": error, "records": rows}
+    return result | ({"reused": True} if after.count > before.count else {})
 
 
 def _read(
@@ -232,8 +246,9 @@ def _work(page: Document) -> dict[str, Any]:
 
 
 def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:
-    records, responses = [], []
+    records, responses, reused = [], [], 0
     for page in pages:
+        reused += page.get("reused", False)
         status = "missing" if page["error"] else "ok"
         base = {name: head[name] for name in ("benchmark", "split")}
         base |= {"doc_id": page["doc_id"], "system": head["name"], "status": status}
@@ -250,4 +265,5 @@ def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predi
         responses=tables.table("responses", responses),
         system=head["name"],
         settings=head["settings"] | head["versions"],
+        notes={REUSED: reused} if reused else {},
     )

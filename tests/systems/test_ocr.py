@@ -89,7 +89,9 @@ def test_page_is_read_once_for_every_run_corpus_and_name(funsd_root, tmp_path, m
     systems.run(moved, systems.get("ocr_html"), out=tmp_path / "c")
     assert len(sizes) <= 4
     assert fresh.records.equals(first.records)
-    assert fresh.records.equals(again.records.select(fresh.records.columns))
+    # Two processes finish the two pages in any order.
+    order = again.records.sort("doc_id", maintain_order=True)
+    assert fresh.records.drop("origin").equals(order.drop("origin"))
     assert again.notes["documents with pages that OCR had read before"] == 2
     assert "documents with pages that OCR had read before" not in fresh.notes
     # The seconds are those of the reading, whenever that was.

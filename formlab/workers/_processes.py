@@ -1,8 +1,4 @@
-"""The one way to run many things: here, in processes of this machine, or on a Dask cluster.
-
-Only this module imports what starts processes and threads. Jobs are independent of each other;
-results come as they are finished, so nothing may depend on their order.
-"""
+"""Processes of this machine: one job at a time each, replaced when they die."""
 
 from __future__ import annotations
 
@@ -13,41 +9,27 @@ import ctypes
 import functools
 import itertools
 import os
-import queue
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, TypeVar
 
 from formlab.errors import NotAvailable
-
-__all__ = ["Lost", "cores", "each", "own_threads", "threads"]
+from formlab.workers._jobs import KILLED, Begin, call
 
 J = TypeVar("J")
 R = TypeVar("R")
-# What `begin` of `each` is: a function, and what it is called with once in each process.
-Begin = tuple[Callable[..., Any], tuple[Any, ...]]
-
 # Libraries that start a thread for each processor unless they are told otherwise.
-_THREADS = (
+THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
     "POLARS_MAX_THREADS", "RAYON_NUM_THREADS",
 )  # fmt: skip
 # Seconds for a process to finish what it is told to end.
 _GRACE = 10.0
 _PR_SET_PDEATHSIG = 1
-
-
-@dataclass(frozen=True)
-class Lost:
-    """The result of a job that ended its process twice: killed, or out of memory."""
-
-    reason: str
 
 
 def cores() -> int:
@@ -57,119 +39,13 @@ def cores() -> int:
 
 def own_threads() -> int:
     """How many threads a job may use: in a worker process its share of the processors."""
-    return int(os.environ.get(_THREADS[0]) or cores())
-
-
-def each(
-    function: Callable[..., R],
-    jobs: Iterable[J],
-    *,
-    workers: int = 1,
-    scheduler: str | None = None,
-    begin: Begin | None = None,
-    lost: Callable[[J, str], R] | None = None,
-) -> Iterator[tuple[J, R]]:
-    """Each job with its result, as soon as it is there.
-
-    A process that dies is replaced, and its job is done again after the others, by itself; a job
-    that ends its process twice is lost. Processes end with the one that started them, also after
-    ``kill -9``. Closing the iterator, an error or Ctrl-C ends what still runs.
-
-    Parameters
-    ----------
-    function
-        Importable; called with a job, and with `begin` with ``(state, job)``. It may be called
-        twice for a job, if its process dies.
-    jobs
-        Plain data, read a few at a time.
-    workers
-        Processes on this machine; 1 runs the jobs here, in their order.
-    scheduler
-        Address of a Dask scheduler, or the file that it wrote, instead of `workers`. Workers work
-        in this process's folder, where they see it, and know the plug-ins it was given.
-    begin
-        A factory and its arguments: each process calls it once and keeps the state it returns.
-    lost
-        Makes the result of a lost job from the job and the reason; by default `Lost`.
-
-    Raises
-    ------
-    NotAvailable
-        If the processes cannot start, Dask is not installed, the scheduler does not answer, or
-        its workers have another version of formlab or Python.
-    Exception
-        The first error that `function` or `begin` raises.
-
-    Examples
-    --------
-    >>> list(each(len, ["a", "bcd"]))
-    [('a', 1), ('bcd', 3)]
-    """
-    lost = lost or (lambda _, reason: Lost(reason))
-    if scheduler:
-        return _on_cluster(function, jobs, scheduler, begin, lost)
-    if workers > 1:
-        return _in_processes(function, jobs, workers, begin, lost)
-    return _here(function, jobs, begin)
-
-
-def threads(
-    function: Callable[[J], R], jobs: Iterable[J], *, workers: int, name: str = "formlab"
-) -> Iterator[tuple[J, R]]:
-    """Each job with its result, by threads of this process: for jobs that wait for servers.
-
-    Like `each`; `function` may be any. Once the iterator is closed, by an error too, no job is
-    begun, and those under way are waited for.
-
-    Examples
-    --------
-    >>> sorted(threads(len, ["a", "bcd"], workers=2))
-    [('a', 1), ('bcd', 3)]
-    """
-    waiting, done = iter(jobs), queue.SimpleQueue[Future[R]]()
-    running: dict[Future[R], J] = {}
-    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
-
-    def fill() -> None:
-        # Two for each thread, so that none waits for the caller to take a result.
-        for job in itertools.islice(waiting, max(0, 2 * max(1, workers) - len(running))):
-            future = pool.submit(function, job)
-            running[future] = job
-            future.add_done_callback(done.put)
-
-    try:
-        fill()
-        while running:
-            future = done.get()
-            job = running.pop(future)
-            fill()
-            yield job, future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return int(os.environ.get(THREADS[0]) or cores())
 
 
 def end_with_parent() -> None:
     """Have the kernel end this process at once when the one that started it ends (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _call(function: Callable[..., R], begin: Begin | None) -> Callable[[Any], R]:
-    """`function` of a job alone, with the state of this process."""
-    if begin is None:
-        return function
-    factory, arguments = begin
-    state = factory(*arguments)
-    return lambda job: function(state, job)
-
-
-def _here(
-    function: Callable[..., R], jobs: Iterable[J], begin: Begin | None
-) -> Iterator[tuple[J, R]]:
-    call = None
-    for job in jobs:
-        call = call or _call(function, begin)
-        yield job, call(job)
 
 
 class _Process:
@@ -179,7 +55,7 @@ class _Process:
         self.pipe, theirs = connection.Pipe()
         task = (theirs, function, begin)
         self._process = get_context("spawn").Process(target=_serve, args=task)
-        with _environment({name: str(share) for name in _THREADS}):
+        with _environment({name: str(share) for name in THREADS}):
             self._process.start()
         theirs.close()
         self.started, self.job = False, None
@@ -202,7 +78,7 @@ class _Process:
             self._process.join()
 
 
-def _in_processes(
+def in_processes(
     function: Callable[..., R], jobs: Iterable[J], workers: int, begin: Begin | None,
     lost: Callable[[J, str], R],
 ) -> Iterator[tuple[J, R]]:  # fmt: skip
@@ -219,7 +95,7 @@ def _in_processes(
     yield from _answers(start, iter(jobs), workers, lambda process: suspects.append(process.job))
     yield from _answers(start, iter(suspects), 1, died_again)
     for job in killers:
-        yield job, lost(job, "its process was killed twice (out of memory?)")
+        yield job, lost(job, KILLED)
 
 
 def _answers(
@@ -276,14 +152,14 @@ def _serve(pipe: connection.Connection, function: Callable[..., Any], begin: Beg
     # What is under way can clean up after itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        call = _call(function, begin)
+        do = call(function, begin)
         pipe.send(("started", None))
         while True:
             try:
                 job = pipe.recv()
             except EOFError:
                 return
-            pipe.send(("result", call(job)))
+            pipe.send(("result", do(job)))
     except Exception as error:
         with contextlib.suppress(OSError):
             _send_error(pipe, error)
@@ -325,10 +201,3 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
     finally:
         for name in new:
             os.environ.pop(name, None)
-
-
-def _on_cluster(
-    function: Callable[..., R], jobs: Iterable[J], address: str, begin: Begin | None,
-    lost: Callable[[J, str], R],
-) -> Iterator[tuple[J, R]]:  # fmt: skip
-    raise NotImplementedError

@@ -84,6 +84,7 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
 @click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
 @workers_options()
 @click.option("--name", help="What the run is called in tables and charts.")
+@click.option("--no-cache", is_flag=True, help="Read pages anew that OCR has read before.")
 @click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
 @click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
 @prompt
@@ -109,8 +110,8 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     )
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
-        limit=options["limit"], workers=options["workers"],
-        scheduler=options["scheduler"],
+        limit=options["limit"], workers=options["workers"], scheduler=options["scheduler"],
+        use_cache=not options["no_cache"],
     )  # fmt: skip
     responses = predictions.responses
     say(predictions.notes)

@@ -233,8 +233,7 @@ class Evaluation(Folder):
         }
         if several:
             made = [partial(_changed, shard, tables, values) for shard in several]
-            kept = {name: value for name, value in own.items() if name not in owners}
-            return Evaluation.of(made, **kept, **values)
+            return Evaluation.of(made, **own, **values)
         makers = {name: partial(getattr, self, name) for name in owners if name not in own}
         if not {*tables, *values} & set(self.TABLES):
             # What a stored shard keeps of its scores is still true.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -219,16 +220,36 @@ def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
     readings = list(others(reader))
     if reader == evaluation.settings.get("reader", READER):
         return evaluation
-    if evaluation.cases["readings"].null_count() == evaluation.cases.height:
-        settings = evaluation.settings | {"reader": reader, "readings": readings}
-        return dataclasses.replace(evaluation, settings=settings)
-    if evaluation.corpus is None or evaluation.predictions is None:
+    settings = evaluation.settings | {"reader": reader, "readings": readings}
+    if not any(shard.cases["readings"].count() for shard in evaluation.shards()):
+        return evaluation.changed(settings=settings)
+    if any(None in (shard.corpus, shard.predictions) for shard in evaluation.shards()):
         return None
-    predictions = dataclasses.replace(evaluation.predictions, system=evaluation.system)
-    return evaluate(
-        evaluation.corpus, predictions, mode=evaluation.mode,
-        threshold=evaluation.settings["threshold"], reader=reader,
-    )  # fmt: skip
+    marks = marks_of(benchmarks.get(evaluation.benchmark))
+    how: dict[str, Any] = {
+        "mode": evaluation.mode, "threshold": evaluation.settings["threshold"], "reader": reader,
+        "kinds": Kinds.together(
+            Kinds.of(shard.corpus, _sorted_out(shard)[0], marks) for shard in evaluation.shards()
+        ),
+    }  # fmt: skip
+    again = partial(_again, system=evaluation.system, how=how)
+    whole = {name: getattr(evaluation, name) for name in ("notes", "sources", "made")}
+    return evaluation.mapped(again, settings=settings, **whole)
+
+
+def _sorted_out(shard: Evaluation) -> tuple[Predictions, pl.DataFrame]:
+    """The predictions for the documents of a shard, and the records for any other."""
+    known = pl.col("doc_id").is_in(shard.corpus.documents["doc_id"].to_list())
+    known &= pl.col("split") == shard.corpus.split
+    records = shard.predictions.records
+    answers = dataclasses.replace(shard.predictions, records=records.filter(known))
+    return answers, records.filter(~known)
+
+
+def _again(shard: Evaluation, *, system: str, how: Mapping[str, Any]) -> Evaluation:
+    answers, strange = _sorted_out(shard)
+    scored = score_shard(shard.corpus, dataclasses.replace(answers, system=system), **how)
+    return with_strange(scored, strange) if strange.height else scored
 
 
 def _plain(records: pl.DataFrame) -> pl.DataFrame:

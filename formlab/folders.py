@@ -1,135 +1,21 @@
-"""The three folders of tables: Corpus, Predictions, Evaluation; how they are saved and loaded."""
+"""The three folders of tables, Corpus, Predictions and Evaluation; an evaluation in shards."""
 
 from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from formlab import files, frames, plugin_records, previews, tables
-from formlab.errors import DataBroken, TableBroken
-
-
-@dataclasses.dataclass(frozen=True)
-class Folder:
-    """Tables that belong together, saved as Parquet files beside a manifest.
-
-    A part, a field that is such a folder itself or null, is saved in a folder of its name.
-    """
-
-    TABLES: ClassVar[tuple[str, ...]] = ()
-    PARTS: ClassVar[dict[str, type[Folder]]] = {}
-    # Counts the changes of the schema that older folders cannot be read after.
-    FORMAT: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        for name in self.TABLES:
-            object.__setattr__(self, name, frames.to_polars(getattr(self, name)))
-
-    def __repr__(self) -> str:
-        return previews.line(self)
-
-    def _repr_html_(self) -> str:
-        return previews.html(self)
-
-    def uses(self) -> dict[str, Iterable[str]]:
-        """By kind of plug-in the names that its tables mention."""
-        return {}
-
-    def check(self) -> Self:
-        """Itself, if every table follows its schema; else `TableBroken` with all mismatches."""
-        checked = {name: tables.mismatches(name, getattr(self, name)) for name in self.TABLES}
-        wrong = [tables.report(name, lines) for name, lines in checked.items() if lines]
-        if wrong:
-            raise TableBroken("\n".join(wrong))
-        return self
-
-    def save(self, folder: str | Path) -> Path:
-        """Write every table and `manifest.json` into `folder`; whole files or none.
-
-        The manifest is written last, so a folder with a manifest is complete.
-        """
-        self.check()
-        folder = Path(folder)
-        manifest: dict[str, Any] = {
-            "kind": type(self).__name__, "format": self.FORMAT, "formlab": files.version(),
-        }  # fmt: skip
-        manifest |= {
-            field.name: value
-            for field in dataclasses.fields(self)
-            if not isinstance(value := getattr(self, field.name), pl.DataFrame)
-            and field.name not in self.PARTS
-        }
-        manifest["plugins"] = plugin_records.needed(self.uses())
-        manifest["root"] = None if manifest.get("root") is None else str(manifest["root"])
-        manifest["tables"] = {}
-        for name in self.TABLES:
-            file = folder / f"{name}.parquet"
-            files.write_parquet(file, getattr(self, name))
-            manifest["tables"][name] = {
-                "rows": getattr(self, name).height,
-                "sha256": files.sha256(file),
-            }
-        manifest["parts"] = [name for name in self.PARTS if getattr(self, name) is not None]
-        for name in manifest["parts"]:
-            getattr(self, name).save(folder / name)
-        files.write_json(folder / "manifest.json", manifest)
-        return folder
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read what `save` wrote; parts that are folders of tables where they are there.
-
-        `DataMissing` or `DataBroken` if the folder, its manifest or a table is absent, damaged or
-        of another kind; `NotAvailable` if a plug-in is absent, see `plugin_records.restore`.
-        """
-        folder = Path(folder)
-        manifest = cls.manifest_of(folder)
-        if cls is Evaluation:
-            plugin_records.restore(manifest.get("plugins"), where=folder)
-        values: dict[str, Any] = {
-            name: files.read_parquet(folder / f"{name}.parquet") for name in cls.TABLES
-        }
-        values |= {
-            name: kind.load(folder / name)
-            for name, kind in cls.PARTS.items()
-            if name in manifest.get("parts", ())
-        }
-        for field in dataclasses.fields(cls):
-            if field.name not in (*values, *cls.PARTS) and field.name in manifest:
-                values[field.name] = manifest[field.name]
-        if values.get("root") is not None:
-            values["root"] = Path(values["root"])
-        return cls(**values).check()
-
-    @classmethod
-    def manifest_of(cls, folder: Path) -> dict[str, Any]:
-        """The manifest in `folder`; `DataBroken` if it is of another kind or another format."""
-        file = folder / "manifest.json"
-        manifest = files.read_json(file)
-        if not isinstance(manifest, dict) or manifest.get("kind") != cls.__name__:
-            kind = manifest.get("kind") if isinstance(manifest, dict) else None
-            what = f"this folder holds {kind or 'something else'}, not {cls.__name__}"
-            remedy = "the folder that the matching formlab command wrote with --out"
-            raise DataBroken(what, where=file, remedy=remedy)
-        if manifest.get("format", 1) != cls.FORMAT:
-            raise DataBroken(
-                f"this {cls.__name__} was written by formlab {manifest.get('formlab')} in format "
-                f"{manifest.get('format', 1)}; this version reads format {cls.FORMAT}",
-                where=file,
-                remedy=cls._made_anew(manifest, folder),
-            )
-        return manifest
-
-    @classmethod
-    def _made_anew(cls, manifest: Mapping[str, Any], folder: Path) -> str:  # noqa: ARG003
-        """How such a folder is made with this version."""
-        return "make it anew with this version of formlab"
+from formlab import files, tables
+from formlab.errors import TableBroken, UnknownName
+from formlab.folder import Folder
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -169,6 +55,10 @@ class Predictions(Folder):
         return {"systems": [system], "benchmarks": self.records["benchmark"].unique().sort()}
 
 
+def _none() -> None:
+    return None
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Evaluation(Folder):
     """Gold beside prediction, case by case, with every score that follows from it.
@@ -180,6 +70,7 @@ class Evaluation(Folder):
 
     TABLES: ClassVar[tuple[str, ...]] = ("documents", "cases", "scores")
     FORMAT: ClassVar[int] = 2
+    NEEDS_PLUGINS: ClassVar[bool] = True
     PARTS: ClassVar[dict[str, type[Folder]]] = {"corpus": Corpus, "predictions": Predictions}
     documents: pl.DataFrame
     cases: pl.DataFrame
@@ -193,8 +84,85 @@ class Evaluation(Folder):
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     notes: dict[str, int] = dataclasses.field(default_factory=dict)
     made: dict[str, str] = dataclasses.field(default_factory=dict)
-    corpus: Corpus | None = None
-    predictions: Predictions | None = None
+    # By a factory, so that the class has no such attribute: an evaluation of shards makes it later.
+    corpus: Corpus | None = dataclasses.field(default_factory=_none)
+    predictions: Predictions | None = dataclasses.field(default_factory=_none)
+
+    @classmethod
+    def of(cls, shards: Sequence[Shard], **values: Any) -> Evaluation:
+        """The evaluation of all documents of its shards.
+
+        Its tables and parts are put together from those of the shards when they are first asked
+        for; `shards` and `scan` look at one after the other.
+
+        Parameters
+        ----------
+        shards
+            Evaluations of different documents, or functions without arguments that open one.
+        **values
+            Fields of the evaluation, such as ``notes``. Tables that are not among them come from
+            the shards; all else, if it is not among them, from the first shard.
+        """
+        makers = {name: partial(_together, shards, name) for name in (*cls.TABLES, *cls.PARTS)}
+        first = None
+        for field in dataclasses.fields(cls):
+            if field.name not in (*values, *makers):
+                first = first or _opened(shards[0])
+                values[field.name] = getattr(first, field.name)
+        new = cls._later(makers, values)
+        object.__setattr__(new, "_shards", tuple(shards))
+        return new
+
+    @classmethod
+    def opened(cls, folder: str | Path) -> Evaluation:
+        """What `save` wrote, each table and part read when it is first asked for, and unchecked."""
+        folder = Path(folder)
+        manifest = cls.manifest_of(folder)
+        makers = {n: partial(files.read_parquet, folder / f"{n}.parquet") for n in cls.TABLES}
+        parts = manifest.get("parts", ())
+        makers |= {name: partial(cls.PARTS[name].load, folder / name) for name in parts}
+        names = {field.name for field in dataclasses.fields(cls)} - makers.keys()
+        values = {name: manifest[name] for name in names & manifest.keys()}
+        if values.get("root") is not None:
+            values["root"] = Path(values["root"])
+        new = cls._later(makers, values)
+        object.__setattr__(new, "_folder", folder)
+        return new
+
+    def shards(self) -> Iterator[Evaluation]:
+        """The evaluations that this one consists of, each of other documents; or itself alone."""
+        several = self.__dict__.get("_shards")
+        yield from map(_opened, several) if several else [self]
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table of the evaluation as a lazy frame, shard by shard if there are several.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> evaluation.scan("cases").filter(level="field").select("outcome").collect().item()
+        'mismatch'
+        """
+        if table not in self.TABLES:
+            raise UnknownName.of("table of an evaluation", table, self.TABLES)
+        if table in self.__dict__:
+            return getattr(self, table).lazy()
+        if self.__dict__.get("_shards"):
+            return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
+        file = self.__dict__["_folder"] / f"{table}.parquet"
+        return pl.scan_parquet(file)
+
+    def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
+        """The evaluation whose every shard went through `function`; `values` are new fields of it.
+
+        `function` must give the same for a document whatever other documents are in its shard.
+        """
+        several = self.__dict__.get("_shards")
+        if not several:
+            return dataclasses.replace(function(self), **values)
+        made = [partial(_through, function, shard) for shard in several]
+        return Evaluation.of(made, **values)
 
     @property
     def fields(self) -> pl.DataFrame:
@@ -242,3 +210,36 @@ class Evaluation(Folder):
     def uses(self) -> dict[str, Iterable[str]]:
         """The benchmark, and the metrics of its scores."""
         return {"benchmarks": [self.benchmark], "metrics": self.scores["metric"].unique().sort()}
+
+
+# One of the evaluations that another consists of, or what opens it.
+Shard = Evaluation | Callable[[], Evaluation]
+
+
+def _opened(shard: Shard) -> Evaluation:
+    return shard if isinstance(shard, Evaluation) else shard()
+
+
+def _through(function: Callable[[Evaluation], Evaluation], shard: Shard) -> Evaluation:
+    return function(_opened(shard))
+
+
+def _together(shards: Sequence[Shard], name: str) -> Any:
+    """A table of all shards, or their corpora or predictions as one; null where one has none."""
+    members = [getattr(_opened(shard), name) for shard in shards]
+    if isinstance(members[0], pl.DataFrame):
+        return pl.concat(members, how="diagonal")
+    if None in members:
+        return None
+    first = members[0]
+    joined = {
+        table: pl.concat([getattr(member, table) for member in members], how="diagonal")
+        for table in first.TABLES
+    }
+    counts = {
+        field: dict(sum((Counter(getattr(member, field)) for member in members), Counter()))
+        for field in ("flaws", "notes")
+        if hasattr(first, field)
+    }
+    sources = {name: code for member in members for name, code in member.sources.items()}
+    return dataclasses.replace(first, **joined, **counts, sources=sources)

@@ -28,8 +28,12 @@ def statistics(golds: Sequence[str], preds: Sequence[str]) -> np.ndarray:
         gold_words, pred_words = (
             np.array([len(words) for words in side]) for side in (ours, theirs)
         )
-        parts[rows, :_ORDERS] = ngrams_in_common(ours, theirs, _ORDERS)
-        parts[rows, _ORDERS:-2] = np.maximum(pred_words[:, None] - np.arange(_ORDERS), 0)
+        predicted = np.maximum(pred_words[:, None] - np.arange(_ORDERS), 0)
+        parts[rows, :_ORDERS] = parts[rows, _ORDERS:-2] = predicted
+        # Of equal texts, all n-grams are right.
+        unlike = [row for row, gold in enumerate(ours) if gold is not theirs[row]]
+        sides = ([side[row] for row in unlike] for side in (ours, theirs))
+        parts[rows, :_ORDERS][unlike] = ngrams_in_common(*sides, _ORDERS)
         parts[rows, -2], parts[rows, -1] = pred_words, gold_words
     return parts
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, count
 
 import numpy as np
 
@@ -27,21 +28,21 @@ def chunks(
 ) -> Iterator[tuple[slice, Numbers, Numbers]]:
     """The words of gold and predicted texts as numbers, in chunks of bounded length.
 
-    Equal words have equal numbers, and nothing else has. In chunks, memory does not grow with the
-    number of texts.
+    Equal words have equal numbers, and nothing else has; equal texts are the same array. In chunks,
+    memory does not grow with the number of texts.
     """
     as_many(golds, preds)
     start, size = 0, 0
     for row, (gold, pred) in enumerate(zip(golds, preds, strict=True), start=1):
         size += len(gold) + len(pred)
         if size >= _CHUNK or row == len(golds):
-            numbers: dict[str, int] = {}
+            sides = golds[start:row], preds[start:row]
+            texts = list(dict.fromkeys(chain(*sides)))
+            number = defaultdict(count().__next__).__getitem__
             # Arrays, not lists: half a million lists keep the garbage collector busy.
-            both = [
-                array("l", [numbers.setdefault(word, len(numbers)) for word in text])
-                for text in words([*golds[start:row], *preds[start:row]])
-            ]
-            yield slice(start, row), both[: row - start], both[row - start :]
+            known = (array("l", map(number, found)) for found in words(texts))
+            numbers = dict(zip(texts, known, strict=True))
+            yield slice(start, row), *([numbers[text] for text in side] for side in sides)
             start, size = row, 0
 
 

@@ -12,7 +12,8 @@ import polars as pl
 
 from formlab import formats, tables
 from formlab.errors import DataBroken, UnknownName
-from formlab.folders import Corpus, Folder, Predictions
+from formlab.folder import Folder
+from formlab.folders import Corpus, Predictions
 from formlab.formats import Format
 from formlab.own import images as own_images
 from formlab.own._rows import KNOWN, read_rows

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
+import polars as pl
 from rapidfuzz.distance import Levenshtein
 
 from formlab.scoring._pairs import LONGEST, letters, tokens
@@ -24,16 +25,19 @@ _COMMON = 5
 _ALIKE = 0.6
 # How many characters of a document are searched for values that are missing, over all of them.
 _BUDGET = 20_000_000
+# White space as `str.split` has it; what may stand around a word.
+_WORD = r"[^\s\x1c-\x1f]+"
+_AROUND = ".,:;()[]*'\""
 Row = dict[str, Any]
 
 
 class Words:
     """The words of a corpus's gold, counted when they are first asked for.
 
-    `values` are documents and gold values.
+    `values` are documents and gold values: doc_id, gold.
     """
 
-    def __init__(self, values: Iterable[tuple[str, str | None]]) -> None:
+    def __init__(self, values: pl.DataFrame) -> None:
         self._values = values
 
     def contradict_gold(self, gold: str, pred: str) -> bool:
@@ -60,7 +64,7 @@ class Words:
 
     def has(self, word: str) -> bool:
         """Whether the corpus's gold has `word`, as `tokens` gives it; figures are known."""
-        return word.isdigit() or self._counts[2][word] > 0
+        return word.isdigit() or self._counts[2].get(word, 0) > 0
 
     def _known(self, word: str, here: int, other: str) -> bool:
         """Whether the gold has `word` more often than the `here` times of the field itself.
@@ -68,26 +72,26 @@ class Words:
         A slip that one document repeats is none the less a slip beside a common word.
         """
         counts, written, folded = self._counts
-        repeated = counts[_core(word)] > here and folded[letters(other)] < _COMMON
-        return written[_core(word)] > 1 or repeated
+        core = word.strip(_AROUND)
+        repeated = counts.get(core, 0) > here and folded.get(letters(other), 0) < _COMMON
+        return written.get(core, 0) > 1 or repeated
 
     @cached_property
-    def _counts(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    def _counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """How often words stand there as written, and in how many documents, so and case folded."""
-        counts, written, folded = Counter(), defaultdict(set), defaultdict(set)
-        for doc_id, value in self._values:
-            for word in (value or "").split():
-                counts[_core(word)] += 1
-                written[_core(word)].add(doc_id)
-                folded[letters(word)].add(doc_id)
-        documents = (
-            Counter({word: len(ids) for word, ids in table.items()}) for table in (written, folded)
-        )
-        return counts, *documents
-
-
-def _core(word: str) -> str:
-    return word.strip(".,:;()[]*'\"")
+        document = pl.col("doc_id").cast(pl.Categorical).to_physical()
+        words = self._values.select(document, word=pl.col("gold").str.extract_all(_WORD))
+        words = words.explode("word").drop_nulls().group_by("word", "doc_id").agg(count=pl.len())
+        known = words.select(pl.col("word").unique())
+        folded = pl.Series("folded", list(map(letters, known["word"])), dtype=pl.String)
+        words = words.join(known.with_columns(folded), on="word")
+        words = words.with_columns(core=pl.col("word").str.strip_chars(_AROUND))
+        documents = pl.col("doc_id").n_unique()
+        written = words.group_by("core").agg(pl.col("count").sum(), documents=documents)
+        folded = words.group_by("folded").agg(documents=documents)
+        tables = ((written, "core", "count"), (written, "core", "documents"))
+        tables += ((folded, "folded", "documents"),)
+        return tuple(dict(table.select(*names).iter_rows()) for table, *names in tables)
 
 
 def _around(words: list[str], text: str) -> list[str]:
@@ -114,19 +118,38 @@ def _spaced(words: Iterable[str]) -> str:
     return f" {' '.join(words)} "
 
 
+class Documents:
+    """The cases of each document, a column at a time, as lists when they are first asked for.
+
+    `cases` are rows with `COLUMNS` and the Boolean column ``answered``: whether it is an answer.
+    """
+
+    COLUMNS = ("row", "path", "kind", "gold", "pred", "status", *BOX)
+
+    def __init__(self, cases: pl.DataFrame) -> None:
+        self._cases = cases.group_by("doc_id", maintain_order=True).agg(
+            *self.COLUMNS, pl.col("answered").any()
+        )
+        self._columns: dict[str, list] = {}
+        answered = self._cases["answered"].to_list()
+        self.of = {
+            doc_id: DocumentEvidence(self, place, answered[place])
+            for place, doc_id in enumerate(self._cases["doc_id"])
+        }
+
+    def column(self, name: str, place: int) -> list:
+        """The values of a column of one document."""
+        if name not in self._columns:
+            self._columns[name] = self._cases[name].to_list()
+        return self._columns[name][place]
+
+
 class DocumentEvidence:
-    """The cases of one document."""
+    """The cases of one document; whether any of them is an answer."""
 
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.answered = False
+    def __init__(self, documents: Documents, place: int, answered: bool) -> None:
+        self._documents, self._place, self.answered = documents, place, answered
         self._left = _BUDGET
-
-    def add(self, row: Row) -> None:
-        """Take a case in; all of them come before the first question."""
-        self.rows.append(row)
-        has_answer = row["status"] in USABLE if row["has_answer"] is None else row["has_answer"]
-        self.answered = self.answered or has_answer
 
     def missed(self, row: Row) -> str:
         """The cause of a value that is not in its field but may be elsewhere in the output."""
@@ -165,7 +188,7 @@ class DocumentEvidence:
             return "label_error" if own else "spurious"
         gold, _ = self._pages
         known = self._count(_spaced(tokens(row["pred"])), gold)
-        known = known or letters(row["pred"]) in self._golds[0]
+        known = known or letters(row["pred"]) in self._golds
         return "hallucinated" if gold.strip() and not known else "spurious"
 
     def refined(self, row: Row, first: str, words: Words, *, supported: bool) -> str:
@@ -186,17 +209,15 @@ class DocumentEvidence:
         pred = letters(row["pred"])
         if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
             return None
-        places, _ = self._golds
-        elsewhere = [path for path in places.get(pred, ()) if path != row["path"]]
+        elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
         alike = _likeness(letters(row["gold"]), pred)
         return self._misplaced(row, elsewhere) if elsewhere and alike < _ALIKE else None
 
     def _misplaced(self, row: Row, elsewhere: list[str]) -> str:
         # An index may number the rows of a table, or fields that have nothing in common.
         own = _STEP.sub("/*", row["path"])
-        _, kinds = self._golds
         same = all(_STEP.sub("/*", path) == own for path in elsewhere) and own != row["path"]
-        return "wrong_row" if same and len(kinds[own]) < 2 else "wrong_field"
+        return "wrong_row" if same and len(self._kinds[own]) < 2 else "wrong_field"
 
     def _only_words(self, row: Row, words: Words) -> bool:
         """Whether what is too much are whole words, so that the page shows more than the gold."""
@@ -220,26 +241,29 @@ class DocumentEvidence:
         """The words of the fields whose boxes are no further away than a line."""
         box = [row[side] for side in BOX]
         gap = box[3] - box[1]
-        self._left -= len(self.rows)
+        rows, golds, *boxes = self._columns("row", "gold", *BOX)
+        self._left -= len(rows)
         if self._left <= 0:
             return Counter(tokens(row["pred"]))
         neighbours: Counter[str] = Counter()
-        for other in self._fields():
-            x0, y0, x1, y1 = (other[side] for side in BOX)
-            if None in (x0, y0, x1, y1) or other is row:
+        paths = self._columns("path")[0]
+        for number, path, other, x0, y0, x1, y1 in zip(rows, paths, golds, *boxes, strict=True):
+            if path is None or None in (x0, y0, x1, y1) or number == row["row"]:
                 continue
             across = x0 <= box[2] + gap and x1 >= box[0] - gap
             if across and y0 <= box[3] + gap and y1 >= box[1] - gap:
                 # A letter alone stands beside most fields by chance.
-                neighbours.update(word for word in tokens(other["gold"] or "") if len(word) > 1)
+                neighbours.update(word for word in tokens(other or "") if len(word) > 1)
         return neighbours
 
     @cached_property
     def _lost(self) -> Counter[str]:
         """The words of fields that were not read there."""
         lost = Counter()
-        for row in self._fields():
-            gold, pred = (tokens(row[side] or "") for side in ("gold", "pred"))
+        for path, *sides in zip(*self._columns("path", "gold", "pred"), strict=True):
+            if path is None:
+                continue
+            gold, pred = (tokens(side or "") for side in sides)
             # Words that are only split otherwise are not lost.
             if "".join(gold) != "".join(pred):
                 lost += Counter(gold) - Counter(pred)
@@ -255,26 +279,35 @@ class DocumentEvidence:
         return low and all(read[n] <= box[n] + slack for n in (2, 3))
 
     @cached_property
-    def _golds(self) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-        """The paths that have each value, and the kinds of a list's items."""
-        places, kinds = defaultdict(list), defaultdict(set)
-        for row in self._fields():
-            kinds[_STEP.sub("/*", row["path"])].add(row["kind"])
-            if row["gold"]:
-                places[letters(row["gold"])].append(row["path"])
-        return places, kinds
+    def _golds(self) -> dict[str, list[str]]:
+        """The paths that have each value."""
+        places = defaultdict(list)
+        for path, gold in zip(*self._columns("path", "gold"), strict=True):
+            if path is not None and gold:
+                places[letters(gold)].append(path)
+        return places
+
+    @cached_property
+    def _kinds(self) -> dict[str, set[str]]:
+        """The kinds of a list's items."""
+        kinds = defaultdict(set)
+        for path, kind in zip(*self._columns("path", "kind"), strict=True):
+            if path is not None:
+                kinds[_STEP.sub("/*", path)].add(kind)
+        return kinds
 
     @cached_property
     def _surplus(self) -> tuple[dict[str, list[str]], str, str]:
         """What fields have that is not theirs, by value and as one text; and all they have."""
         places, surplus, answers = defaultdict(list), [], []
-        for row in self._fields():
-            if not row["pred"] or row["status"] not in USABLE:
+        columns = self._columns("path", "gold", "pred", "status")
+        for path, own, answer, status in zip(*columns, strict=True):
+            if path is None or not answer or status not in USABLE:
                 continue
-            pred, gold = letters(row["pred"]), letters(row["gold"] or "")
-            answers += tokens(row["pred"])
+            pred, gold = letters(answer), letters(own or "")
+            answers += tokens(answer)
             if pred != gold:
-                places[pred].append(row["path"])
+                places[pred].append(path)
                 # Its own text is no sign of another field's.
                 surplus.append(pred.replace(gold, "|", 1) if gold else pred)
         return places, "|".join(surplus), _spaced(answers)
@@ -282,11 +315,13 @@ class DocumentEvidence:
     @cached_property
     def _pages(self) -> tuple[str, str]:
         """The words of the page in gold and output; blank where not given."""
-        whole = [row for row in self.rows if row["path"] is None]
+        paths, *sides = self._columns("path", "gold", "pred")
         gold, pred = (
-            [word for row in whole for word in tokens(row[side] or "")] for side in ("gold", "pred")
-        )
+            [w for path, value in zip(paths, side, strict=True) if path is None
+             for w in tokens(value or "")]
+            for side in sides
+        )  # fmt: skip
         return _spaced(gold), _spaced(pred)
 
-    def _fields(self) -> Iterable[Row]:
-        return (row for row in self.rows if row["path"] is not None)
+    def _columns(self, *names: str) -> list[list]:
+        return [self._documents.column(name, self._place) for name in names]

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from formlab import benchmarks, own, tables
+from formlab.benchmarks import Benchmark
 from formlab.errors import DataBroken, TableBroken, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
-from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies, was_prompted
+from formlab.metrics.response_validity import VALIDITY_METRICS, answer_tallies
 from formlab.scoring import part
 from formlab.scoring.align import unscored
 from formlab.scoring.fields import READER, others
+from formlab.scoring.kinds import Kinds
 from formlab.scoring.own_metrics import own_scores
-from formlab.scoring.tasks import READING, TASKS
+from formlab.scoring.tasks import BY_KINDS, MARKS, READING, TASKS
 from formlab.scoring.tasks._kit import made_by, score_rows
 
 # Similarity from which on the rung `fuzzy` of the ladder holds.
@@ -96,36 +98,63 @@ def evaluate(
         raise UnknownName.of(f"mode of {corpus.benchmark}", mode, benchmark.modes)
     chosen = part.choose(corpus, predictions, documents, limit=limit)
     corpus, predictions = chosen.corpus, chosen.predictions
-    readings = list(others(reader))
     known = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     known &= pl.col("split") == corpus.split
     here, strange = predictions.records.filter(known), predictions.records.filter(~known)
     if not here.height:
         raise _no_match(corpus, predictions)
-    notes = Counter(predictions.notes)
+    notes = Counter(predictions.notes) + Counter({f"gold: {n}": c for n, c in corpus.flaws.items()})
     if strange.height:
         count = strange.select("split", "doc_id").unique().height
         notes["predicted documents that are not in the corpus"] = count
-    answers = dataclasses.replace(predictions, records=_plain(here))
+    answers = dataclasses.replace(predictions, records=here)
+    kinds = Kinds.of(corpus, answers, marks_of(benchmark))
+    how: dict[str, Any] = {"mode": mode, "threshold": threshold, "reader": reader, "kinds": kinds}
+    shards = [score_shard(*both, **how) for both in part.cut(corpus, answers)]
+    if strange.height:
+        shards[-1] = with_strange(shards[-1], strange)
+    notes += sum((Counter(shard.notes) for shard in shards), Counter()) + Counter(chosen.notes)
+    values: dict[str, Any] = {
+        "notes": dict(notes), "sources": corpus.sources | predictions.sources,
+        "corpus": corpus, "predictions": predictions,
+    }  # fmt: skip
+    shards = [part.with_selection(shard, chosen.description) for shard in shards]
+    if len(shards) == 1:
+        return dataclasses.replace(shards[0], **values)
+    return Evaluation.of(shards, documents=corpus.documents, **values)
+
+
+def marks_of(benchmark: Benchmark) -> list[Callable[[Corpus, Predictions], set[str]]]:
+    """What families of tasks of the benchmark note of all predictions, for `Kinds.of`."""
+    return [MARKS[task] for task in benchmark.tasks if task in MARKS]
+
+
+def score_shard(
+    corpus: Corpus, predictions: Predictions, *, mode: str, threshold: float, reader: str,
+    kinds: Kinds,
+) -> Evaluation:  # fmt: skip
+    """The evaluation of some documents of a corpus, by what `kinds` says of all of them.
+
+    `predictions` are for these documents only; there may be none.
+    """
+    benchmark = benchmarks.get(corpus.benchmark)
+    answers = dataclasses.replace(predictions, records=_plain(predictions.records))
     plain = dataclasses.replace(corpus, records=_plain(corpus.records))
-    scorers = dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS)
-    options = {"mode": mode, "threshold": threshold}
-    results = [
-        score(plain, answers, **options, **({"reader": reader} if score in READING else {}))
-        for score in scorers
-    ]
-    for scored in results:
-        notes.update(scored.notes)
-    notes.update({f"gold: {name}": count for name, count in corpus.flaws.items()})
-    left = unscored(_plain(strange), system=predictions.system)
-    cases = pl.concat([*(scored.cases for scored in results), left])
-    scores = pl.concat(
-        [*(scored.scores for scored in results), _answers(corpus, predictions, mode)]
-    )
+    notes: Counter[str] = Counter()
+    results = []
+    for score in dict.fromkeys(TASKS[task] for task in benchmark.tasks if task in TASKS):
+        options: dict[str, Any] = {"mode": mode, "threshold": threshold}
+        options |= {"reader": reader} if score in READING else {}
+        options |= {"kinds": kinds} if score in BY_KINDS else {}
+        results.append(score(plain, answers, **options))
+        notes.update(results[-1].notes)
+    cases = pl.concat([scored.cases for scored in results])
+    scores = [scored.scores for scored in results]
+    scores = pl.concat([*scores, _answers(corpus, predictions, mode, prompted=kinds.prompted)])
     theirs = own_scores(plain, answers, cases, scores, mode)
-    evaluation = Evaluation(
+    return Evaluation(
         documents=corpus.documents,
-        cases=_numbered(_with_own(cases, corpus.records, here)),
+        cases=_numbered(_with_own(cases, corpus.records, predictions.records)),
         scores=pl.concat([scores, *theirs]),
         benchmark=corpus.benchmark,
         split=corpus.split,
@@ -136,14 +165,22 @@ def evaluate(
             "system": predictions.settings,
             "threshold": threshold,
             "reader": reader,
-            "readings": readings,
+            "readings": list(others(reader)),
         },
-        sources=corpus.sources | predictions.sources,
         notes={name: count for name, count in notes.items() if count},
         corpus=corpus,
         predictions=predictions,
-    )
-    return part.with_selection(evaluation, chosen.description, chosen.notes).check()
+    ).check()
+
+
+def with_strange(shard: Evaluation, strange: pl.DataFrame) -> Evaluation:
+    """A shard with the predictions for documents that the corpus does not have, as cases."""
+    left = unscored(_plain(strange), system=shard.system)
+    # Of a user's own columns there is nothing in a case without gold.
+    cases = _numbered(pl.concat([shard.cases, left], how="diagonal"))
+    records = pl.concat([shard.predictions.records, strange])
+    kept = dataclasses.replace(shard.predictions, records=records)
+    return dataclasses.replace(shard, cases=cases, predictions=kept).check()
 
 
 def read_again(evaluation: Evaluation, reader: str) -> Evaluation | None:
@@ -248,11 +285,13 @@ def answer_scores(responses: pl.DataFrame, *, mode: str | None = None) -> pl.Dat
     return pl.concat(scores)
 
 
-def _answers(corpus: Corpus, predictions: Predictions, mode: str) -> pl.DataFrame:
+def _answers(
+    corpus: Corpus, predictions: Predictions, mode: str, *, prompted: bool
+) -> pl.DataFrame:
     here = pl.col("doc_id").is_in(corpus.documents["doc_id"].to_list())
     responses = predictions.responses.filter(here, pl.col("split") == corpus.split)
     # An engine that reads pages got no instruction that it could follow or refuse.
-    if not was_prompted(responses):
+    if not prompted:
         responses = responses.clear()
     # As everywhere, a run may be called otherwise than its rows say.
     return answer_scores(responses.with_columns(system=pl.lit(predictions.system)), mode=mode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from formlab import files, tables
 from formlab.errors import DataBroken, DataMissing, UnknownName
 from formlab.folders import Corpus, Evaluation, Predictions
 
+# How many gold records are scored together, but for a document that has more.
+SHARD = 20_000
 ALL, ANSWERED, LISTED = "all", "answered", "listed"
 UNANSWERED = "documents without any answer, counted as missing"
 LEFT_OUT = "documents that were not chosen, left out"
@@ -84,6 +86,45 @@ def choose(
         responses=predictions.responses.filter(kept),
     )  # fmt: skip
     return Selection(cut, theirs, description, notes)
+
+
+def cut(corpus: Corpus, predictions: Predictions) -> Iterator[tuple[Corpus, Predictions]]:
+    """Shards of at most `SHARD` gold records together, each of at least one document.
+
+    They are of contiguous documents in the corpus' order, with the predictions for them.
+    """
+    counts = corpus.records.group_by("doc_id").len()
+    ordered = corpus.documents.select("doc_id").join(
+        counts, on="doc_id", how="left", maintain_order="left"
+    )
+    numbers, number, size = [], 0, 0
+    for count in ordered["len"].fill_null(0):
+        if size and size + count > SHARD:
+            number, size = number + 1, 0
+        numbers.append(number)
+        size += count
+    if not number:
+        yield corpus, predictions
+        return
+    of = ordered.select("doc_id", shard=pl.Series(numbers, dtype=pl.UInt32))
+    sides = [
+        _by_shard(frame, of)
+        for frame in (corpus.documents, corpus.records, predictions.records, predictions.responses)
+    ]
+    for shard in range(number + 1):
+        documents, gold, records, responses = (side(shard) for side in sides)
+        yield (
+            dataclasses.replace(corpus, documents=documents, records=gold, flaws={}, sources={}),
+            dataclasses.replace(
+                predictions, records=records, responses=responses, notes={}, sources={}
+            ),
+        )
+
+
+def _by_shard(frame: pl.DataFrame, of: pl.DataFrame) -> Callable[[int], pl.DataFrame]:
+    marked = frame.join(of, on="doc_id", how="inner", maintain_order="left")
+    parts = marked.partition_by("shard", as_dict=True, include_key=False, maintain_order=True)
+    return lambda shard: parts.get((shard,), frame.clear())
 
 
 def _chosen(
@@ -170,12 +211,10 @@ def partial_note(height: int, settings: dict, notes: dict[str, int]) -> str:
     return ". ".join(sentences)
 
 
-def with_selection(evaluation: Evaluation, description: str, notes: dict[str, int]) -> Evaluation:
-    """The evaluation with the choice of documents in its settings, notes and scores."""
+def with_selection(evaluation: Evaluation, description: str) -> Evaluation:
+    """The evaluation with the choice of documents in its settings and scores."""
     scores = evaluation.scores
     if description != ALL:
         scores = tables.with_settings(scores, documents=description)
-    return dataclasses.replace(
-        evaluation, scores=scores, settings=evaluation.settings | {"documents": description},
-        notes=evaluation.notes | notes,
-    )  # fmt: skip
+    settings = evaluation.settings | {"documents": description}
+    return dataclasses.replace(evaluation, scores=scores, settings=settings)

@@ -142,8 +142,14 @@ class FilledForm:
         return [number for number in self.unmatched if number not in shown]
 
 
-def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) -> list[FilledForm]:
-    """The documents that have something to fill in, in their order."""
+def read_forms(
+    corpus: Corpus, predictions: Predictions, notes: Counter[str], *, sent: bool
+) -> list[FilledForm]:
+    """The documents that have something to fill in, in their order.
+
+    `sent` says whether forms were to be sent: a row without a path says so of its form, whether it
+    was or not.
+    """
     golds: dict[str, list[tuple[int, GoldField]]] = defaultdict(list)
     asked = corpus.records.with_row_index("row").filter(pl.col("task") == "click")
     columns = asked.select("row", "doc_id", "path", "kind", "value", "accepted")
@@ -160,8 +166,6 @@ def read_forms(corpus: Corpus, predictions: Predictions, notes: Counter[str]) ->
     rows = predictions.records.with_row_index("number")
     for doc, *row in rows.select("doc_id", *_Action._fields).iter_rows():
         actions[doc].append(_Action(*row))
-    # A row without a path says that a form was to be sent, whether it was or not.
-    sent = predictions.records.filter(pl.col("task") == "value").height > 0
     return [
         FilledForm(document, golds[document.doc_id], actions[document.doc_id], notes, sent=sent)
         for document in _documents(corpus)

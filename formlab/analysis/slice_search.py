@@ -149,16 +149,22 @@ class Coder:
         self.known: dict[str, int] = {}
         self.parts: list[np.ndarray] = []
 
-    def add(self, values: pl.Series) -> None:
-        """The next piece."""
+    def add(self, values: pl.Series, begin: int = 0) -> None:
+        """The next piece; one that is missing before row `begin` has no values."""
+        self._fill(begin)
         for word in values.drop_nulls().unique():
             self.known.setdefault(word, len(self.known) + 1)
         here = {word: self.known[word] for word in values.drop_nulls().unique()}
         codes = values.replace_strict(here, default=0, return_dtype=pl.Int32)
         self.parts.append(codes.fill_null(0).to_numpy())
 
-    def coded(self, least: int = 1) -> tuple[np.ndarray, list[str]]:
-        """Number of each value, from 1 on, 0 for none and for those rarer than `least`."""
+    def _fill(self, end: int) -> None:
+        if missing := max(end - sum(map(len, self.parts)), 0):
+            self.parts.append(np.zeros(missing, dtype=np.int32))
+
+    def coded(self, least: int = 1, count: int = 0) -> tuple[np.ndarray, list[str]]:
+        """Number of each of `count` values, from 1 on, 0 for none and those rarer than `least`."""
+        self._fill(count)
         whole = np.concatenate([np.zeros(0, dtype=np.int32), *self.parts])
         counts = np.bincount(whole, minlength=len(self.known) + 1)
         words = sorted(word for word, number in self.known.items() if counts[number] >= least)
@@ -178,16 +184,18 @@ def collected(
     """
     documents, numbers = Coder(), []
     coders: dict[str, Coder] = {}
+    count = 0
     for table, values in pieces:
         documents.add(table["doc_id"])
         numbers.append(table.select(pl.col("hits", "total").cast(pl.Float64), "sure"))
         for name, column in values.items():
-            coders.setdefault(name, Coder()).add(column)
+            coders.setdefault(name, Coder()).add(column, count)
+        count += table.height
     document, known = documents.coded()
     ordered = np.argsort(document, kind="stable")
     codes, words = {}, {}
     for name in list(coders):
-        code, text = coders.pop(name).coded(least)
+        code, text = coders.pop(name).coded(least, count)
         if len(text) > 1 or (text and not code.all()):
             codes[name], words[name] = code[ordered], text
     sides = pl.concat(numbers)

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import LABEL, OUTCOME, READER, asked, origin
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, by_shard, keys, origin
 from formlab.analysis.intervals import BLOCK, drawn_parts, percentiles
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
@@ -118,12 +118,11 @@ def find_slices(
     depth, rows = min(max_columns, 3), []
     several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
     for evaluation in several:
-        names = [*COLUMNS, *evaluation.own] if columns is None else columns
-        fields = _fields(evaluation, metric, names, min_cases)
+        fields = _fields(evaluation, metric, columns, min_cases)
         tested = list(search(fields, depth, min_docs, min_cases))
         kept, count = _kept(fields, tested, alpha, correction), sum(len(each.p) for each in tested)
         rules = f"columns<={depth}|docs>={min_docs}|cases>={min_cases}"
-        if odd := evaluation.cases.filter(pl.col("cause") == READER).height:
+        if odd := _count(evaluation, pl.col("cause") == READER):
             rules += f"|without={odd} that depend on the reading rule"
         settings = dataclasses.asdict(Settings(
             rules=rules, interval=f"bootstrap,documents,n={resamples},level={level:g},seed={seed}",
@@ -155,43 +154,68 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    cases = _of_gold(evaluation)
+    return by_shard(evaluation, lambda shard: _in_slice(shard, found, wrong=wrong))
+
+
+def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
+    """The keys of the wrong cases of one slice."""
+    return by_shard(evaluation, lambda shard: keys(_in_slice(shard, found, columns=KEYS)))
+
+
+def _in_slice(
+    shard: Evaluation, found: dict[str, Any], *, wrong: bool = True,
+    columns: Sequence[str] | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    needed = None if columns is None else [*columns, "outcome", *found["slice_by"]]
+    cases = _of_gold(shard, needed)
     for column, value in zip(found["slice_by"], found["slice_value"], strict=True):
-        cases = cases.filter(sliced(cases, evaluation.documents, column).cast(pl.String) == value)
+        cases = cases.filter(sliced(cases, shard.documents, column).cast(pl.String) == value)
     return cases.filter(pl.col("outcome") != "match") if wrong else cases
 
 
-def _of_gold(evaluation: Evaluation) -> pl.DataFrame:
-    return asked(evaluation).filter(pl.col("cause").ne_missing(READER))
+def _of_gold(evaluation: Evaluation, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    needed = None if columns is None else [*columns, "cause"]
+    return asked(evaluation, needed).filter(pl.col("cause").ne_missing(READER))
 
 
-def _fields(evaluation: Evaluation, metric: str, names: Sequence[str], min_cases: int) -> Fields:
-    """The fields of all shards with hits, total and the values of the columns `names`."""
+def _count(evaluation: Evaluation, where: pl.Expr) -> int:
+    counts = (shard.scan("cases").filter(where).select(pl.len()) for shard in evaluation.shards())
+    return sum(count.collect().item() for count in counts)
+
+
+def _fields(
+    evaluation: Evaluation, metric: str, columns: Sequence[str] | None, min_cases: int
+) -> Fields:
+    """The fields of all shards with hits, total and the values of the columns."""
     worse = -1
     if metric != OUTCOME:
-        loose = evaluation.scores.filter(of_cases())
-        scored = loose["metric"].unique().sort()
-        known = [OUTCOME, *(name for name in scored if metrics.get(name).score is ratio)]
+        scored: set[str] = set()
+        for shard in evaluation.shards():
+            loose = shard.scan("scores").filter(of_cases())
+            scored |= set(loose.select("metric").unique().collect()["metric"])
+        known = [OUTCOME, *(name for name in sorted(scored) if metrics.get(name).score is ratio)]
         if metric not in known:
             raise UnknownName.of("metric of fields that is hits of a total", metric, known)
         worse = -1 if metrics.get(metric).direction == "up" else 1
-    pieces = (_piece(evaluation, metric, names) for evaluation in [evaluation])
+    pieces = (_piece(shard, metric, columns) for shard in evaluation.shards())
     return collected(pieces, least=min_cases, worse=worse)
 
 
 def _piece(
-    evaluation: Evaluation, metric: str, names: Sequence[str]
+    shard: Evaluation, metric: str, columns: Sequence[str] | None
 ) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
-    cases = _of_gold(evaluation)
+    """Of the fields of a shard hits and total, and the values of each column as text."""
+    names = [*COLUMNS, *shard.own] if columns is None else columns
+    cases = _of_gold(shard, ["doc_id", "path", "outcome", *names])
     if metric == OUTCOME:
         cases = cases.with_columns(hits=pl.col("outcome") == "match", total=1.0)
     else:
         key = ["doc_id", "path"]
-        tallies = evaluation.scores.filter(of_cases(), pl.col("metric") == metric)
-        tallies = tallies.unique(key, keep="first").select(*key, "hits", "total")
+        tallies = shard.scan("scores").filter(of_cases(), pl.col("metric") == metric)
+        tallies = tallies.select(*key, "hits", "total").collect().unique(key, keep="first")
         cases = cases.join(tallies, on=key, how="inner", maintain_order="left")
     table = cases.select("doc_id", "hits", "total", sure=pl.col("cause").ne_missing(LABEL))
-    values = {name: sliced(cases, evaluation.documents, name).cast(pl.String) for name in names}
+    values = {name: sliced(cases, shard.documents, name).cast(pl.String) for name in names}
     return table, values
 
 

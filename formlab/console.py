@@ -39,6 +39,19 @@ _ASKING = (
 )
 
 
+def workers_options(default: int | None = 1) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``--workers`` and ``--scheduler``, as `workers.each` takes them; None: all processors."""
+    shown = "one a processor" if default is None else default
+    count = click.option(
+        "--workers", type=click.IntRange(min=1), default=default,
+        help=f"Processes on this machine [{shown}].",
+    )  # fmt: skip
+    scheduler = click.option(
+        "--scheduler", metavar="ADDRESS", help="A Dask scheduler, whose workers are used instead."
+    )
+    return lambda command: count(scheduler(command))
+
+
 _FLAGS = (
     "prompt",
     "base_url",

@@ -278,7 +278,7 @@ def load(path: str | Path) -> ModuleType:
     _STATE.files[path] = source.version
     known_files.remember(source.name, source.version)
     # Processes that start from this one find it there, whatever folder they work in.
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_named(), str(path)]))
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), str(path)]))
     return module
 
 
@@ -286,7 +286,7 @@ def load_named() -> None:
     """Run the files that FORMLAB_PLUGINS names; what is wrong with one stands in `problems`."""
     if os.environ.get(VARIABLE, "") == _STATE.named or _STATE.loading:
         return
-    files = _named()
+    files = named()
     os.environ[VARIABLE] = _STATE.named = os.pathsep.join(files)
     for file in files:
         with suppress(DataMissing, NotAvailable):
@@ -373,7 +373,8 @@ def _forget(kind: str, name: str) -> None:
         _STATE.registries[kind].loaded.pop(name, None)
 
 
-def _named() -> list[str]:
+def named() -> list[str]:
+    """The files that FORMLAB_PLUGINS names."""
     files = os.environ.get(VARIABLE, "").split(os.pathsep)
     return list(dict.fromkeys(str(Path(file).resolve()) for file in files if file))
 

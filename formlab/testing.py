@@ -10,7 +10,7 @@ import numpy as np
 from formlab import metrics
 from formlab.analysis.comparability import common
 from formlab.analysis.paired_tests import Pair, contributions, differences, loss_test
-from formlab.analysis.summarise import Row, tallied
+from formlab.analysis.tallied import Row, tallied
 from formlab.errors import DataBroken, UnknownName
 from formlab.folders import Evaluation
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.bands import band, cut
 from formlab.benchmarks.formfactory import elements_of
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
 from formlab.metrics.actions import DESCRIPTION, nearest
+from formlab.scoring.bands import band, cut
 
 _RIGHT, _WRONG = "right", "wrong"
 CELLS = (

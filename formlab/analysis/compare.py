@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.bands import BANDS
 from formlab.analysis.comparability import common
 from formlab.analysis.finding import ALPHA
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
-from formlab.analysis.summarise import SLICE, Row, tallied
+from formlab.analysis.tallied import SLICE, Row, tallied
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import BANDS
 from formlab.scoring.evaluate import read_again
 from formlab.scoring.fields import READER, others
 from formlab.tables import DOCUMENTS, Settings

@@ -13,7 +13,8 @@ from scipy import stats
 from formlab import metrics
 from formlab.analysis.finding import origin
 from formlab.analysis.intervals import draws, percentiles
-from formlab.analysis.summarise import summarise, tallied
+from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import tallied
 from formlab.folders import Evaluation
 from formlab.tables import FIELD_LEVELS, SUMMARY
 

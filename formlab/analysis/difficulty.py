@@ -11,9 +11,10 @@ import polars as pl
 from scipy.stats import rankdata
 
 from formlab.analysis.samples import open_compared
-from formlab.analysis.summarise import of_cases, summarise
+from formlab.analysis.summarise import summarise
 from formlab.errors import DataBroken
 from formlab.folders import Evaluation
+from formlab.scoring.tallies import of_cases
 
 GROUPS = 5
 RUNS = ("without ruler", "with ruler")

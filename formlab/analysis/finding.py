@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.bands import BANDS
 from formlab.folders import Evaluation
+from formlab.scoring.bands import BANDS
 from formlab.tables import BOX, WHOLE_LEVELS
 
 NAN = float("nan")
@@ -230,7 +230,9 @@ def _roots(column: str) -> Sequence[str]:
     return BOX if column == "position" else (column,)
 
 
-def by_shard(evaluation: Evaluation, function: Callable[[Evaluation], pl.DataFrame]) -> pl.DataFrame:
+def by_shard(
+    evaluation: Evaluation, function: Callable[[Evaluation], pl.DataFrame]
+) -> pl.DataFrame:
     """The tables that a function makes of each shard, one after the other."""
     made = [function(shard) for shard in evaluation.shards()]
     return made[0] if len(made) == 1 else pl.concat(made, how="diagonal_relaxed")

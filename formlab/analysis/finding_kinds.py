@@ -29,10 +29,11 @@ from formlab.analysis.finding import (
 )  # fmt: skip
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import adjusted_p
-from formlab.analysis.summarise import sliced, tallied
+from formlab.analysis.tallied import tallied
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.metrics.entities import f1_of, precision_of, recall_of
+from formlab.scoring.bands import sliced
 
 # The numerator and denominator of scores whose parts are tp, gold and pred.
 _AS_RATIO = {

@@ -10,7 +10,6 @@ import polars as pl
 from scipy import stats
 
 from formlab import tables
-from formlab.analysis.bands import BANDS
 from formlab.analysis.comparability import KEY, common, fields
 from formlab.analysis.compare import (
     OF_GOLD,
@@ -23,11 +22,12 @@ from formlab.analysis.compare import (
 )
 from formlab.analysis.intervals import by_document
 from formlab.analysis.paired_tests import Pair, differences
-from formlab.analysis.summarise import SLICE, order, sliced
+from formlab.analysis.tallied import SLICE
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
 from formlab.scoring.align import rights
+from formlab.scoring.bands import BANDS, order, sliced
 from formlab.scoring.evaluate import THRESHOLD
 from formlab.tables import BOX, CASES, LADDER, Settings, own_columns
 

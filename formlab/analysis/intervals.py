@@ -1,14 +1,38 @@
-"""Sums by document, draws of documents with replacement, and their percentile intervals."""
+"""Sums by document, draws of documents with replacement, and their percentile intervals.
+
+Every sum is exact, so that it is the same in whatever order documents come: whole numbers as they
+are, others rounded to a power of two that leaves no sum of them to be rounded.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-# The most numbers that one block of resampling weights may hold (float32).
+from formlab.analysis._draws import fill_blocks, fill_draws
+
+# The most numbers that one block of resampling weights may hold.
 BLOCK = 5_000_000
+# Documents that are drawn together: the weights of some draws of them stay in a fast memory.
+DOCUMENTS = 16_384
+_DRAWS = 64
+
+
+class Opened(Protocol):
+    """Parts of documents that are opened a block at a time, as by `tallied.Parts`."""
+
+    shape: tuple[int, int]
+    peaks: np.ndarray
+
+    def block(self, begin: int, end: int) -> np.ndarray:
+        """The parts of some documents, shape (k, end - begin)."""
+
+
+AnyParts = np.ndarray | Opened
 
 
 def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -> np.ndarray:
@@ -16,29 +40,119 @@ def by_document(number: np.ndarray, columns: Iterable[np.ndarray], count: int) -
     return np.stack([np.bincount(number, weights=c, minlength=count) for c in columns], axis=1)
 
 
+class Blocks:
+    """Parts of the same documents, some documents at a time, so that every sum is exact.
+
+    Parameters
+    ----------
+    parts
+        Each of shape (documents, k).
+    """
+
+    def __init__(self, parts: Sequence[AnyParts]) -> None:
+        self.parts, self.count = parts, parts[0].shape[0]
+        self.ends = np.cumsum([each.shape[1] for each in parts])
+        self.peaks = np.concatenate([
+            np.abs(each).max(axis=0, initial=0.0) if isinstance(each, np.ndarray) else each.peaks
+            for each in parts
+        ])  # fmt: skip
+
+    def opened(self, begin: int, end: int, most: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The parts of some documents, in two types, with the numbers of their columns.
+
+        `most` is the sum of the weights that they are multiplied by: whole numbers whose sums stay
+        below 2^24 are summed in the type that is twice as fast.
+        """
+        columns = np.concatenate([
+            np.ascontiguousarray(each[begin:end].T, dtype=float)
+            if isinstance(each, np.ndarray) else each.block(begin, end)
+            for each in self.parts
+        ])  # fmt: skip
+        whole = (columns == np.rint(columns)).all(axis=1)
+        few = whole & (self.peaks * most < 2**24)
+        columns[~whole] = rounded(columns[~whole], self.peaks[~whole] * self.count)
+        sorts = ((np.flatnonzero(few), np.float32), (np.flatnonzero(~few), np.float64))
+        return [(at, columns[at].astype(kind).T) for at, kind in sorts if at.size]
+
+
+def rounded(columns: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Each column to multiples of a power of two, so small that sums up to `most` are exact.
+
+    Examples
+    --------
+    >>> rounded(np.array([[1.3, 1 / 3]]), np.array([2.0**51])).tolist()
+    [[1.5, 0.5]]
+    """
+    step = np.ldexp(1.0, np.frexp(most)[1] - 53)[:, None]
+    return np.rint(columns / step) * step
+
+
+def exact_sums(columns: np.ndarray) -> np.ndarray:
+    """The sum of each column, shape (k, n), rounded once: `math.fsum` of all columns together.
+
+    Examples
+    --------
+    >>> exact_sums(np.array([[0.1] * 10])).tolist(), sum([0.1] * 10)
+    ([1.0], 0.9999999999999999)
+    """
+    sums = []
+    # Each turn adds the upper bits of what is left; three have more bits than numbers of a size.
+    for _ in range(3):
+        most = np.abs(columns).max(axis=1, initial=0.0) * columns.shape[1]
+        upper = rounded(columns, most)
+        sums.append(upper.sum(axis=1))
+        if not (left := columns - upper).any():
+            break
+        columns = left
+    return np.array([math.fsum(column) for column in np.transpose(sums)])
+
+
+def _blocks(count: int, resamples: int, seed: int) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Each block of documents with how many of them are in each draw, shape (resamples,)."""
+    starts = range(0, count, DOCUMENTS)
+    numbers = np.zeros((resamples, len(starts)), dtype=np.int64)
+    if len(starts) == 1:
+        numbers[:] = count
+    else:
+        fill_blocks(numbers, seed, 0, count, DOCUMENTS)
+    for at, begin in enumerate(starts):
+        yield begin, min(begin + DOCUMENTS, count), numbers[:, at]
+
+
 def draws(count: int, *, resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Blocks of shape (b, count): how often each document is in each of b draws."""
-    generator = np.random.default_rng(seed)
+    blocks = list(_blocks(count, resamples, seed))
     step = max(1, min(resamples, BLOCK // count))
-    for begin in range(0, resamples, step):
-        block = min(step, resamples - begin)
-        chosen = generator.integers(0, count, size=(block, count))
-        # One count over all draws of the block: draw r uses the numbers from r * count on.
-        chosen += np.arange(block)[:, None] * count
-        flat = np.bincount(chosen.ravel(), minlength=block * count)
-        yield flat.reshape(block, count).astype(float)
+    for first in range(0, resamples, step):
+        weights = np.empty((min(step, resamples - first), count))
+        for at, (begin, end, numbers) in enumerate(blocks):
+            own = np.empty((len(weights), end - begin))
+            fill_draws(own, seed, first, at, numbers[first:])
+            weights[:, begin:end] = own
+        yield weights
 
 
-def drawn_sums(parts: np.ndarray, *, resamples: int, seed: int) -> np.ndarray:
+def drawn_sums(parts: AnyParts, *, resamples: int, seed: int) -> np.ndarray:
     """The parts of shape (documents, k) summed over each draw: shape (resamples, k)."""
-    return np.concatenate([w @ parts for w in draws(len(parts), resamples=resamples, seed=seed)])
+    return drawn_parts([parts], resamples=resamples, seed=seed)[0]
 
 
-def drawn_parts(parts: Sequence[np.ndarray], *, resamples: int, seed: int) -> list[np.ndarray]:
-    """Each of the parts summed over the same draws, as by `drawn_sums`."""
-    ends = np.cumsum([each.shape[1] for each in parts])[:-1]
-    stacked = np.concatenate(parts, axis=1).astype(float, copy=False)
-    return np.split(drawn_sums(stacked, resamples=resamples, seed=seed), ends, axis=1)
+def drawn_parts(parts: Sequence[AnyParts], *, resamples: int, seed: int) -> list[np.ndarray]:
+    """Each of the parts summed over the same draws, as by `drawn_sums`.
+
+    No more is held at once than some draws of a block of documents, and its parts.
+    """
+    blocks = Blocks(parts)
+    sums = np.zeros((resamples, blocks.ends[-1]))
+    for at, (begin, end, numbers) in enumerate(_blocks(blocks.count, resamples, seed)):
+        opened = blocks.opened(begin, end, float(numbers.max(initial=0)))
+        weights = np.empty((min(_DRAWS, resamples), end - begin), dtype=np.float32)
+        for first in range(0, resamples, _DRAWS):
+            rows = weights[: resamples - first]
+            fill_draws(rows, seed, first, at, numbers[first:])
+            for columns, table in opened:
+                sums[first : first + len(rows), columns] += rows.astype(table.dtype) @ table
+    return np.split(sums, blocks.ends[:-1], axis=1)
 
 
 def percentiles(values: np.ndarray, level: float) -> tuple[float, float]:

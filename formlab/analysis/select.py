@@ -9,9 +9,9 @@ import polars as pl
 
 from formlab import selection
 from formlab.analysis.finding import KEYS, Finding, origin
-from formlab.analysis.summarise import sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import sliced
 
 # The names of bands of numbers, as `bands.band` writes them.
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"

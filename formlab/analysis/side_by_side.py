@@ -10,7 +10,8 @@ import polars as pl
 from formlab import metrics, tables
 from formlab.analysis.comparability import common, named
 from formlab.analysis.compare import COMPARISON, compare
-from formlab.analysis.summarise import SLICE, summarise
+from formlab.analysis.summarise import summarise
+from formlab.analysis.tallied import SLICE
 from formlab.folders import Evaluation
 
 BEST, NEAR, WORSE = "best", "near", "worse"

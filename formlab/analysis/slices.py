@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,13 +12,14 @@ import polars as pl
 
 from formlab import metrics, tables
 from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, by_shard, keys, origin
-from formlab.analysis.intervals import BLOCK, drawn_parts, percentiles
+from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
-from formlab.analysis.summarise import of_cases, sliced
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
 from formlab.metrics import ratio
+from formlab.scoring.bands import sliced
+from formlab.scoring.tallies import of_cases
 from formlab.tables import Settings
 
 # What is known of a field without looking at how it was read.
@@ -253,7 +253,9 @@ def _rows(
         sides = [inside[:, :2] for _, inside in several]
         *drawn, all_drawn = drawn_parts([*sides, whole[:, :2]], resamples=resamples, seed=seed)
         for (labels, inside), sums in zip(several, drawn, strict=True):
-            value, rest = (_rate(side) for side in (inside, whole - inside))
+            value, rest = (
+                float(ratio(exact_sums(side.T[:2]))) for side in (inside, whole - inside)
+            )
             values, others = ratio(sums), ratio(all_drawn - sums)
             low, high = percentiles(values, level)
             least, most = percentiles(values - others, level)
@@ -264,7 +266,3 @@ def _rows(
                 "excess": abs(value - rest) * count,
                 "n_docs": int((inside[:, 2] > 0).sum()), "n_cases": count,
             }  # fmt: skip
-
-
-def _rate(side: np.ndarray) -> float:
-    return float(ratio(np.array([math.fsum(part) for part in side.T[:2]])))

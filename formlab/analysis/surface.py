@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics
-from formlab.analysis.bands import band, cut
-from formlab.analysis.summarise import of_cases, sliced, summarise
+from formlab.analysis.summarise import summarise
 from formlab.errors import UnknownName
 from formlab.folders import Evaluation
+from formlab.scoring.bands import band, cut, sliced
+from formlab.scoring.tallies import of_cases
 
 # A number with more distinct values than this is cut into bands of about equal counts.
 MOST, BANDS_OF_MANY = 12, 6

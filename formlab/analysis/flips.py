@@ -180,7 +180,7 @@ def flip_matrix(
         ``same`` under every reading rule or ``depends`` on it, and `better` names the system that
         is shown to do better, both as for `compare`.
     """
-    codes = {doc: number for number, doc in enumerate(documents["doc_id"])}
+    codes = {doc: number for number, doc in enumerate(documents["doc_id"].unique().sort())}
     options = {
         "resamples": resamples, "permutations": permutations, "level": level, "power": power,
         "seed": seed,

@@ -150,8 +150,9 @@ class Evaluation(Folder):
             return getattr(self, table).lazy()
         if self.__dict__.get("_shards"):
             return pl.concat([shard.scan(table) for shard in self.shards()], how="diagonal")
-        file = self.__dict__["_folder"] / f"{table}.parquet"
-        return pl.scan_parquet(file)
+        if "_folder" not in self.__dict__:
+            return getattr(self, table).lazy()
+        return pl.scan_parquet(self.__dict__["_folder"] / f"{table}.parquet")
 
     def mapped(self, function: Callable[[Evaluation], Evaluation], **values: Any) -> Evaluation:
         """The evaluation whose every shard went through `function`; `values` are new fields of it.
@@ -163,6 +164,48 @@ class Evaluation(Folder):
             return dataclasses.replace(function(self), **values)
         made = [partial(_through, function, shard) for shard in several]
         return Evaluation.of(made, **values)
+
+    def changed(
+        self,
+        tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]] | None = None,
+        **values: Any,
+    ) -> Evaluation:
+        """The evaluation, and every shard of it, with other fields; the rest stays unread.
+
+        Parameters
+        ----------
+        tables
+            By name functions that make a table of an evaluation, called for each shard when the
+            table is first asked for.
+        **values
+            Fields of the shards and of the whole; ``dataclasses.replace`` would read all others.
+
+        Examples
+        --------
+        >>> import formlab
+        >>> evaluation = formlab.evaluate({"a": {"total": "9"}}, {"a": {"total": "8"}})
+        >>> evaluation.changed({"cases": lambda each: each.cases.clear()}).cases.height
+        0
+        """
+        tables = dict(tables or {})
+        owners = (*self.TABLES, *self.PARTS)
+        several = self.__dict__.get("_shards")
+        own = {
+            field.name: self.__dict__[field.name]
+            for field in dataclasses.fields(self)
+            if field.name in self.__dict__ and field.name not in (*tables, *values)
+        }
+        if several:
+            made = [partial(_changed, shard, tables, values) for shard in several]
+            kept = {name: value for name, value in own.items() if name not in owners}
+            return Evaluation.of(made, **kept, **values)
+        makers = {name: partial(getattr, self, name) for name in owners if name not in own}
+        if not {*tables, *values} & set(self.TABLES):
+            # What a stored shard keeps of its scores is still true.
+            makers["kept_tallies"] = partial(getattr, self, "kept_tallies", None)
+        makers |= {name: partial(make, self) for name, make in tables.items()}
+        left = {name: make for name, make in makers.items() if name not in values}
+        return self._later(left, own | values)
 
     @property
     def fields(self) -> pl.DataFrame:
@@ -217,6 +260,14 @@ Shard = Evaluation | Callable[[], Evaluation]
 
 def _opened(shard: Shard) -> Evaluation:
     return shard if isinstance(shard, Evaluation) else shard()
+
+
+def _changed(
+    shard: Shard,
+    tables: Mapping[str, Callable[[Evaluation], pl.DataFrame]],
+    values: Mapping[str, Any],
+) -> Evaluation:
+    return _opened(shard).changed(tables, **values)
 
 
 def _through(function: Callable[[Evaluation], Evaluation], shard: Shard) -> Evaluation:

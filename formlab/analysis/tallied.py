@@ -115,7 +115,7 @@ class Row:
 
 def numbered(evaluation: Evaluation) -> pl.Series:
     """The documents of an evaluation in the order in which they are numbered."""
-    ids = [shard.documents["doc_id"] for shard in _shards(evaluation)]
+    ids = [shard.documents["doc_id"] for shard in evaluation.shards()]
     return pl.concat(ids).unique().sort()
 
 
@@ -128,7 +128,7 @@ def tallied(
     """
     pieces: dict[tuple, list[_Piece]] = {}
     ids = []
-    for shard in _shards(evaluation):
+    for shard in evaluation.shards():
         ids.append(shard.documents["doc_id"].unique().sort())
         for key, piece in _pieces(tallies(shard, by), len(ids) - 1):
             pieces.setdefault(key, []).append(piece)
@@ -189,6 +189,8 @@ def _pieces(table: pl.DataFrame, shard: int) -> Iterator[tuple[tuple, _Piece]]:
 
 
 def _unlisted(lists: pl.Series) -> list[np.ndarray | None]:
+    if lists.is_empty():
+        return []
     flat = lists.drop_nulls().explode().to_numpy()
     sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
     cut = np.split(flat, np.cumsum(sizes)[:-1])
@@ -245,7 +247,8 @@ def _rows(
         "system": evaluation.system, "metric": metric.name,
         "task": first["task"] if len(tasks) == 1 else None,
         **dict(zip(SLICE, key[1:4], strict=True)), "mode": first["mode"],
-        **totals, "n_docs": table.shape[1], "settings": dataclasses.replace(settings, average="micro"),
+        **totals, "n_docs": table.shape[1],
+        "settings": dataclasses.replace(settings, average="micro"),
     }  # fmt: skip
     yield Row(base, Parts(number, table, count), score)
     mean_name = metrics.mean_of(metric.name)
@@ -258,7 +261,3 @@ def _rows(
         "n_undefined": table.shape[1] - int(means.sums[1]),
     }  # fmt: skip
     yield Row(base | labels, means, ratio)
-
-
-def _shards(evaluation):
-    return evaluation.shards() if hasattr(evaluation, "shards") else [evaluation]

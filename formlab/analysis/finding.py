@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -132,8 +132,8 @@ def origin(evaluation: Evaluation) -> dict[str, str]:
 
 
 def keys(cases: pl.DataFrame) -> pl.DataFrame:
-    """The keys of the cases behind a finding."""
-    return cases.select(KEYS)
+    """The keys of the cases behind a finding, in their order."""
+    return cases.select(KEYS).sort(KEYS)
 
 
 def word(name: str) -> str:
@@ -228,11 +228,3 @@ def _roots(column: str) -> Sequence[str]:
     if column in BANDS:
         return BANDS[column].expr.meta.root_names()
     return BOX if column == "position" else (column,)
-
-
-def by_shard(
-    evaluation: Evaluation, function: Callable[[Evaluation], pl.DataFrame]
-) -> pl.DataFrame:
-    """The tables that a function makes of each shard, one after the other."""
-    made = [function(shard) for shard in evaluation.shards()]
-    return made[0] if len(made) == 1 else pl.concat(made, how="diagonal_relaxed")

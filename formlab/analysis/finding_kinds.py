@@ -15,6 +15,7 @@ import polars as pl
 from scipy import stats
 
 from formlab import metrics
+from formlab.analysis.comparability import per_shard
 from formlab.analysis.finding import (
     ALPHA,
     KEYS,
@@ -22,7 +23,6 @@ from formlab.analysis.finding import (
     OUTCOME,
     Finding,
     asked,
-    by_shard,
     keys,
     left_out,
     odd,
@@ -125,7 +125,10 @@ def kind_tallies(
     score = metrics.get(metric).score
     if score is not ratio and score not in _AS_RATIO:
         return {}
-    narrowed = evaluation.mapped(partial(_narrowed, metric=metric, without=without))
+    narrowed = evaluation.changed({
+        table: partial(_narrowed, table=table, metric=metric, without=without)
+        for table in ("cases", "scores")
+    })  # fmt: skip
     ready = any((shard.scores["slice_by"] == by).any() for shard in narrowed.shards())
     weights = np.array(_AS_RATIO.get(score, np.eye(2)), dtype=float).T
     return {
@@ -135,21 +138,17 @@ def kind_tallies(
     }
 
 
-def _narrowed(shard: Evaluation, metric: str, without: Sequence[str]) -> Evaluation:
-    """A shard with the scores of one metric, without the fields that have some causes."""
-    scores = shard.scan("scores").filter(pl.col("metric") == metric).collect()
-    cases, on = shard.cases, ["doc_id", "path"]
-    if without:
-        gone = odd(shard, without)
-        scores, cases = (
-            table.join(gone, on=on, how="anti", maintain_order="left") for table in (scores, cases)
-        )
-    return dataclasses.replace(shard, scores=scores, cases=cases, corpus=None, predictions=None)
+def _narrowed(shard: Evaluation, table: str, metric: str, without: Sequence[str]) -> pl.DataFrame:
+    """Cases, or the scores of one metric, without the fields that have some causes."""
+    rows = shard.scan(table)
+    rows = (rows.filter(pl.col("metric") == metric) if table == "scores" else rows).collect()
+    on = ["doc_id", "path"]
+    return rows.join(odd(shard, without), on=on, how="anti", maintain_order="left")
 
 
 def _of_outcomes(evaluation: Evaluation, by: str, without: Sequence[str]) -> Kinds:
     codes = {doc: number for number, doc in enumerate(numbered(evaluation))}
-    counts = by_shard(evaluation, partial(_outcomes, by=by, without=without))
+    counts = per_shard(evaluation, partial(_outcomes, by=by, without=without))
     tallies = {}
     for (name,), rows in sorted(counts.group_by("kind")):
         number = rows["doc_id"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
@@ -205,7 +204,7 @@ def _units(kinds: Kinds, evaluation: Evaluation, unit: str) -> Kinds:
     if not unit:
         return kinds
     unit_of = pl.coalesce(unit, "doc_id").cast(pl.String)
-    units = by_shard(evaluation, lambda shard: shard.documents.select("doc_id", unit=unit_of))
+    units = per_shard(evaluation, lambda shard: shard.documents.select("doc_id", unit=unit_of))
     known, codes = np.unique(units.sort("doc_id")["unit"].to_numpy(), return_inverse=True)
     return {name: by_document(codes, parts.T, len(known)) for name, parts in kinds.items()}
 
@@ -363,7 +362,7 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
 
 def _of_kind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame:
     """The keys of the fields of a kind."""
-    return by_shard(evaluation, partial(_keys_of_kind, by=by, name=name))
+    return per_shard(evaluation, partial(_keys_of_kind, by=by, name=name))
 
 
 def _keys_of_kind(shard: Evaluation, by: str, name: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.comparability import common
+from formlab.analysis.comparability import common, per_shard
 from formlab.analysis.finding import (
     ALPHA,
     COUNTED,
@@ -23,7 +23,6 @@ from formlab.analysis.finding import (
     READER,
     Finding,
     asked,
-    by_shard,
     keys,
     origin,
     p_text,
@@ -44,6 +43,10 @@ Draws = dict[str, Any]
 _OF_ONE = 2
 # Of one evaluation alone so many causes are findings, if each has this share of its errors.
 _CAUSES, _OF_ERRORS = 3, 0.1
+# The columns of flips that `flip_matrix` and `tell_apart` look at.
+_OF_FLIPS = (
+    *KEYS, "flip", *(f"{n}_{s}" for n in ("system", "right", "rights", "cause") for s in "ab"),
+)  # fmt: skip
 # What values are counted by.
 _COUNTED = ("doc_id", "status", "cause", "outcome", "level")
 # From this CER on a page counts as bad: as many edits as half of its characters.
@@ -103,7 +106,7 @@ def findings(
         ranked += sorted(own, key=_weight)[:each]
     # The cases behind a finding are read for those that are shown.
     return [
-        dataclasses.replace(each, cases=each.cases.lazy().sort(KEYS).collect())
+        dataclasses.replace(each, cases=each.cases.lazy().collect())
         for each in sorted(ranked, key=_weight)[:most]
     ]
 
@@ -135,7 +138,10 @@ def _families(
 
 def _systems(shared: Sequence[Evaluation], alpha: float, draws: Draws) -> list[Finding]:
     swaps = {"resamples": draws["resamples"], "permutations": _SWAPS, "seed": draws["seed"]}
-    pairs = [(first, flips(first, second)) for first, second in itertools.combinations(shared, 2)]
+    pairs = [
+        (first, flips(first, second, columns=_OF_FLIPS))
+        for first, second in itertools.combinations(shared, 2)
+    ]
     matrices = [flip_matrix(rows, a.documents, **swaps) for a, rows in pairs if rows.height]
     matrix = pl.concat([pl.DataFrame(schema=MATRIX), *matrices])
     return tell_apart(shared, matrix, alpha=alpha, **swaps)
@@ -173,7 +179,7 @@ def _later(cases: Callable[[], pl.DataFrame]) -> Any:
 
 def _counts(evaluation: Evaluation, draws: Draws, causes: int) -> Iterator[Finding]:
     """What needs no test because it is a count."""
-    counts = by_shard(evaluation, _counted)
+    counts = per_shard(evaluation, _counted)
     if counts.height:
         yield from _of_answers(evaluation, counts, draws)
         yield from _of_causes(evaluation, counts, draws, causes)
@@ -262,11 +268,11 @@ def _nouns(counts: pl.DataFrame) -> str:
 
 def _of_pages(evaluation: Evaluation, counts: pl.DataFrame, draws: Draws) -> Iterator[Finding]:
     """Pages of which half or more is wrong, and how many of them are cut short."""
-    pages = by_shard(evaluation, _pages)
+    pages = per_shard(evaluation, _pages)
     bad = pages.filter(pl.col("value") >= _BAD_PAGE)
     if not bad.height:
         return
-    whole = by_shard(evaluation, _bad_pages)
+    whole = per_shard(evaluation, _bad_pages)
     short = whole.filter("short")["doc_id"].n_unique()
     many = f"{bad.height:,} of {pages.height:,} pages {'has' if bad.height == 1 else 'have'}"
     mean = math.fsum(pages["value"]) / pages.height
@@ -321,7 +327,7 @@ def _count(
         claim, about, effect=part, ci_low=low, ci_high=high,
         at_least=0.0 if low != low else low * _number(counts), n_docs=rows["doc_id"].n_unique(),
         n_cases=_number(rows), what_to_try=advice, metric=OUTCOME,
-        cases=_later(lambda: by_shard(evaluation, partial(_keys_counted, counted=counted))),
+        cases=_later(lambda: per_shard(evaluation, partial(_keys_counted, counted=counted))),
         of=f"{_number(counts):,} {_nouns(counts)}",
         settings=f"share of gold values|ci=bootstrap,documents,n={draws['resamples']},"
         f"level={draws['level']:g},seed={draws['seed']}", **origin(evaluation),

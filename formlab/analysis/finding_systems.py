@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 
 from formlab import metrics
 from formlab.analysis.compare import DEPENDS, compare, evaluation_pairs
-from formlab.analysis.finding import ALPHA, LABEL, READER, Finding, keys, p_text, seen_text
+from formlab.analysis.finding import ALPHA, KEYS, LABEL, READER, Finding, keys, p_text, seen_text
 from formlab.analysis.flips import flips, rights_by_document
 from formlab.analysis.paired_tests import Pair, adjusted_p, differences
 from formlab.analysis.tallied import numbered
@@ -78,7 +77,8 @@ def surest_p(
 
     `row` is that of all fields in `flip_matrix`; `draws` are resamples, permutations and seed.
     """
-    table = flips(first, second)
+    columns = [*KEYS, *(f"{name}_{side}" for name in ("right", "cause") for side in "ab")]
+    table = flips(first, second, columns=columns)
     p, sign = row["p"], np.sign(row["difference"])
     codes = {doc: number for number, doc in enumerate(numbered(first))}
     done = table.height
@@ -104,11 +104,10 @@ def _pages(pair: Sequence[Evaluation], metric: str, draws: dict[str, int]) -> li
     """The row of whole documents by `metric`, or by the first other that both were scored by."""
     whole = pl.col("slice_by").is_null(), ~pl.col("level").is_in([*FIELD_LEVELS, "answer"])
 
-    def alone(shard: Evaluation) -> Evaluation:
-        scores = shard.scan("scores").filter(*whole).collect()
-        return dataclasses.replace(shard, scores=scores)
+    def alone(shard: Evaluation) -> pl.DataFrame:
+        return shard.scan("scores").filter(*whole).collect()
 
-    pair = [each.mapped(alone) for each in pair]
+    pair = [each.changed({"scores": alone}) for each in pair]
     known = [{n for s in each.shards() for n in s.scores["metric"].unique()} for each in pair]
     shared = [name for name in metrics.METRICS if all(name in names for names in known)]
     if not shared:

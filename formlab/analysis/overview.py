@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from formlab import tables
-from formlab.analysis.finding import by_shard, in_fields, origin
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import in_fields, origin
 from formlab.folders import Evaluation
 from formlab.tables import STATUSES, USABLE
 
@@ -39,9 +40,9 @@ def runs(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
 
 
 def _run(evaluation: Evaluation) -> dict[str, Any]:
-    documents = by_shard(evaluation, _by_document)
+    documents = per_shard(evaluation, _by_document)
     counts = documents.drop("doc_id", "answered").sum().row(0, named=True)
-    pages = by_shard(evaluation, _pages)["value"].drop_nans().drop_nulls()
+    pages = per_shard(evaluation, _pages)["value"].drop_nans().drop_nulls()
     settings = evaluation.settings.get("system") or {}
     return origin(evaluation) | {
         "mode": evaluation.mode,
@@ -86,7 +87,7 @@ def _spent(evaluation: Evaluation) -> dict[str, Any]:
 def failures(evaluation: Evaluation) -> dict[str, int]:
     """In how many documents an answer could not be used, by its status, the commonest first."""
     unusable = ~pl.col("status").is_in([*USABLE, "missing", "unscored"])
-    cases = by_shard(
+    cases = per_shard(
         evaluation,
         lambda s: s.scan("cases").filter(unusable).select("status", "doc_id").unique().collect(),
     )
@@ -108,7 +109,7 @@ def answers(evaluations: Sequence[Evaluation]) -> pl.DataFrame:
     columns = ["system", "benchmark", "status", pl.col("slice_value").alias("task")]
     rows = pl.concat(
         [
-            by_shard(each, lambda s: s.scan("scores").filter(*answer).select(columns).collect())
+            per_shard(each, lambda s: s.scan("scores").filter(*answer).select(columns).collect())
             for each in evaluations
         ],
         how="diagonal_relaxed",

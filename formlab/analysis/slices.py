@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from formlab import metrics, tables
-from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, by_shard, keys, origin
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import KEYS, LABEL, OUTCOME, READER, asked, keys, origin
 from formlab.analysis.intervals import BLOCK, drawn_parts, exact_sums, percentiles
 from formlab.analysis.paired_tests import adjusted_p
 from formlab.analysis.slice_search import Fields, Tested, collected, refined, search, sure
@@ -154,12 +155,12 @@ def slice_cases(
     polars.DataFrame
         The schema CASES, in the order of the evaluation.
     """
-    return by_shard(evaluation, lambda shard: _in_slice(shard, found, wrong=wrong))
+    return per_shard(evaluation, lambda shard: _in_slice(shard, found, wrong=wrong))
 
 
 def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
     """The keys of the wrong cases of one slice."""
-    return by_shard(evaluation, lambda shard: keys(_in_slice(shard, found, columns=KEYS)))
+    return per_shard(evaluation, lambda shard: keys(_in_slice(shard, found, columns=KEYS)))
 
 
 def _in_slice(

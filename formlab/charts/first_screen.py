@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from formlab.analysis.finding import KEYS, Finding, by_shard, in_fields
+from formlab.analysis.comparability import per_shard
+from formlab.analysis.finding import KEYS, Finding, in_fields
 from formlab.analysis.overview import failures, runs
 from formlab.charts._output import bundle, clean, number
 from formlab.charts._words import sentences
@@ -138,7 +139,7 @@ def _run(row: Mapping[str, Any], evaluation: Evaluation) -> str:
 def _right(row: Mapping[str, Any], evaluation: Evaluation) -> str:
     """How many values are right, by level where there are several, and what the gold has not."""
     text = f"{row['right']:,} of {row['values']:,} values right"
-    counts = by_shard(evaluation, _by_level).group_by("level").sum()
+    counts = per_shard(evaluation, _by_level).group_by("level").sum()
     counts = counts.sort(pl.col("level").replace_strict({n: i for i, n in enumerate(LEVELS)}))
     if counts.height > 1:
         levels = [

@@ -362,15 +362,15 @@ def _would_be_seen(pair: KindPair, metric: str, alpha: float, count: int) -> str
 
 def _of_kind(evaluation: Evaluation, by: str, name: str) -> pl.DataFrame:
     """The keys of the fields of a kind."""
-    return per_shard(evaluation, partial(_keys_of_kind, by=by, name=name))
+    return keys(per_shard(evaluation, partial(_in_kind, by=by, name=name)))
 
 
-def _keys_of_kind(shard: Evaluation, by: str, name: str) -> pl.DataFrame:
+def _in_kind(shard: Evaluation, by: str, name: str) -> pl.DataFrame:
     known = shard.scan("cases").collect_schema().names()
     if by not in (*known, *shard.documents.columns, "position"):
-        return keys(asked(shard, KEYS).clear())
+        return asked(shard, KEYS).clear()
     cases = asked(shard, [*KEYS, by])
-    return keys(cases.filter(_kinds_of(cases, shard, by) == name))
+    return cases.filter(_kinds_of(cases, shard, by) == name)
 
 
 def _kinds_of(cases: pl.DataFrame, evaluation: Evaluation, by: str) -> pl.Series:

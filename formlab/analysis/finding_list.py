@@ -174,7 +174,7 @@ def _slice(evaluation: Evaluation, row: dict[str, Any]) -> Finding:
 
 def _later(cases: Callable[[], pl.DataFrame]) -> Any:
     """Keys of cases that are looked up when the finding is shown."""
-    return pl.defer(cases, schema=dict.fromkeys(KEYS, pl.String))
+    return pl.defer(lambda: keys(cases()), schema=dict.fromkeys(KEYS, pl.String))
 
 
 def _counts(evaluation: Evaluation, draws: Draws, causes: int) -> Iterator[Finding]:
@@ -337,4 +337,4 @@ def _count(
 def _keys_counted(shard: Evaluation, counted: pl.Expr) -> pl.DataFrame:
     documents = _counted(shard).select("doc_id", "answered").unique()
     cases = asked(shard, [*KEYS, *_COUNTED])
-    return keys(cases.join(documents, on="doc_id", maintain_order="left").filter(counted))
+    return cases.join(documents, on="doc_id").filter(counted).select(KEYS)

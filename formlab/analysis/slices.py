@@ -160,7 +160,7 @@ def slice_cases(
 
 def slice_keys(evaluation: Evaluation, found: dict[str, Any]) -> pl.DataFrame:
     """The keys of the wrong cases of one slice."""
-    return per_shard(evaluation, lambda shard: keys(_in_slice(shard, found, columns=KEYS)))
+    return keys(per_shard(evaluation, lambda shard: _in_slice(shard, found, columns=KEYS)))
 
 
 def _in_slice(

@@ -250,9 +250,8 @@ class Evaluation(Folder):
     @property
     def own(self) -> list[str]:
         """The columns of documents and cases that are a user's own."""
-        return tables.own_columns("documents", self.documents) + tables.own_columns(
-            "cases", self.cases
-        )
+        heads = {n: pl.DataFrame(schema=self.scan(n).collect_schema()) for n in self.TABLES[:2]}
+        return [own for name, head in heads.items() for own in tables.own_columns(name, head)]
 
     def check(self) -> Self:
         """Itself, if every table follows its schema and no own column stands in two tables."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from formlab.own.values import Roles, first_items, text_column, twice, values_of
 # The name of the shard of answers to documents that the gold does not have.
 STRANGE = "strange"
 # How many rows wait before they are written.
-_WAITING = 500_000
+_WAITING = 300_000
 # The values of no document: their columns.
 _EMPTY = "columns.parquet"
 
@@ -45,7 +46,7 @@ class Side:
         roles = self._roles(columns)
         for rows in each_rows(source, self.flaws):
             if rows.height:
-                self._add(values_of(rows, roles))
+                self._add(values_of(rows, roles), is_long=roles.is_long)
         if not self._pieces:
             raise DataBroken("no rows", where=self.home, remedy="one row a value")
         if not roles.is_long:
@@ -77,7 +78,7 @@ class Side:
 
         return Roles.of(first, list(known), height, again, columns)
 
-    def _add(self, values: pl.DataFrame) -> None:
+    def _add(self, values: pl.DataFrame, *, is_long: bool) -> None:
         file = self.folder / f"{len(self._pieces):06}.parquet"
         self.folder.mkdir(parents=True, exist_ok=True)
         values.write_parquet(file, compression="lz4")
@@ -94,16 +95,16 @@ class Side:
             self.systems |= set(values["system"].drop_nulls().unique())
         is_named = "image" in values.columns
         has_image = pl.col("image").is_not_null().any() if is_named else pl.lit(False)
-        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin")
+        row = pl.coalesce(pl.col("origin").str.strip_suffix("#" + pl.col("path")), "origin").first()
         self._documents.append(
             values.group_by("doc_id", maintain_order=True).agg(
                 n=pl.col("path").is_not_null().sum().cast(pl.Int64),
                 has_image=has_image,
-                row=row.first(), rows=pl.lit(1),
+                row=pl.lit(None, pl.String) if is_long else row, rows=pl.lit(1),
             )
         )  # fmt: skip
 
-    @property
+    @cached_property
     def documents(self) -> pl.DataFrame:
         """The documents in the order of their first appearance, with how many values each has."""
         both = pl.concat(self._documents)

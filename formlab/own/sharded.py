@@ -103,13 +103,17 @@ def plan(
     """
     folder = Path(folder)
     sides_read = [_source(side) for side in (gold, answers)]
-    digest = _digest(sides_read, images, types, columns, records)
+    hashes = [sources_of(side) if isinstance(side, Path) else {} for side in sides_read]
+    digest = _digest(sides_read, hashes, images, types, columns, records)
     file = folder / PLAN
     if file.is_file() and (stated := files.read_json(file)).get("digest") == digest:
         return _plan(folder, stated)
     file.unlink(missing_ok=True)
     for name in (*SIDES, *map(_unread, SIDES)):
         shutil.rmtree(folder / name, ignore_errors=True)
+    for side, known in zip(SIDES, hashes, strict=True):
+        frame = pl.DataFrame({"file": list(known), "sha256": list(known.values())})
+        files.write_parquet(folder / _FILES.format(side), frame)
     stated = {"digest": digest} | _cut(sides_read, folder, images, types, columns or {}, records)
     files.write_json(file, stated)
     return _plan(folder, stated)
@@ -160,15 +164,14 @@ def _source(side: Any) -> Path | RawRows:
 
 
 def _digest(
-    sides_read: list[Path | RawRows], images: str | Path | None, types: Any,
-    columns: Mapping[str, str] | None, records: int,
+    sides_read: list[Path | RawRows], hashes: list[dict[str, str]], images: str | Path | None,
+    types: Any, columns: Mapping[str, str] | None, records: int,
 ) -> str:  # fmt: skip
     """What a plan is made of, as one hash. Of images only names, sizes and times count."""
     stated: list[Any] = [files.version(), records, dict(columns or {}), str(images)]
-    stated += [None if types is None else FieldTypes.read(types).stated()]
+    stated += [None if types is None else FieldTypes.read(types).stated(), hashes]
     for side in sides_read:
-        rows = [] if isinstance(side, Path) else side.rows
-        stated += [str(side.resolve()), sources_of(side)] if isinstance(side, Path) else [rows]
+        stated.append(str(side.resolve()) if isinstance(side, Path) else side.rows)
     if images is not None:
         scans = sorted(file for file in Path(images).rglob("*") if file.is_file())
         stated += [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in scans]
@@ -202,11 +205,6 @@ def _cut(
         _find(folder, root, documents, gold.flaws)
     usual = sorted(((-n, task) for task, n in gold.tasks.items() if n and task != "layout"))
     given.flaws["documents named by their files"] += len(renamed)
-    for side, source in enumerate(sides_read):
-        if isinstance(source, Path):
-            hashes = sources_of(source)
-            frame = pl.DataFrame({"file": list(hashes), "sha256": list(hashes.values())})
-            files.write_parquet(folder / _FILES.format(SIDES[side]), frame)
     return {
         "split": path.resolve().stem if path else FRAME,
         "system": system_of(given.systems, other),
@@ -266,11 +264,8 @@ def _sources(folder: Path, side: int, values: pl.DataFrame, *, is_first: bool) -
 
     Files of no document belong to the first shard.
     """
-    file = folder / _FILES.format(SIDES[side])
-    if not file.is_file():
-        return {}
-    hashes = pl.read_parquet(file)
-    if hashes.height > 1:
+    hashes = pl.read_parquet(folder / _FILES.format(SIDES[side]))
+    if hashes.height > 1:  # The files of a folder, one document each.
         used = values["origin"].str.split("#").list.first().unique()
         hidden = pl.col("file").str.contains(r"(^|/)\.[^/]*$") & is_first
         hashes = hashes.filter(pl.col("file").is_in(used.implode()) | hidden)

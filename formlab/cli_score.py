@@ -22,6 +22,7 @@ from formlab.console import (
     say,
     show,
     split,
+    workers_options,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _own(benchmark: str | None, options: dict[str, Any]) -> dict[str, Any] | Non
     help="Only this many documents, the first that can be read.",
 )
 @click.option("--out", type=path, help="Folder of the run [runs/BENCH-SPLIT-SYSTEM].")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@workers_options()
 @click.option("--name", help="What the run is called in tables and charts.")
 @click.option("--batch", help="chat: write the questions into files for a batch, in this folder.")
 @click.option("--batch-results", help="chat: file or folder with what came back of a batch.")
@@ -106,6 +107,7 @@ def run(benchmark: str | None, system: str, as_json: bool, **options: Any) -> No
     predictions = systems.run(
         corpus, reader, out=out, settings=settings, name=name,
         limit=options["limit"], workers=options["workers"],
+        scheduler=options["scheduler"],
     )  # fmt: skip
     responses = predictions.responses
     say(predictions.notes)

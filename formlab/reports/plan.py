@@ -50,6 +50,7 @@ class BuildSettings:
     timeout: int | None = None
     figures: bool = True
     force: bool = False
+    scheduler: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -158,11 +158,17 @@ class Documents:
             *self.COLUMNS, pl.col("answered").any()
         )
         self._columns: dict[str, list] = {}
+        self._golds = cases["gold"].drop_nulls().unique()
         answered = self._cases["answered"].to_list()
         self.of = {
             doc_id: DocumentEvidence(self, place, answered[place])
             for place, doc_id in enumerate(self._cases["doc_id"])
         }
+
+    @cached_property
+    def golds(self) -> frozenset[str]:
+        """The letters of all gold values: most wrong answers are none of them."""
+        return frozenset(map(letters, self._golds))
 
     def column(self, name: str, place: int) -> list:
         """The values of a column of one document."""
@@ -234,7 +240,11 @@ class DocumentEvidence:
     def _other_field(self, row: Row, first: str) -> str | None:
         """`wrong_field` or `wrong_row` where the answer is another field's gold."""
         pred = letters(row["pred"])
-        if len(pred) < _TELLING or first in ("clipped", "merged", "label_error", "lost_separator"):
+        if (
+            pred not in self._documents.golds
+            or len(pred) < _TELLING
+            or first in ("clipped", "merged", "label_error", "lost_separator")
+        ):
             return None
         elsewhere = [path for path in self._golds.get(pred, ()) if path != row["path"]]
         alike = _likeness(letters(row["gold"]), pred)

@@ -42,7 +42,7 @@ def cases(
     seen = seen if is_read else seen.clear()
     text_alone = texts_only(kinds.answers.filter(task="text"))
     notes: dict[str, int] = {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     if rules.RULE in gold.columns:
         pairs = same_fields(gold, claims, threshold=threshold, orders=orders)
         both = placed(side_by_side(gold, claims, pairs), kinds.fields)

@@ -7,11 +7,13 @@ only texts of pages were given. Shards are scored one by one, so these places as
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 import polars as pl
 
+from formlab import text
 from formlab.folders import Corpus, Predictions
 from formlab.metrics.response_validity import was_prompted
 from formlab.own.values import pattern
@@ -31,7 +33,8 @@ class Kinds:
     value and a box, and the kind of those that were read. Where values are judged by rules of their
     fields (`by_rules`), `fields` has the kind of each field, by the pattern of its path, and
     `declared` each field, kind and rule that was declared. `prompted` says whether a model was
-    asked; `words` are those of the gold; `marks` are what single families of tasks note, see
+    asked; `dates` counts the documents that show an order of day and month (`text.orders_shown`);
+    `words` are those of the gold; `marks` are what single families of tasks note, see
     `formlab.scoring.tasks.MARKS`.
     """
 
@@ -43,6 +46,7 @@ class Kinds:
     prompted: bool = False
     marks: frozenset[str] = frozenset()
     words: Words | None = None
+    dates: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(
@@ -74,6 +78,7 @@ class Kinds:
             rules.RULE in ruled.columns, was_prompted(predictions.responses),
             frozenset(mark for function in marks for mark in function(corpus, predictions)),
             Words(_values(corpus.records)),
+            text.orders_shown(corpus.records["doc_id"], corpus.records["value"]),
         )  # fmt: skip
 
     @classmethod
@@ -81,7 +86,8 @@ class Kinds:
         """Those of all shards, in any order."""
         several = list(several)
         words = Words.together(kinds.words for kinds in several)
-        return dataclasses.replace(reduce(_both, several), words=words)
+        dates = sum((Counter(kinds.dates) for kinds in several), Counter())
+        return dataclasses.replace(reduce(_both, several), words=words, dates=dates)
 
 
 def _values(records: pl.DataFrame) -> pl.DataFrame:

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,6 +16,7 @@ from formlab.progress import progress
 from formlab.systems._journal import Journal, entries
 from formlab.systems._runs import HEAD, SKIPPED, begin, first, page_files
 from formlab.systems._spec import Reader, System
+from formlab.workers import each, own_threads, seen
 
 JOURNAL = "pages.jsonl"
 LEARNT = "documents to learn from"
@@ -35,6 +31,7 @@ def run(
     settings: dict[str, Any] | None = None,
     limit: int | None = None,
     workers: int = 1,
+    scheduler: str | None = None,
     name: str | None = None,
     wait: bool = False,
 ) -> Predictions:
@@ -58,6 +55,9 @@ def run(
         Read only the first so many documents that have an image, where the system reads images.
     workers
         How many processes read at once.
+    scheduler
+        Address of a Dask scheduler whose workers read instead; they must see the images under the
+        path they have here.
     name
         What the run is called in tables and charts; by default the system with its settings.
     wait
@@ -70,7 +70,8 @@ def run(
     DataMissing
         If there is a `limit` and no document has an image to read.
     NotAvailable
-        If the system needs a part of formlab that is not installed.
+        If the system needs a part of formlab that is not installed, or a scheduler that does not
+        answer.
     """
     if system.extra:
         resources.need(system.extra)
@@ -99,7 +100,9 @@ def run(
         with progress("pages, {task.fields[failed]} failed") as bars:
             bar = bars.add_task(system.name, total=len(documents), completed=len(done), failed=0)
             failed = 0
-            for page, result in _read(todo, corpus.root, system, settings, workers, examples):
+            for page, result in _read(
+                todo, corpus.root, system, settings, workers, scheduler, examples
+            ):
                 journal.append({"doc_id": page["doc_id"], "key": keys[page["doc_id"]]} | result)
                 failed += result["error"] is not None
                 bars.update(bar, advance=1, failed=failed)
@@ -122,6 +125,13 @@ def unfinished(folder: Path) -> Predictions | None:
     return _predictions(files.read_json(folder / HEAD), latest.values())
 
 
+def _images(page: Document, root: Path | None) -> list[Path]:
+    try:
+        return [file for file in page_files(page, root) if file.is_file()]
+    except FormlabError:
+        return []
+
+
 def _key(page: Document, root: Path | None) -> str | None:
     try:
         first, *further = (files.sha256(file) for file in page_files(page, root))
@@ -134,7 +144,8 @@ def _is_current(entry: dict[str, Any], keys: dict[str, str | None]) -> bool:
     return entry["doc_id"] in keys and entry["key"] == keys[entry["doc_id"]]
 
 
-def _attempt(read: Reader, root: Path | None, page: Document) -> dict[str, Any]:
+def _attempt(reader: tuple[Reader, Path | None], page: Document) -> dict[str, Any]:
+    read, root = reader
     begin = time.perf_counter()
     rows, error = [], None
     try:
@@ -150,65 +161,25 @@ def _read(
     system: System,
     settings: dict[str, Any],
     workers: int,
+    scheduler: str | None,
     examples: Corpus | None,
 ) -> Iterator[tuple[Document, dict[str, Any]]]:
-    if workers > 1:
-        _findable(system)
-    threads = max(1, (os.cpu_count() or 1) // workers)
-    inputs = (settings, threads) if examples is None else (settings, threads, examples)
-    if workers == 1 and pages:
-        read = system.start(*inputs)
-        for page in pages:
-            yield page, _attempt(read, root, page)
+    if not pages:
         return
-    left = list(pages)
-    suspects: list[Document] = []
-    while left or suspects:
-        # After a worker died, its pages are read one at a time, to find the one that kills it.
-        batch, together = (suspects[:1], 1) if suspects else (left, workers)
-        suspects = suspects[1:]
-        try:
-            for page, result in _pool(batch, together, (system.name, root, inputs)):
-                left = [other for other in left if other is not page]
-                yield page, result
-        except _WorkerDied as died:
-            if together == 1:
-                reason = "the process that read this page died (out of memory?)"
-                yield batch[0], {"seconds": None, "error": reason, "records": []}
-            else:
-                suspects = died.pages
-                left = [page for page in left if page not in suspects]
+    elsewhere = workers > 1 or scheduler is not None
+    if elsewhere:
+        _findable(system)
+    # A worker that does not see this page sees none; other pages fail one by one.
+    probe = next((f for page in pages for f in _images(page, root)), None) if scheduler else None
+    inputs = (settings,) if examples is None else (settings, examples)
+    begin = (_start, (system.name if elsewhere else system, root, probe, *inputs))
+    yield from each(
+        _attempt, pages, workers=workers, scheduler=scheduler, begin=begin, lost=_unread
+    )
 
 
-class _WorkerDied(Exception):
-    def __init__(self, pages: list[Document]) -> None:
-        self.pages = pages
-
-
-def _pool(
-    pages: list[Document], workers: int, job: tuple
-) -> Iterator[tuple[Document, dict[str, Any]]]:
-    context = multiprocessing.get_context("spawn")
-    queue = list(reversed(pages))
-    with ProcessPoolExecutor(workers, context, initializer=_begin, initargs=job) as pool:
-        running: dict[Any, Document] = {}
-        while queue or running:
-            while queue and len(running) < workers:
-                page = queue.pop()
-                try:
-                    running[pool.submit(_work, page)] = page
-                except BrokenProcessPool:
-                    raise _WorkerDied([page, *running.values()]) from None
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                page = running.pop(future)
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    raise _WorkerDied([page, *running.values()]) from None
-                yield page, result
-
-
-_worker: Callable[[Document], dict[str, Any]]
+def _unread(_: Document, reason: str) -> dict[str, Any]:
+    return {"seconds": None, "error": reason, "records": []}
 
 
 def _findable(system: System) -> None:
@@ -220,15 +191,17 @@ def _findable(system: System) -> None:
         )
 
 
-def _begin(name: str, root: Path | None, inputs: tuple) -> None:
+def _start(
+    system: str | System, root: Path | None, probe: Path | None, settings: dict[str, Any],
+    *examples: Corpus,
+) -> tuple[Reader, Path | None]:  # fmt: skip
+    """What a process reads pages with, once it sees `probe`."""
     from formlab.systems import get
 
-    global _worker
-    _worker = partial(_attempt, get(name).start(*inputs), root)
-
-
-def _work(page: Document) -> dict[str, Any]:
-    return _worker(page)
+    if probe is not None:
+        seen(probe)
+    system = get(system) if isinstance(system, str) else system
+    return system.start(settings, own_threads(), *examples), root
 
 
 def _predictions(head: dict[str, Any], pages: Iterable[dict[str, Any]]) -> Predictions:

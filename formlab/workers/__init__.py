@@ -12,17 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TypeVar
 
-from formlab import resources
+from formlab import files, resources
 from formlab.errors import DataMissing
 from formlab.workers._jobs import Begin, call, completed
-from formlab.workers._processes import cores, end_with_parent, in_processes, own_threads
+from formlab.workers._processes import cores, in_processes, own_threads
 
-__all__ = [
-    "Lost", "cores", "each", "end_with_parent", "own_threads", "seen", "shared", "threads",
-]  # fmt: skip
+__all__ = ["Lost", "cores", "each", "own_threads", "seen", "shared", "threads"]
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -140,5 +137,5 @@ def seen(path: str | Path) -> Path:
 @contextmanager
 def shared(folder: str | Path) -> Iterator[Path]:
     """A file made in `folder` for a while: workers that see it (`seen`) have the same folder."""
-    with NamedTemporaryFile(dir=folder, prefix=".formlab-", suffix=".part") as file:
-        yield Path(file.name)
+    with files.temporary(Path(folder), prefix=".seen.") as probe:
+        yield probe

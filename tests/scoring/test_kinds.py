@@ -73,3 +73,13 @@ def test_kinds_of_shards_are_those_of_the_whole():
         assert together.fields == whole.fields
     assert whole.fields["/items/*/name"] == "string"
     assert whole.gold.filter(pl.col("path") == "").height == 1
+
+
+def test_dates_are_read_as_in_the_whole_corpus(shards_of):
+    # Three forms show that the day comes first; the last one shows nothing.
+    dates = ["31/12/2020", "30/11/2020", "29/10/2020", "05/06/2020"]
+    gold = [{"doc_id": str(n), "due": date} for n, date in enumerate(dates)]
+    answers = [{"doc_id": str(n), "due": "5 June 2020"} for n in range(4)]
+    both = formlab.own.pair(gold, answers, types={"due": "date"})
+    for records in (10**6, 1):
+        assert shards_of(*both, records).cases.filter(path="/due", doc_id="3")["typed"].item()

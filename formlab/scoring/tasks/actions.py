@@ -54,7 +54,8 @@ def score(
     """
     kinds = kinds or Kinds.of(corpus, predictions, [marks])
     notes: Counter[str] = Counter()
-    forms = read_forms(corpus, predictions, notes, sent="value" in set(kinds.answers["task"]))
+    sent = "value" in set(kinds.answers["task"])
+    forms = read_forms(corpus, predictions, notes, sent=sent, dates=kinds.dates)
     if not forms:
         return TaskScores()
     settle(forms, exact=mode == "official", threshold=threshold)

@@ -112,7 +112,7 @@ def read_cases(
         unnamed = pl.col("task").is_in(READABLE) & pl.col("pred_path").is_null()
         joined = reading.filled(joined, seen, unnamed, reader=reader)
     joined = with_status(joined, predictions.records)
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     cases = judged(
             joined, system=predictions.system, threshold=threshold, orders=orders,
             words=kinds.words,

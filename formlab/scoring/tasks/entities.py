@@ -31,7 +31,7 @@ def score(
     cases are single values, parts of line items included, with the ladder's accuracies.
     """
     schema = Schema.of(corpus)
-    records = leaves(corpus, predictions, schema)
+    records = leaves(corpus, predictions, schema, dates=kinds.dates if kinds else None)
     matching = match_entities(records.gold, records.pred, schema.matches, mode=mode)
     counts = _counts(corpus, records, matching, schema)
     statuses = _statuses(corpus, predictions)

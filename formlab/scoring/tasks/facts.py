@@ -62,7 +62,7 @@ def score(
     batch: list[Row] = []
     how: dict[str, Any] = {"system": predictions.system, "threshold": threshold}
     how["words"] = kinds.words
-    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    how["orders"] = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for number, document in enumerate(corpus.documents.iter_rows(named=True), start=1):
         gold = golds.get((document["doc_id"],))
         pred = pages.get(document["doc_id"], {"value": "", "status": "missing", "origin": None})

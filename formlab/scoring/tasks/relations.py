@@ -51,7 +51,7 @@ def score(
     """
     kinds = kinds or Kinds.of(corpus, predictions, [marks])
     case_tables, scores, notes = [], [], {}
-    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"])
+    orders = text.date_orders(corpus.records["doc_id"], corpus.records["value"], kinds.dates)
     for task in TASKS:
         gold = corpus.records.filter(pl.col("task") == task)
         answers = predictions.records.filter(pl.col("task") == task, pl.col("path").is_not_null())

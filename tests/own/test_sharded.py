@@ -182,6 +182,8 @@ def test_plan_of_other_files_or_arguments_replaces_the_old_one(tmp_path):
     gold, answers = written(GOLD, tmp_path / "g.csv"), written(ANSWERS, tmp_path / "a.csv")
     work = tmp_path / "work"
     first = sharded.plan(gold, answers, folder=work, records=1)
+    # A file is the same by its address.
+    assert sharded.plan(gold.as_uri(), answers, folder=work, records=1) == first
     second = sharded.plan(gold, answers, folder=work, records=1000)
     assert {s["digest"] for s in first.sources}.isdisjoint(s["digest"] for s in second.sources)
     with pytest.raises(DataBroken, match="another than the shard's"):

@@ -154,10 +154,12 @@ def csv_cells(size: int) -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def read_parquet(path: str | Path) -> pl.DataFrame:
-    """The table of a Parquet file."""
+def read_parquet(path: str | Path, only: pl.Expr | None = None) -> pl.DataFrame:
+    """The table of a Parquet file, or the rows of it for which `only` is true."""
     read_bytes(path, 1)
     try:
+        if only is not None:
+            return pl.scan_parquet(path, glob=False).filter(only).collect()
         return pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         first = str(error).splitlines()[0]
